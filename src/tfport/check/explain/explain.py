@@ -160,7 +160,21 @@ def _explained(
             explanation := _explain(match, target, model)
         ):
             explained[id(match)] = explanation, match.message
-    return list(explained.values())
+    return _without_repetitions(explained.values())
+
+
+def _without_repetitions(
+    explained: Iterable[tuple[Explanation, KnownMessage]],
+) -> list[tuple[Explanation, KnownMessage]]:
+    """Keep the first of the explanations of a row that say the same."""
+    by_content: dict[tuple[str, ...], tuple[Explanation, KnownMessage]] = {}
+    for explanation, row in explained:
+        content = (row.name, *explanation.means, *explanation.ways_out)
+        if content in by_content:
+            by_content[content][0].count += explanation.count
+        else:
+            by_content[content] = explanation, row
+    return list(by_content.values())
 
 
 def _without_source_lines(matches: list[MessageMatch]) -> list[MessageMatch]:
@@ -184,7 +198,7 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
         code=meaning.code or message.code,
         kind=message.kind,
         quote=match.quote,
-        count=match.count,
+        count=max(1, match.count),
         names=match.names,
         means=[message.means.format_map(names), *meaning.facts],
         ways_out=[*meaning.ways_out, *(way.format_map(names) for way in message.ways_out)],

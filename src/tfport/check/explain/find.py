@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from tfport.check.explain.log import OVERLAP, Window, windows
+from tfport.check.explain.log import OVERLAP, LogWindow, windows
 from tfport.check.explain.lookup import MessageMatch
 from tfport.check.explain.messages import REACH, KnownMessage, MessagePattern, messages
 
@@ -45,11 +45,11 @@ class MessageFinder:
             self._read_window(window, find)
         return list(self._matches_by_key.values())
 
-    def _read_window(self, window: Window, find: Find) -> None:
+    def _read_window(self, window: LogWindow, find: Find) -> None:
         taken: list[tuple[int, int, MessageMatch]] = []
         for message in messages():
             for start, stop, names in _find_message(message, window.text, window.end, find):
-                if window.is_source(start, stop):
+                if window.is_source_line(start, stop):
                     continue
                 within = [match for first, last, match in taken if first <= start and stop <= last]
                 if match := self._add(message, names, window.text, start, stop, within):
@@ -95,8 +95,8 @@ class MessageFinder:
                 before=text[max(0, start - OVERLAP) : start], within=within,
             )  # fmt: skip
         match = self._matches_by_key[key]
-        match.count += 1
         if not within:
+            match.count += 1
             match.within = []
         node = names.get("node")
         if node and node not in match.nodes and len(match.nodes) < MOST_NODES:

@@ -57,7 +57,7 @@ def lines_of(stream: IO[str]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Window:
+class LogWindow:
     """A part of the text."""
 
     text: str
@@ -66,12 +66,12 @@ class Window:
     source_lines: list[tuple[int, int]]
     """Where the lines of source code of a traceback start and end."""
 
-    def is_source(self, start: int, stop: int) -> bool:
+    def is_source_line(self, start: int, stop: int) -> bool:
         """Whether a part of the text is within one line of source code."""
         return any(first <= start and stop <= last for first, last in self.source_lines)
 
 
-def windows(lines: Iterable[str]) -> Iterator[Window]:
+def windows(lines: Iterable[str]) -> Iterator[LogWindow]:
     """Windows of the text, which overlap."""
     kept: list[str] = []
     source_lines: list[tuple[int, int]] = []
@@ -85,12 +85,12 @@ def windows(lines: Iterable[str]) -> Iterator[Window]:
             before = line
         if size > WINDOW:
             text = " ".join(kept)
-            yield Window(text, len(text) - OVERLAP, source_lines)
+            yield LogWindow(text, len(text) - OVERLAP, source_lines)
             moved = len(text) - OVERLAP
             source_lines = [(start - moved, stop - moved) for start, stop in source_lines if start >= moved]
             kept, size = [text[-OVERLAP:]], OVERLAP + 1
     text = " ".join(kept)
-    yield Window(text, len(text), source_lines)
+    yield LogWindow(text, len(text), source_lines)
 
 
 def _is_source_line(before: str, line: str) -> bool:

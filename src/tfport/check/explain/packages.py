@@ -1,9 +1,8 @@
-"""Look up why Python code does not find a name or a module."""
+"""Look up which package contains a module, and whether a file of the program has its name."""
 
 from __future__ import annotations
 
-import functools
-from pathlib import Path
+import re
 
 from tfport.atlas.target import Target
 from tfport.check.explain.builds import own_keras
@@ -17,36 +16,6 @@ PACKAGES = {
 }  # fmt: skip
 """The packages of modules whose name differs."""
 INSTALLED = ("site-packages", "dist-packages")
-COMPAT_V1_NAMES = Path(__file__).with_name("compat_v1_names.txt")
-
-
-@functools.cache
-def compat_v1_names() -> frozenset[str]:
-    """The names that TensorFlow 2.21 has in `tf.compat.v1` and not in `tf`."""
-    return frozenset(COMPAT_V1_NAMES.read_text(encoding="utf-8").split())
-
-
-def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meaning:
-    """Whether the name is one of TensorFlow 1 that `tf.compat.v1` still has."""
-    name = match.names["name"]
-    if name in compat_v1_names():
-        return Meaning(
-            [f"{name} is a name of TensorFlow 1, which TensorFlow 2 has as `tf.compat.v1.{name}`."],
-            [
-                "start the program with `import tensorflow.compat.v1 as tf` and `tf.disable_v2_behavior()`",
-                "`tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names",
-                "if the last file of the traceback is of a package, upgrade it, or use TensorFlow 1.15",
-            ],
-        )
-    return Meaning(
-        [],
-        [
-            "install the release of TensorFlow that the code was written for",
-            "if common names are missing, uninstall every tensorflow package, and install one again",
-            "make sure that no file or folder of yours is named tensorflow",
-            "if the last file of the traceback is of an add-on, install its version for this TensorFlow",
-        ],
-    )
 
 
 def module(match: MessageMatch, target: Target | None) -> Meaning:
@@ -62,3 +31,27 @@ def own_file(match: MessageMatch, target: Target | None) -> Meaning | None:
     """Meaning() if the file is not one of an installed package."""
     path = match.names.get("path", "")
     return None if any(folder in path for folder in INSTALLED) else Meaning()
+
+
+def own_or_other_module(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether a file of the program has the name of the module; otherwise its version is another one."""
+    name = match.names["module"]
+    package = name.partition(".")[0]
+    own = [
+        path
+        for path in re.findall(rf"File ['\"]([^'\"]{{0,300}}\b{re.escape(package)}\.py)['\"]", match.before)
+        if not any(folder in path for folder in INSTALLED)
+    ]
+    if own:
+        return Meaning(
+            [f"The file {own[-1]} has the name of the package, so that `import` finds it instead."],
+            ["rename the file, and delete its `__pycache__`"],
+        )
+    return Meaning(
+        ["The code was written for another version of the package, or a file of yours has its name."],
+        [
+            f"`python -c 'import {package}; print({package}.__file__)'` shows which file is imported",
+            f"install the version of {PACKAGES.get(package, package)} that the code was made for, or change"
+            " the code; if the last file of the traceback is of another package, upgrade that one",
+        ],
+    )

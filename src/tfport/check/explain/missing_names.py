@@ -1,0 +1,203 @@
+"""Look up which releases have a name or a module that Python did not find."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.release_spans import STOCK, on_x86
+from tfport.atlas.target import Target
+from tfport.check.explain.lookup import Meaning, MessageMatch
+from tfport.check.explain.python_names import (
+    OLD_API,
+    Presence,
+    modules_with,
+    other_places,
+    presence,
+    public_name,
+)
+
+REPLACED = Path(__file__).with_name("replaced_names.toml")
+CONTRIB = "tensorflow.contrib"
+LAST_WITH_CONTRIB = "1.15"
+MODULE = re.compile(r"(?:module|from|named) ['\"]?((?:tensorflow|tensorflow_core|keras)\b(?:\.\w+)*)")
+OTHER_MODULE = re.compile(r"['\"]? from ['\"]")
+"""What follows a name if the message says which module it should be in."""
+INSTALLED_FILE = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(\w+)")
+NEAR = 1000
+"""How many characters before a message its traceback is searched for."""
+DISTINCT = 8
+"""The length of a name from which on it is unlikely to be one of several packages."""
+ABBREVIATIONS = {"tf": "tensorflow", "keras": "keras", "K": "keras.backend"}
+
+
+def missing_name(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """In which releases a module has the name; None if the message is not about TensorFlow or Keras."""
+    name, module = match.names["name"], _module_in(match)
+    if module is not None:
+        return _presence_of(module, name, match.before)
+    return None if OTHER_MODULE.match(match.text[len(match.quote) :]) else _known_name(name)
+
+
+def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases have the module or name of `tf.contrib`, and what replaces it."""
+    name = match.names.get("name", "")
+    module = f"{CONTRIB}.{match.names['module']}" if "module" in match.names else _used_contrib(match)
+    where = presence(module, name) if name else presence(*_split(module))
+    shown = f"{module}.{name}".strip(".")
+    facts = [] if where is None or module == CONTRIB else [
+        f"TensorFlow has {shown} {where}." if where.spans else f"No recorded release has {shown}."
+    ]  # fmt: skip
+    last = where.spans[-1][1] if facts and where and where.spans else LAST_WITH_CONTRIB
+    return Meaning(facts, [
+        *_replacement(shown),
+        f"use TensorFlow {last} for that code{_pythons(STOCK, last)}",
+        "if the last file of the traceback is of a package, upgrade the package",
+        "a SavedModel or frozen graph with contrib ops needs no such code, but a binary with these ops: "
+        "`tfport check MODEL --on TARGET`",
+    ])  # fmt: skip
+
+
+def _used_contrib(match: MessageMatch) -> str:
+    """The part of `tf.contrib` that the line of source code before the message uses."""
+    uses = re.findall(r"\b(?:tf|tensorflow)\.contrib((?:\.\w+)*)", match.before[-NEAR:] + match.quote)
+    return f"{CONTRIB}{uses[-1] if uses else ''}"
+
+
+def missing_private_name(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases have the private module or name."""
+    meaning = missing_name(match, target) if "name" in match.names else missing_module(match, target)
+    return meaning or Meaning(
+        ["No recorded release has the module."],
+        [
+            "the last file of the traceback shows the package that uses it: install its version for your "
+            "TensorFlow (`tfport env` compares them); in your own code, import public names"
+        ],
+    )
+
+
+def missing_module(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Which releases have the module."""
+    module = MODULE.search(match.quote)
+    return _presence_of(*_split(module[1]), match.before) if module else None
+
+
+def _module_in(match: MessageMatch) -> str | None:
+    """The module whose name is missing: in the message, or in the line of source code before it."""
+    if module := MODULE.search(match.quote):
+        return module[1]
+    if OTHER_MODULE.match(match.text[len(match.quote) :]):
+        return None
+    name, before = re.escape(match.names["name"]), match.before[-NEAR:]
+    imports = re.findall(rf"from ((?:tensorflow|keras)[\w.]*) import [^;]{{0,300}}?\b{name}\b", before)
+    if imports:
+        return str(imports[-1])
+    uses = re.findall(rf"(?<![\w.])(tf|keras|K)((?:\.\w+)*)\.{name}\b", before)
+    return ABBREVIATIONS[uses[-1][0]] + uses[-1][1] if uses else None
+
+
+def _known_name(name: str) -> Meaning | None:
+    """What is known about a name if the message does not say which module should have it."""
+    modules = modules_with(name) if len(name) >= DISTINCT else []
+    if not modules:
+        return None
+    where = presence(modules[0], name)
+    return Meaning(
+        [f"It is a name of {modules[0]}, which has it {where}: the installed version is another, or files "
+         "of two versions are mixed."],
+        _reinstall(modules[0].partition(".")[0]),
+    )  # fmt: skip
+
+
+def _split(module: str) -> tuple[str, str | None]:
+    """A module as a name of the one that contains it, since old releases have some of them as names only."""
+    parent, _, name = module.rpartition(".")
+    return (parent, name) if parent and presence(parent, name) else (module, None)
+
+
+def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
+    where = presence(module, name)
+    shown = public_name(module) + (f".{name}" if name else "")
+    if where is None:
+        return None
+    product = {"tensorflow": "TensorFlow", "keras": "the package keras"}[where.package]
+    ways = [*_replacement(shown), *_places(module, name, where)]
+    if where.always:
+        fact = f"Every release of {product} since {where.first} has {shown}, so this installation is broken."
+        own = f"make sure that no file or folder of yours is named {where.package}; delete its `__pycache__`"
+        return Meaning([fact], [own, *_reinstall(where.package)])
+    if not where.spans:
+        why = "it is of an older one" if ways else "it is misspelled, or another package sets it"
+        fact = f"No release of {product} since {where.first} has {shown}: {why}."
+        return Meaning([fact], [*ways, *_ways_of_packages(where)])
+    since, last = where.spans[-1]
+    if where.is_current:
+        fact = f"{product} has {shown} {where}; the installed one is older, or incomplete."
+        ways.append(f"install {where.package} {since} or later")
+    else:
+        other = "newer" if where.spans[0][0] == where.first else f"newer, or older than {where.spans[0][0]}"
+        fact = f"{product} has {shown} {where}; the installed one is {other}."
+        ways.append(f"or install {where.package} {last}{_pythons(where.package, last)}")
+    if where.package in _importing_packages(before):
+        mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
+        return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
+    return Meaning(
+        [fact[0].upper() + fact[1:]],
+        [*ways[:-1], *_ways_of_packages(where), ways[-1], *_reinstall(where.package, "otherwise, ")],
+    )
+
+
+def _importing_packages(before: str) -> list[str]:
+    """The package of the last file of the traceback before the message, if it is an installed one."""
+    files = INSTALLED_FILE.findall(before[-NEAR:])
+    return [files[-1].replace("tensorflow_core", "tensorflow")] if files else []
+
+
+def _reinstall(package: str, condition: str = "") -> list[str]:
+    return [
+        f"{condition}uninstall every {package} package, delete what is left of the folder {package} in "
+        "site-packages, and install one of them again, in a new environment"
+    ]
+
+
+def _places(module: str, name: str | None, where: Presence) -> list[str]:
+    if name is None or where.is_current:
+        return []
+    places = other_places(module, name)
+    ways = [f"in your own code, use `{place.replace('tensorflow', 'tf', 1)}`" for place in places]
+    if any(place.startswith(OLD_API) for place in places):
+        ways.append(
+            "for much code of TensorFlow 1, write `import tensorflow.compat.v1 as tf` and "
+            "`tf.disable_v2_behavior()`; `tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names"
+        )
+    return ways
+
+
+def _ways_of_packages(where: Presence) -> list[str]:
+    return [
+        "if the last file of the traceback is of a package, install the version of it for the installed "
+        f"{where.package} (`pip check` and `tfport env` compare versions)"
+    ]
+
+
+def _pythons(package: str, minor: str) -> str:
+    """For which Pythons the newest patch of a release has wheels."""
+    if package != STOCK:
+        return ""
+    builds = [build for build in on_x86(atlas(), STOCK) if build.version.startswith(f"{minor}.")]
+    pythons = builds[-1].facts.get("pythons") if builds else None
+    return f" (it has wheels for Python {', '.join(pythons)})" if pythons else ""
+
+
+def _replacement(name: str) -> list[str]:
+    known = [known for known in _replaced_names() if f"{name}.".startswith(f"{known}.")]
+    return [_replaced_names()[max(known, key=len)]] if known else []
+
+
+@functools.cache
+def _replaced_names() -> dict[str, str]:
+    tables = tomllib.loads(REPLACED.read_text(encoding="utf-8"))
+    return {name: instead for names in tables.values() for name, instead in names.items()}
