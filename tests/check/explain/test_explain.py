@@ -314,6 +314,12 @@ def test_source_lines_of_a_traceback_are_ignored_beside_the_message():
     assert explanation.names == {"path": "x"}
 
 
+def test_the_wording_with_names_is_reported_once():
+    text = "error: 'tf.Erf' op is neither a custom op nor a flex op\nError code: ERROR_NEEDS_FLEX_OPS"
+    (explanation,) = explain_texts([text]).explanations
+    assert explanation.names == {"ops": "Erf"}
+
+
 def test_backslashes_in_paths_of_windows_are_kept():
     assert clean(r"C:\lib\tensorflow\new.dll") == [r"C:\lib\tensorflow\new.dll"]
     assert clean(r"first\n\tsecond") == ["first", "second"]

@@ -141,7 +141,7 @@ def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
     """Explain matches, errors first; messages that only name a place only if there are no other errors."""
-    explained = _explained(_without_source_lines(matches), target, model)
+    explained = _explained(_with_names(_without_source_lines(matches)), target, model)
     consequences = {name for _, row in explained for name in row.instead_of}
     made = [explanation for explanation, row in explained if row.name not in consequences]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
@@ -183,6 +183,12 @@ def _without_source_lines(matches: list[MessageMatch]) -> list[MessageMatch]:
     return [match for match in matches if match.message.name not in complete or not _is_source_line(match)]
 
 
+def _with_names(matches: list[MessageMatch]) -> list[MessageMatch]:
+    """Drop matches without names, if others of the same row have names."""
+    named = {match.message.name for match in matches if any(match.names.values())}
+    return [m for m in matches if any(m.names.values()) or m.message.name not in named]
+
+
 def _is_source_line(match: MessageMatch) -> bool:
     return any(name.startswith(("%", "{")) for name in match.names.values())
 
@@ -200,8 +206,11 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
         quote=match.quote,
         count=max(1, match.count),
         names=match.names,
-        means=[message.means.format_map(names), *meaning.facts],
-        ways_out=[*meaning.ways_out, *(way.format_map(names) for way in message.ways_out)],
+        means=[*([] if meaning.replaces else [message.means.format_map(names)]), *meaning.facts],
+        ways_out=[
+            *meaning.ways_out,
+            *(way.format_map(names) for way in message.ways_out if not meaning.replaces),
+        ],
         on_target=meaning.on_target,
         affected=model.affected(match) if model else None,
     )

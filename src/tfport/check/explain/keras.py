@@ -71,8 +71,12 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     name = match.names.get("object", "")
     if name in KEYS:
         return Meaning(
-            [f"{name} is a key of a configuration, not a class: a newer Keras wrote the file."],
+            [
+                f"{name} is a key of a configuration, not a layer: a newer Keras wrote the file, whose form "
+                "of Sequential models (since 2.2.3) this one does not read."
+            ],
             ["load it with the Keras that wrote it (`tfport inspect FILE` shows its version), or upgrade"],
+            replaces=True,
         )
     spans = _recorded()["keras"].get(name)
     if spans and spans[-1][1] == _newest() and version_key(spans[-1][0]) <= version_key(OLD):
@@ -99,8 +103,9 @@ def argument(match: MessageMatch, target: Target | None) -> Meaning:
     spans = _recorded()["arguments"].get(layer or "", {}).get(name or "")
     if not spans:
         return Meaning()
-    where = _releases(spans)
-    return Meaning([f"{layer} takes `{name}` in {where}."], [f"load it with {where}"])
+    return Meaning(
+        [f"{layer} takes `{name}` in {_releases(spans, 'and')}."], [f"use {_releases(spans, 'or')}"]
+    )
 
 
 def constructor_argument(match: MessageMatch, target: Target | None) -> Meaning:
@@ -113,8 +118,11 @@ def constructor_argument(match: MessageMatch, target: Target | None) -> Meaning:
         owners = [INPUT_LAYER]
     if len(owners) != 1 or name not in arguments.get(owners[0], {}):
         return Meaning()
-    where = _releases(arguments[owners[0]][name])
-    return Meaning([f"In Keras, {owners[0]} takes `{name}` in {where}."], [f"for Keras, use {where}"])
+    spans = arguments[owners[0]][name]
+    return Meaning(
+        [f"In Keras, {owners[0]} takes `{name}` in {_releases(spans, 'and')}."],
+        [f"for Keras, use {_releases(spans, 'or')}"],
+    )
 
 
 def _layer_and_argument(match: MessageMatch) -> tuple[str | None, str | None]:
@@ -149,7 +157,7 @@ def attribute(match: MessageMatch, target: Target | None) -> Meaning:
     owner = OBJECT.search(match.quote)
     family = FAMILIES.get(owner[1] if owner else "", "layer")
     spans = _recorded()["attributes"][family].get(name, [])
-    facts = [f"A {family} of Keras has `{name}` in {_releases(spans)}."] if spans else []
+    facts = [f"Some {family}s of Keras have `{name}` in {_releases(spans, 'and')}."] if spans else []
     instead = [f"use {INSTEAD[name]}"] if name in INSTEAD else []
     return Meaning(
         facts,
@@ -161,7 +169,7 @@ def attribute(match: MessageMatch, target: Target | None) -> Meaning:
     )
 
 
-def _releases(spans: list[list[str]]) -> str:
+def _releases(spans: list[list[str]], joint: str) -> str:
     """The versions of the package keras and of TensorFlow in spans, as a phrase."""
     standalone = [
         _span(first.removeprefix(STANDALONE), last.removeprefix(STANDALONE))
@@ -170,7 +178,7 @@ def _releases(spans: list[list[str]]) -> str:
     ]
     own = [_span(first, last) for first, last in spans if not first.startswith(STANDALONE)]
     phrases = {"the package keras": standalone, "TensorFlow": own}
-    return " and ".join(f"{name} {', '.join(texts)}" for name, texts in phrases.items() if texts)
+    return f" {joint} ".join(f"{name} {', '.join(texts)}" for name, texts in phrases.items() if texts)
 
 
 def _use(first: str, last: str) -> list[str]:

@@ -58,6 +58,8 @@ class Meaning:
     """Facts about the target of the query."""
     code: str | None = None
     """Replaces the code of the table."""
+    replaces: bool = False
+    """Whether facts and ways out replace those of the table, because the message means something else."""
 
 
 Lookup = Callable[[MessageMatch, "Target | None"], Meaning | None]
