@@ -96,6 +96,9 @@ def test_invalid_feeds_are_errors(feeds, message):
 
 
 UNFIT = [  # type, fed value, what the error says
+    ("string", [1], "`x:0` must be string: text or bytes, got the int 1"),
+    ("string", [1.5, "b"], "`x:0` must be string: text or bytes, got the float 1.5"),
+    ("string", [None], "`x:0` must be string: text or bytes, got the NoneType None"),
     ("uint8", [300], r"`x:0` must be uint8 \(0 to 255\), got 300"),
     ("uint8", 256, r"`x:0` must be uint8 \(0 to 255\), got 256"),
     ("uint8", [3, -1], r"`x:0` must be uint8 \(0 to 255\), got -1"),

@@ -28,7 +28,7 @@ def as_array(value: ArrayLike, dtype: DType, name: str) -> NDArray[Any]:
         raise RunFailed(f"`{name}` is {dtype}, which cannot be fed") from None
     array = _rectangular(value, dtype, name)
     if kind.kind == "O":
-        return _strings(array, value)
+        return _strings(name, array, value)
     if array.dtype == kind:
         return array
     if not _is_convertible(array, kind, is_array=isinstance(value, np.ndarray | np.generic)):
@@ -98,10 +98,14 @@ def _limits(kind: np.dtype[Any]) -> tuple[int, int] | None:
     return int(limits.min), int(limits.max)
 
 
-def _strings(array: NDArray[Any], value: ArrayLike) -> NDArray[Any]:
+def _strings(name: str, array: NDArray[Any], value: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
         array = np.asarray(value, object)  # NumPy's own strings lose zero bytes at their end
     flat = array.reshape(-1).tolist()
     out = np.empty(len(flat), object)
-    out[:] = [element if isinstance(element, bytes) else str(element).encode() for element in flat]
+    for place, element in enumerate(flat):
+        if not isinstance(element, (bytes, str)):
+            kind = type(element).__name__
+            raise RunFailed(f"`{name}` must be string: text or bytes, got the {kind} {element!r:.40}")
+        out[place] = element if isinstance(element, bytes) else element.encode()
     return out.reshape(array.shape)

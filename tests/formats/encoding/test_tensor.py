@@ -103,13 +103,40 @@ def test_a_tensor_without_elements_may_store_some(tensor):
     assert array.dtype == NUMPY[tensor.dtype]
 
 
+TOO_LONG = [  # TensorFlow ignores the end of a list, of every type
+    (proto(pb.DT_FLOAT, (2,), float_val=[1, 2, 3]), [1, 2]),
+    (proto(pb.DT_DOUBLE, (), double_val=[1, 2]), 1),
+    (proto(pb.DT_INT8, (2,), int_val=[1, 2, 3]), [1, 2]),
+    (proto(pb.DT_INT64, (2, 1), int64_val=[1, 2, 3]), [[1], [2]]),
+    (proto(pb.DT_UINT32, (1,), uint32_val=[1, 2]), [1]),
+    (proto(pb.DT_UINT64, (1,), uint64_val=[1, 2]), [1]),
+    (proto(pb.DT_BOOL, (2,), bool_val=[True, False, True]), [True, False]),
+    (proto(pb.DT_STRING, (1,), string_val=[b"a", b"b"]), [b"a"]),
+    (proto(pb.DT_HALF, (1,), half_val=[15360, 16384]), [1]),
+    (proto(pb.DT_COMPLEX64, (1,), scomplex_val=[1, 2, 3, 4]), [1 + 2j]),
+    (proto(pb.DT_COMPLEX128, (1,), dcomplex_val=[1, 2, 3, 4]), [1 + 2j]),
+]
+
+
+@pytest.mark.parametrize(("tensor", "elements"), TOO_LONG, ids=str)
+def test_the_end_of_a_list_that_is_too_long_is_ignored(tensor, elements):
+    assert to_numpy(tensor).tolist() == elements
+
+
 REFUSED = [
     (proto(pb.DT_RESOURCE, ()), "a tensor of type DT_RESOURCE cannot be converted to an array"),
     (proto(pb.DT_FLOAT, (-1,)), r"a DT_FLOAT tensor has the invalid shape \[-1\]"),
     (proto(pb.DT_FLOAT, (1 << 30, 1 << 30)), "a DT_FLOAT tensor has the invalid shape"),
     (proto(pb.DT_FLOAT, (1,) * 40), "a DT_FLOAT tensor must have at most 32 axes, found more"),
     (proto(pb.DT_FLOAT, (1 << 35,), float_val=[1, 2]), "is too large to expand from 2 elements"),
-    (proto(pb.DT_FLOAT, (1,), float_val=[1, 2]), r"tensor of shape \[1\] must have 1 elements, found 2"),
+    (
+        proto(pb.DT_FLOAT, (1,), tensor_content=bytes(8)),
+        r"tensor of shape \[1\] must have 1 elements, found 2",
+    ),
+    (
+        proto(pb.DT_FLOAT, (2,), tensor_content=bytes(4)),
+        r"tensor of shape \[2\] must have 2 elements, found 1",
+    ),
     (proto(pb.DT_FLOAT, (1,), tensor_content=b"abc"), "3 bytes of tensor content are not a multiple of"),
     (proto(pb.DT_STRING, (1,), tensor_content=b"abc"), "3 bytes of tensor content are not a multiple of"),
 ]

@@ -61,7 +61,13 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
         raise UnreadableFile(f"a {name} tensor has the invalid shape {list(shape)}")
     if size == 0:  # TensorFlow ignores what is stored (Tensor::FromProto)
         return expand(np.empty(0, kind), shape, name)
-    flat = from_content(proto.tensor_content, kind) if proto.tensor_content else from_list(proto, kind)
+    if not proto.tensor_content:
+        return expand(from_list(proto, kind), shape, name)
+    flat = from_content(proto.tensor_content, kind)
+    if len(flat) != size:
+        raise UnreadableFile(
+            f"a {name} tensor of shape {list(shape)} must have {size} elements, found {len(flat)}"
+        )
     return expand(flat, shape, name)
 
 
@@ -93,14 +99,9 @@ def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 def expand(flat: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
-    """`flat` in this shape; if it is too short, its last element is repeated."""
+    """`flat` in this shape, as TensorFlow reads lists: the last element is repeated, or the end ignored."""
     size = math.prod(shape)
-    if size == 0:
-        flat = flat[:0]
-    if len(flat) > size:
-        raise UnreadableFile(
-            f"a {name} tensor of shape {list(shape)} must have {size} elements, found {len(flat)}"
-        )
+    flat = flat[:size]
     if len(flat) == size:
         out = flat.reshape(shape)
     elif len(flat) <= 1:  # one element, or none, which means zero: no memory for the copies
