@@ -40,7 +40,7 @@ def known_of(op: str, inputs: Inputs, attrs: Attrs) -> Dims | None:
     if op in ("Identity", "Cast", "Squeeze", "Unsqueeze", "Reshape") and first.dtype.is_integer:
         return first.known if first.rank is not None and first.rank < 2 else None
     if op == "Concat":
-        parts = [operand.known for operand in inputs if operand is not None]
+        parts = [_elements(operand) for operand in inputs if operand is not None]
         ranks = {operand.rank for operand in inputs if operand is not None}
         if ranks == {1} and None not in parts and attrs["axis"] in (0, -1):
             return tuple(n for part in parts if part is not None for n in part)
@@ -57,6 +57,13 @@ def known_of(op: str, inputs: Inputs, attrs: Attrs) -> Dims | None:
     if op in _REDUCTIONS and first.rank == 1 and first.known and None not in first.known:
         return (_REDUCTIONS[op]([n for n in first.known if n is not None]),)
     return None
+
+
+def _elements(vector: Operand) -> Dims | None:
+    """The elements of a vector of known size; None if the size is unknown."""
+    if vector.known is None and vector.rank == 1 and vector.shape is not None and vector.shape[0] is not None:
+        return (None,) * vector.shape[0]
+    return vector.known
 
 
 def _arithmetic(op: str, x: Operand, y: Operand) -> Dims | None:

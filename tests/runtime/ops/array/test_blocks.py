@@ -1,5 +1,8 @@
 import pytest
 from tests.runtime.cases import bf16, case, check, checks, i32, i64, numbers, run, sized, strings
+from tests.runtime.programs import islands_of, session_of
+
+import tfport
 
 NONE = i32([0, 0], [0, 0])
 
@@ -37,6 +40,56 @@ CASES = [
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
 def test_blocks(c, way):
     check("blocks", c, way)
+
+
+COMPUTED = """
+    x = Placeholder() {{dtype=float32, shape=(?, ?, ?, 3)}}
+    around = Placeholder() {{dtype=int32, shape=(2, 2)}}
+    block = Const() {{dtype=int32, value=int32(2)[2, 3]}}
+    y = {op}(x, block, around) {{T=float32, Tblock_shape=int32, {type}=int32}}
+"""
+BLOCK_OPS = {"SpaceToBatchND": "Tpaddings", "BatchToSpaceND": "Tcrops"}
+
+
+def computed(op, x, around, **options):
+    session = session_of(COMPUTED.format(op=op, type=BLOCK_OPS[op]), **options)
+    return session.run("y:0", {"x:0": x, "around:0": around})
+
+
+@pytest.mark.parametrize(
+    ("op", "x", "around"),
+    [
+        ("SpaceToBatchND", numbers(2, 4, 6, 3), NONE),
+        ("SpaceToBatchND", numbers(2, 3, 5, 3), i32([1, 0], [0, 1])),
+        ("SpaceToBatchND", numbers(1, 1, 1, 3), i32([2, 1], [2, 3])),
+        ("BatchToSpaceND", numbers(12, 2, 3, 3), NONE),
+        ("BatchToSpaceND", numbers(6, 2, 3, 3), i32([1, 0], [0, 2])),
+        ("BatchToSpaceND", numbers(6, 1, 2, 3), i32([1, 1], [0, 5])),
+    ],
+)
+def test_computed_paddings_and_crops_are_lowered(op, x, around):
+    (island,) = islands_of(COMPUTED.format(op=op, type=BLOCK_OPS[op]), ["y:0"], ["x:0", "around:0"])
+    assert {node.op_type for node in island.graph.node} >= {"Reshape", "Transpose"}
+    assert (computed(op, x, around) == computed(op, x, around, engine="none")).all()
+
+
+@pytest.mark.parametrize(
+    ("op", "x", "around"),
+    [
+        ("SpaceToBatchND", numbers(1, 3, 6, 3), NONE),
+        ("SpaceToBatchND", numbers(1, 4, 6, 3), i32([-1, 1], [0, 0])),
+        ("SpaceToBatchND", numbers(1, 4, 6, 3), i32([-2, 0], [0, 0])),
+        ("BatchToSpaceND", numbers(5, 2, 3, 3), NONE),
+        ("BatchToSpaceND", numbers(6, 2, 3, 3), i32([3, 2], [0, 0])),
+        ("BatchToSpaceND", numbers(6, 2, 3, 3), i32([0, 0], [0, -1])),
+    ],
+)
+def test_wrong_computed_paddings_and_crops_fail_as_on_the_host(op, x, around):
+    with pytest.raises(tfport.Error) as expected:
+        computed(op, x, around, engine="none")
+    with pytest.raises(tfport.Error) as actual:
+        computed(op, x, around)
+    assert str(actual.value) == str(expected.value)
 
 
 @pytest.mark.parametrize("op", ["SpaceToDepth", "DepthToSpace"])

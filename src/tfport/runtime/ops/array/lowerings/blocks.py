@@ -1,30 +1,44 @@
-"""SpaceToBatch, SpaceToDepth and their inverses, lowered to ONNX: reshape, transpose, reshape."""
+"""SpaceToBatch, SpaceToDepth and their inverses, lowered to ONNX: reshape, transpose, reshape.
+
+Paddings and crops may be computed at run time, as in a dilated convolution over images of any size. The
+engine then fails at those that TensorFlow refuses, so that the host reports TensorFlow's error.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
-from tfport.runtime.ops.shared.lowered_sizes import cut, numbers_of, over, reshaped, size_of, sizes_of, times
+from tfport.graph.dtypes import INT64
+from tfport.runtime.lower import CannotLower, lower, rank_of
+from tfport.runtime.ops.shared.lowered_sizes import (
+    LAST,
+    cut,
+    numbers_of,
+    over,
+    reshaped,
+    size_of,
+    sizes_of,
+    times,
+)
 
 
 @lower("SpaceToBatch")
 def space_to_batch(b, input, paddings, *, block_size):
-    return _to_batch(b, input, (block_size, block_size), constant_of(paddings, "paddings"))
+    return _to_batch(b, input, (block_size, block_size), paddings)
 
 
 @lower("SpaceToBatchND")
 def space_to_batch_nd(b, input, block_shape, paddings):
-    return _to_batch(b, input, numbers_of(block_shape, "block_shape"), constant_of(paddings, "paddings"))
+    return _to_batch(b, input, numbers_of(block_shape, "block_shape"), paddings)
 
 
 def _to_batch(b, x, block, paddings):
     rank, m = rank_of(x), len(block)
     _check(rank, block, paddings)
-    if paddings.any():
-        around = np.zeros((rank, 2), np.int64)
-        around[1 : m + 1] = paddings
-        x = b.Pad(x, b.ints(*around.T.reshape(-1).tolist()))
+    if paddings.array is None or paddings.array.any():
+        batch, rest = b.ints(0), [b.ints(*[0] * (rank - m - 1))] if rank > m + 1 else []
+        before, after = _begins_and_ends(b, paddings, m)
+        x = b.Pad(x, b.Concat(batch, before, *rest, batch, after, *rest, axis=0))
     batch, rest = size_of(b, x, 0), sizes_of(b, x, m + 1)
     inner = [over(b, size_of(b, x, i + 1), n) for i, n in enumerate(block)]
     split = [batch]
@@ -37,12 +51,12 @@ def _to_batch(b, x, block, paddings):
 
 @lower("BatchToSpace")
 def batch_to_space(b, input, crops, *, block_size):
-    return _to_space(b, input, (block_size, block_size), constant_of(crops, "crops"))
+    return _to_space(b, input, (block_size, block_size), crops)
 
 
 @lower("BatchToSpaceND")
 def batch_to_space_nd(b, input, block_shape, crops):
-    return _to_space(b, input, numbers_of(block_shape, "block_shape"), constant_of(crops, "crops"))
+    return _to_space(b, input, numbers_of(block_shape, "block_shape"), crops)
 
 
 def _to_space(b, x, block, crops):
@@ -57,19 +71,47 @@ def _to_space(b, x, block, crops):
     turned = b.transpose(blocks, [*order, *range(2 * m + 1, rank + m)])
     larger = [times(b, size, n) for size, n in zip(space, block, strict=True)]
     made = reshaped(b, turned, [batch, *larger, *rest])
-    spans = {i + 1: (int(a), -int(z) if z else 2**63 - 1, 1) for i, (a, z) in enumerate(crops) if a or z}
-    assert made.shape is not None
+    return _cropped(b, made, crops, block)
+
+
+def _cropped(b, x, crops, block):
+    m = len(block)
+    if crops.array is None:
+        first, after = _begins_and_ends(b, crops, m)
+        ends = b.Sub(b.Shape(x, start=1, end=m + 1), after)
+        enough = b.LessOrEqual(first, ends)
+        return b.Slice(x, _checked(b, first, enough), ends, b.ints(*range(1, m + 1)))
+    pairs = enumerate(crops.array.tolist(), start=1)
+    spans = {axis: (first, -after if after else LAST, 1) for axis, (first, after) in pairs if first or after}
+    assert x.shape is not None
     for axis in spans:
-        size, cropped = made.shape[axis], int(crops[axis - 1].sum())
+        size, cropped = x.shape[axis], int(crops.array[axis - 1].sum())
         # TensorFlow refuses larger crops, ONNX does not; an unknown size is at least the size of a block
         if cropped > (block[axis - 1] if size is None else size):
             raise CannotLower("crops may exceed the size")
-    return cut(b, made, spans)
+    return cut(b, x, spans)
+
+
+def _begins_and_ends(b, around, m):
+    """The two columns of paddings or crops; the engine fails if an element is negative."""
+    if around.array is not None:
+        return tuple(b.ints(*column.tolist()) for column in around.array.T)
+    flat = b.Reshape(b.int64(around), b.ints(2 * m))
+    flat = _checked(b, flat, b.GreaterOrEqual(flat, b.ints(0)))
+    return tuple(b.Slice(flat, b.ints(i), b.ints(2 * m), b.ints(0), b.ints(2)) for i in range(2))
+
+
+def _checked(b, sizes, right):
+    """The sizes; the engine fails if one is not right."""
+    wrong = b.cast(b.Not(right), INT64)
+    return b.Add(sizes, b.Gather(b.ints(0), wrong, axis=0))
 
 
 def _check(rank, block, around):
-    if rank < len(block) + 1 or around.shape != (len(block), 2) or np.any(around < 0) or min(block) < 1:
-        raise CannotLower("the block is invalid")
+    if rank < len(block) + 1 or min(block) < 1 or around.shape != (len(block), 2):
+        raise CannotLower("the block is invalid, or the shape of paddings or crops unknown")
+    if around.array is not None and np.any(around.array < 0):
+        raise CannotLower("paddings or crops are negative")
 
 
 @lower("SpaceToDepth", data_format=("NHWC", "NCHW"))
