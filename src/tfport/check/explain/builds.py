@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +24,11 @@ STANDARD_LIBRARY = [
     "the path in the message shows which one was used",
 ]
 MOST_RELEASES = 3
+OFFERED = re.compile(r"\(from versions: (\d[\w.]*(?:, \d[\w.]*){0,400})\)")
+CONFLICT = [
+    "install the packages in one command and a new environment, so that pip can choose versions that fit",
+    "`tfport env REQUIREMENTS` shows which packages conflict with the release of TensorFlow",
+]
 NO_WHEELS = "(from versions: none)"
 NEWEST_KERAS = "3.12.0"
 Facts = dict[str, Any]
@@ -144,10 +150,16 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
         return Meaning([f"No {package} {version} is recorded; the newest is {newest}."])
     pythons = {b.version: ", ".join(b.facts.get("pythons") or []) for b in builds[-MOST_RELEASES:]}
     facts = [f"{package} {v} has wheels for Python {p}." for v, p in pythons.items() if p]
+    if offered := OFFERED.search(match.text):
+        versions = sorted(offered[1].split(", "), key=version_key)
+        facts.append(f"For this Python and system pip finds {versions[0]} to {versions[-1]}.")
     if NO_WHEELS in match.text:
         facts.append("pip lists no version at all: this Python is 32-bit, or older or newer than any wheel.")
     ways = (
-        ["use one of these Pythons, 64-bit; the versions in the message are those for this system"]
+        [
+            "use one of these Pythons, 64-bit, or a version that the message lists: wheels for Intel Macs and "
+            "32-bit systems end earlier, those for new Pythons begin later"
+        ]
         if facts
         else []
     )
@@ -157,3 +169,18 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
 def _is_patch_of(build: Build, version: str) -> bool:
     """Whether a build is the version or one of its patches: 2.1.4 is one of 2.1, 2.18.0 is not."""
     return build.version == version or build.version.startswith(f"{version}.")
+
+
+def pip_conflict(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which package requires what, if the message says so."""
+    names = match.names
+    if "other" not in names:
+        return Meaning([], CONFLICT)
+    have = f"{names['have']} is installed" if "have" in names else "it is not installed"
+    return Meaning(
+        [f"{names['package']} {names['version']} needs {names['other']}{names['wanted']}, and {have}."],
+        [
+            f"pip install '{names['other']}{names['wanted']}', or another version of {names['package']}",
+            *CONFLICT,
+        ],
+    )

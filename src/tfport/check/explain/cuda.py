@@ -24,16 +24,6 @@ FIRST_WITH_MINOR = 50
 """In names of Windows, numbers from 50 on contain a minor version: 90 is 9.0, 110 is 11.0, 12 is 12."""
 ONE_FOR_ALL_MINORS = 11
 """Since CUDA 11, one libcudart serves all minor versions of a major version."""
-STATUS = {
-    "NOT_INITIALIZED": "cuDNN could not start: out of GPU memory, or the driver and cuDNN do not match",
-    "ALLOC_FAILED": "the GPU was out of memory",
-    "ARCH_MISMATCH": "cuDNN has no code for this GPU",
-    "VERSION_MISMATCH": "the parts of cuDNN have different versions",
-    "NOT_SUPPORTED": "cuDNN does not support this operation with these shapes and dtypes",
-    "BAD_PARAM": "cuDNN got shapes or dtypes that it does not accept",
-    "EXECUTION_FAILED": "a kernel failed: out of memory, or cuDNN does not match the GPU or the driver",
-    "INTERNAL_ERROR": "cuDNN failed internally: usually the GPU was out of memory",
-}
 
 
 def linux_library(name: str) -> str:
@@ -81,7 +71,7 @@ def library(match: MessageMatch, target: Target | None) -> Meaning:
         "for newer releases, pip install 'tensorflow[and-cuda]' installs the libraries",
         "or use a TensorFlow that was built for the installed CUDA; on Jetson, NVIDIA's wheel",
     ]
-    return Meaning(facts, ways, _cuda_on_target(target))
+    return Meaning(facts, ways, cuda_on_target(target))
 
 
 def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
@@ -98,7 +88,7 @@ def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
         f"install {product}, and add its folder to LD_LIBRARY_PATH",
         "use a release that was built for the CUDA of this machine",
     ]
-    return Meaning(facts, ways, _cuda_on_target(target))
+    return Meaning(facts, ways, cuda_on_target(target))
 
 
 def _needs(cuda: Facts, part: str, version: str, name: str) -> bool:
@@ -157,7 +147,7 @@ def _other_library(name: str) -> Meaning:
     )
 
 
-def _cuda_on_target(target: Target | None) -> list[str]:
+def cuda_on_target(target: Target | None) -> list[str]:
     build = target.build if target else None
     if target is None or build is None:
         return []
@@ -174,19 +164,7 @@ def cudnn_built_with(match: MessageMatch, target: Target | None) -> Meaning:
     major = wanted.partition(".")[0] if "." in wanted else wanted[:-3]  # 7.0.4 or 7004
     releases = releases_with(lambda facts: (cuda_of(facts).get("cudnn") or "").partition(".")[0] == major)
     facts = [f"Releases built for cuDNN {major}: {releases}."] if releases else []
-    return Meaning(facts, on_target=_cuda_on_target(target))
-
-
-def cudnn_status(match: MessageMatch, target: Target | None) -> Meaning | None:
-    """What a status code of cuDNN means; None for SUCCESS."""
-    status = match.names["status"]
-    if status == "SUCCESS":
-        return None
-    ways = ["set `TF_FORCE_GPU_ALLOW_GROWTH=true`; nvidia-smi shows which process uses the memory"]
-    ways.append("look for `Loaded runtime CuDNN library` and the first CUDA error in the log")
-    return Meaning(
-        [f"This means that {STATUS[status]}."] if status in STATUS else [], ways, _cuda_on_target(target)
-    )
+    return Meaning(facts, on_target=cuda_on_target(target))
 
 
 def cudnn_rnn(match: MessageMatch, target: Target | None) -> Meaning:
@@ -205,7 +183,7 @@ def all_cuda(match: MessageMatch, target: Target | None) -> Meaning:
         version for build in on_x86(atlas(), STOCK) if (version := cuda_of(build.facts).get("version"))
     )
     facts = [f"CUDA {version}: {releases_with(_built_with(version))}." for version in versions]
-    return Meaning(facts, on_target=_cuda_on_target(target))
+    return Meaning(facts, on_target=cuda_on_target(target))
 
 
 def _built_with(version: str) -> Callable[[Facts], bool]:

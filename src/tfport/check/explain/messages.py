@@ -23,8 +23,8 @@ from typing import Any
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
     "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
-    "keras_files", "keras", "weights", "lite", "lite_converter", "libraries", "gpu", "packages", "converters",
-    "running",
+    "keras_files", "keras", "weights", "lite", "lite_converter", "libraries", "compiling", "gpu", "packages",
+    "installing", "converters", "running",
 )  # fmt: skip
 """The tables. Explanations are listed in their order: the most specific causes first."""
 KINDS_OF_ROWS = ERROR, WARNING, HARMLESS = "error", "warning", "harmless"
