@@ -157,7 +157,7 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
         facts.append("pip lists no version at all: this Python is 32-bit, or older or newer than any wheel.")
     ways = (
         [
-            "use one of these Pythons, 64-bit, or a version that the message lists: wheels for Intel Macs and "
+            "use one of these Pythons, 64-bit, or a version in the message: wheels for Intel Macs and "
             "32-bit systems end earlier, those for new Pythons begin later"
         ]
         if facts

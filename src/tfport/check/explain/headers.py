@@ -31,8 +31,8 @@ OWNERS: dict[tuple[str, ...], tuple[str, list[str]]] = {
         [
             "install the CUDA toolkit of the release (`tfport targets show TARGET`), and add "
             "`-I /usr/local/cuda/include`",
-            "old code includes `third_party/gpus/cuda/include/…` or `cuda/include/…`: make a link of that name "
-            "to the folder of CUDA, or change the include",
+            "old code includes `third_party/gpus/cuda/include/…` or `cuda/include/…`: make a link of that "
+            "name to the folder of CUDA, or change the include",
         ],
     ),
 }  # fmt: skip
