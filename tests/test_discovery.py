@@ -81,3 +81,29 @@ def test_an_op_that_the_index_lacks_says_to_make_the_index(tmp_path):
     )
     assert "`y` (Abs): the index lacks this op" in done.stderr
     assert "run `make index`" in done.stderr
+
+
+ASK_TWICE = """
+import threading
+from tfport import discovery
+from tfport.runtime.implementations import BUILT_IN
+
+answers, imported = [], discovery._import
+ask = lambda: answers.append(len(BUILT_IN.kernels_of("StringLower")))
+other = threading.Thread(target=ask)
+
+def import_slowly(module):
+    if other.ident is None:
+        other.start()
+        other.join(0.2)
+    imported(module)
+
+discovery._import = import_slowly
+ask()
+other.join()
+print(answers)
+"""
+
+
+def test_a_thread_that_asks_while_another_one_imports_gets_the_same_answer():
+    assert python(ASK_TWICE) == "[1, 1]\n"

@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -25,6 +26,8 @@ from tfport.errors import Error
 T = TypeVar("T")
 INDEX = "index.json"
 STALE = "run `make index`"
+_importing = threading.RLock()
+"""One thread imports at a time: two that import modules in a circle would see unfinished ones."""
 
 
 class Catalog(Generic[T]):
@@ -55,9 +58,10 @@ class Catalog(Generic[T]):
     def of(self, name: str) -> list[T]:
         """The entries of a name, after importing the modules that declare them."""
         if name not in self._loaded:
-            self._loaded.add(name)
-            for module in _modules_by_name(self.kind).get(name, ()):
-                _import(module)
+            with _importing:
+                for module in _modules_by_name(self.kind).get(name, ()):
+                    _import(module)
+                self._loaded.add(name)  # now that the entries are there, for all threads
         return self.entries.get(name, [])
 
     def names(self) -> list[str]:

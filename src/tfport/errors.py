@@ -24,6 +24,9 @@ class MissingTensor(Error):
 class CannotRun(Error):
     """tfport's runtime does not support something that the model needs."""
 
+    ops: tuple[str, ...] = ()
+    """The ops of the nodes that cannot run, as far as they are known."""
+
 
 class RunFailed(Error):
     """The inputs do not fit the model, or an op reported an error, as it would in TensorFlow."""

@@ -131,13 +131,13 @@ class _BuiltIn(OpImplementations):
         return self
 
     def _declare(self, op: str) -> None:
-        self._declared.add(op)
         LOWERINGS.of(op)
         KERNELS.of(op)
         if structures := STRUCTURES.of(op):
             self.structures[op] = structures[-1]
         if shapes := SHAPES.of(op):
             self.shapes[op] = shapes[-1]
+        self._declared.add(op)  # now that everything is there, for all threads
 
 
 BUILT_IN = _BuiltIn()

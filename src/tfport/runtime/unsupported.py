@@ -39,7 +39,9 @@ def raise_unsupported(nodes: Sequence[UnsupportedNode], where: str) -> None:
         messages = list(dict.fromkeys(map(str, nodes)))
         more = f"; and {len(messages) - MAX_LISTED} more" if len(messages) > MAX_LISTED else ""
         count = "1 node" if len(messages) == 1 else f"{len(messages)} nodes"
-        raise CannotRun(f"{where}: {count} cannot run here: {'; '.join(messages[:MAX_LISTED])}{more}")
+        error = CannotRun(f"{where}: {count} cannot run here: {'; '.join(messages[:MAX_LISTED])}{more}")
+        error.ops = tuple(sorted({unsupported.node.op for unsupported in nodes}))
+        raise error
 
 
 def unknown_op(op: str) -> str:

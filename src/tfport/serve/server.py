@@ -157,6 +157,7 @@ class Server:
                 warm_up_iterations=flags.number("num_request_iterations_for_warmup"),
                 labels_for_unavailable=flags.boolean("allow_version_labels_for_unavailable_models"),
                 drain_seconds=flags.number("drain_seconds"),
+                all_must_run=not flags.boolean("serve_runnable_signatures"),
                 load_seconds=flags.number("load_timeout_seconds"),
             ),
             on_attempt=self._attempted,

@@ -11,7 +11,8 @@ from tfport.errors import RunCancelled
 from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import serving_pb2
 from tfport.runtime.bounds.stop_signal import StopSignal
-from tfport.serve.models.warmup import prepare, replay
+from tfport.serve.models.prepare import prepare
+from tfport.serve.models.warmup import replay
 from tfport.serve.status import StatusCode, StatusError
 
 LENGTH = """

@@ -24,8 +24,9 @@ from tfport.runtime.engines.engine import make_engine
 from tfport.runtime.session import Session
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.prepare import prepare
 from tfport.serve.models.store import MODELS, VersionStore
-from tfport.serve.models.warmup import prepare, replay
+from tfport.serve.models.warmup import replay
 from tfport.serve.servable import RUN_CODES
 from tfport.serve.status import StatusCode, StatusError
 
@@ -103,7 +104,7 @@ def load_version(
         with bounded(stop, timeout):
             session = _opened(folder, settings, open_session)
         stop.check()
-        prepare(session)
+        prepare(session, all_must_run=options.all_must_run)
         iterations = options.warm_up_iterations
         began = time.monotonic()
         requests = replay(session, iterations, stop, timeout) if options.warm_up else 0

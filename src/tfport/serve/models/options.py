@@ -33,3 +33,5 @@ class ManagerOptions:
     """Seconds that unloading waits for calls in progress; later ones still complete."""
     load_seconds: float = 600
     """`--load_timeout_seconds`: for initializing a version, and for each warm-up request; 0: no limit."""
+    all_must_run: bool = True
+    """Not with `--serve_runnable_signatures`: whether a signature that cannot run prevents loading."""

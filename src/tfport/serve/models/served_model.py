@@ -172,6 +172,8 @@ class ServedModel:
             if servable is not None or version.unwanted:
                 return servable
             LOG.debug("%s version %d failed to load: %s", self.name, version.number, version.error)
+            if version.error is not None and version.error.code is StatusCode.UNIMPLEMENTED:
+                return None  # it needs other files, which are noticed, or another tfport
             if number <= options.load_retries:
                 self._set_status(version, VersionState.LOADING, version.error)
                 self._changed()

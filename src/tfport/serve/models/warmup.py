@@ -1,4 +1,4 @@
-"""Warm up a model: replay its warm-up requests and plan its default signature.
+"""Warm up a model: replay its warm-up requests.
 
 If a request fails, loading fails, as in TensorFlow Serving: during a rollout the server then keeps the
 old version.
@@ -6,10 +6,9 @@ old version.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
-from tfport.errors import Error, UnreadableFile
+from tfport.errors import UnreadableFile
 from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Files
 from tfport.formats.saved_model.warmup import MOST_REQUESTS, WARMUP, WarmupRequest, read_warmup
@@ -39,18 +38,6 @@ def replay(
                     message = f"warm-up request {number} takes too long (--load_timeout_seconds): {error}"
                     raise StatusError(error.code, message) from None
     return len(requests)
-
-
-def prepare(session: Session) -> None:
-    """Plan the default signature, so that the first request does not wait for it.
-
-    Only that one: each plan has its own copy of the weights.
-    """
-    names = list(session.model.signatures)
-    usual = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else None
-    if usual is not None:
-        with suppress(Error):  # a signature that cannot run fails when it is called
-            session.prepare(usual)
 
 
 def _requests(files: Files) -> list[WarmupRequest]:
