@@ -39,7 +39,7 @@ IN_TENSORFLOW = re.compile(
     r"tensorflow(_core)?/(contrib|python)/keras/(_impl/keras/|python/keras/)?"
     rf"({PARTS})(/(\w+/)*(?!.*_test)\w+)?\.py$|tensorflow(_core)?/python/ops/init_ops(_v2)?\.py$"
 )
-IN_KERAS = re.compile(rf"keras/(src/)?({PARTS})(/(\w+/)*(?!.*_test)\w+)?\.py$")
+IN_KERAS = re.compile(rf"keras/(src/)?({PARTS}|ops)(/(\w+/)*(?!.*_test)\w+)?\.py$")
 WITH_BASES = re.compile(
     r"keras/(src/)?(trainers|ops/operation|saving/keras_saveable|backend/tensorflow/(trainer|layer))"
 )

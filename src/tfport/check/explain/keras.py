@@ -19,6 +19,13 @@ NEWEST_KERAS_2 = "2.15"
 KEYS = ("name", "layers", "config", "class_name", "build_input_shape", "input_layers", "module")
 STANDALONE = "keras "
 """The prefix of versions of the package keras from before it was a part of TensorFlow."""
+SAVED_KIND = "_tf_keras_"
+"""The prefix of kinds of objects in a SavedModel: `_tf_keras_metric`."""
+SHORT_NAMES = (
+    "acc", "ACC", "bce", "BCE", "mse", "MSE", "mae", "MAE", "mape", "MAPE", "msle", "MSLE", "kld", "KLD",
+    "logcosh", "huber_loss", "cosine_proximity",
+)  # fmt: skip
+"""Other names of losses and metrics."""
 INPUT_LAYER = "InputLayer"
 """The only class that reports arguments without its name."""
 ARGUMENT = re.compile(
@@ -26,7 +33,6 @@ ARGUMENT = re.compile(
     r"|Unrecognized keyword arguments(?: passed to (\w{1,100}))?:[ ',\[({a-z_]{0,20}[\[{]'(\w{1,100})'"
 )
 LAYER = re.compile(r"deserializing class '(\w{1,100})'|\"class_name\": \"(\w{1,100})\"")
-OBJECT = re.compile(r"'(\w{1,100})' object")
 FAMILIES = {"Sequential": "model", "Functional": "model", "Model": "model", "Adam": "optimizer",
             "SGD": "optimizer", "RMSprop": "optimizer"}  # fmt: skip
 """What an object is, by its class; all others are layers."""
@@ -78,6 +84,29 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
             ["load it with the Keras that wrote it (`tfport inspect FILE` shows its version), or upgrade"],
             replaces=True,
         )
+    if name.startswith(SAVED_KIND):
+        kind = name.removeprefix(SAVED_KIND)
+        return Meaning(
+            [f"The SavedModel contains a custom {kind}, which Keras cannot recreate without its class."],
+            [
+                "`load_model(PATH, custom_objects={…})` with its class, or `compile=False` for a metric",
+                "`tf.saved_model.load(PATH)` and its signatures, which need no Python class",
+            ],
+            replaces=True,
+        )
+    if name in SHORT_NAMES:
+        return Meaning(
+            [
+                f"{name} is the short name of a loss or metric of Keras itself, which this Keras does not "
+                "find when it reads the settings for training in the file: another version wrote them."
+            ],
+            [
+                "`load_model(PATH, compile=False)`, and compile the model in code if you train it",
+                "load it with the Keras that wrote the file; save it with the full name, such as "
+                "`keras.losses.MeanSquaredError()`",
+            ],
+            replaces=True,
+        )
     spans = _recorded()["keras"].get(name)
     if spans and spans[-1][1] == _newest() and version_key(spans[-1][0]) <= version_key(OLD):
         return Meaning(
@@ -94,7 +123,9 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     packages = [package for package, names in _recorded()["packages"].items() if name in names]
     if packages:
         return Meaning([f"{name} is a class of {packages[0]}: import it and pass its class."])
-    return Meaning([f"No recorded Keras has a class {name}: it belongs to the program that saved the model."])
+    return Meaning(
+        [f"No recorded Keras has a class {name}: it belongs to the program or package that saved the model."]
+    )
 
 
 def argument(match: MessageMatch, target: Target | None) -> Meaning:
@@ -151,11 +182,12 @@ def parent_module(match: MessageMatch, target: Target | None) -> Meaning:
     )
 
 
-def attribute(match: MessageMatch, target: Target | None) -> Meaning:
-    """Which releases have an attribute of models, layers or optimizers, and what replaces it."""
-    name = match.names["attribute"]
-    owner = OBJECT.search(match.quote)
-    family = FAMILIES.get(owner[1] if owner else "", "layer")
+def attribute(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Which releases have an attribute of a class of Keras, and what replaces it; None for other classes."""
+    owner, name = match.names["class"], match.names["attribute"]
+    if owner not in _recorded()["keras"]:
+        return None
+    family = FAMILIES.get(owner, "layer")
     spans = _recorded()["attributes"][family].get(name, [])
     facts = [f"Some {family}s of Keras have `{name}` in {_releases(spans, 'and')}."] if spans else []
     instead = [f"use {INSTEAD[name]}"] if name in INSTEAD else []
