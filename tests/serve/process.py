@@ -48,15 +48,17 @@ def slow() -> bytes:
 class Command:
     """A server process: its ports, its output and its exit code."""
 
-    def __init__(self, *args: object) -> None:
+    def __init__(self, *args: object, files: int | None = None) -> None:
+        """`files` is the limit of open files."""
+        limit = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"] if files else []
         self.process = subprocess.Popen(
-            [*COMMAND, *map(str, args)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            [*limit, *COMMAND, *map(str, args)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
         self.lines: list[str] = []
         self.listening = threading.Event()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        self.host, self.grpc, self.rest = "127.0.0.1", 0, 0
+        self.host, self.grpc, self.rest, self.health = "127.0.0.1", 0, 0, 0
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -79,6 +81,8 @@ class Command:
             self.host, self.grpc = match[1], int(match[2])
         if match := re.search(r"REST at https?://([\d.]+):(\d+)", first):
             self.host, self.rest = match[1], int(match[2])
+        if match := re.search(r"health at http://[\d.]+:(\d+)", first):
+            self.health = int(match[1])
         return self
 
     def ask(
@@ -137,9 +141,9 @@ class Command:
 
 
 @contextmanager
-def command(*args: object, ports: tuple[str, ...] = FREE) -> Iterator[Command]:
+def command(*args: object, ports: tuple[str, ...] = FREE, files: int | None = None) -> Iterator[Command]:
     """Run a server that listens, and end it afterwards."""
-    running = Command(*args, *ports)
+    running = Command(*args, *ports, files=files)
     try:
         yield running.ready()
     finally:

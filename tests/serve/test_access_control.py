@@ -1,11 +1,12 @@
 """TLS and bearer tokens of `tfport serve`."""
 
+import http.client
 import ssl
 
 import grpc
 import pytest
 from google.protobuf import text_format
-from tests.serve.process import GONE, command, predict_over, until
+from tests.serve.process import GONE, PATIENCE, command, predict_over, until
 from tests.serve.rest.certificates import make
 
 from tfport.formats.proto import serving_api_pb2
@@ -88,3 +89,35 @@ def test_mutual_tls(certificates, exports):
         without = grpc.ssl_channel_credentials(ca)
         with grpc.secure_channel(address, without) as channel, pytest.raises(grpc.RpcError):
             predict_over(channel, 1)
+
+
+def test_probes_need_no_certificate_on_the_health_port(certificates, exports, tmp_path):
+    monitoring = tmp_path / "monitoring.txt"
+    monitoring.write_text('prometheus_config { enable: true path: "/metrics" }')
+    flags = [
+        f"--ssl_config_file={certificates / 'mutual.ssl'}",
+        f"--monitoring_config_file={monitoring}",
+        "--health_port=-1",
+    ]
+
+    def page(path: str, method: str = "GET") -> tuple[int, str, str]:
+        client = http.client.HTTPConnection(running.host, running.health, timeout=PATIENCE)
+        client.request(method, path)
+        answer = client.getresponse()
+        text = answer.read().decode()
+        client.close()
+        return answer.status, text, answer.headers["Server"]
+
+    with command(exports, *flags) as running:
+        assert page("/v1/health/live") == (200, '{"status": "live"}', "tfport")
+        assert page("/v1/health/ready") == (200, '{"status": "ready"}', "tfport")
+        assert "tfport_refused_total" in page("/metrics")[1]
+        for path in ("/v1/models", "/v1/models/m", "/v2", "/openapi.json", "/"):
+            assert page(path)[0::2] == (404, "tfport")
+        assert page("/v1/health/live", "POST")[0] == 405
+        with pytest.raises(GONE):
+            running.ask(
+                "GET", "/v1/health/live", tls=ssl.create_default_context(cafile=certificates / "ca.pem")
+            )
+        until(lambda: "refused reason=tls_handshake entrypoint=REST peer=127.0.0.1:" in running.output)
+        assert running.end() == 0

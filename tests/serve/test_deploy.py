@@ -13,8 +13,8 @@ from tfport.serve import ray
 from tfport.serve.flags import add_flags, ignored_flag_warnings
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.models.config import parse_config, settings_of
+from tfport.serve.rest.health_pages import LIVE, READY
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.server import LIVE, READY
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DOCUMENTS = {
@@ -64,7 +64,7 @@ def test_the_server_takes_the_arguments_of_the_image(server):
 
 @both
 def test_ports_match_the_arguments(container):
-    ports = {int(flags(container)["port"]), int(flags(container)["rest_api_port"])}
+    ports = {int(value) for name, value in flags(container).items() if name.endswith("port")}
     assert {p["containerPort"] for p in container["ports"]} <= ports
     assert flags(container)["host"] == "0.0.0.0"
     assert container["command"] == ["tfport", "serve"]
@@ -79,7 +79,7 @@ def test_probes_use_paths_that_the_server_answers(container):
         "liveness": LIVE,
     }
     ports = {port(container, probe["port"]) for probe in probes.values()}
-    assert ports == {int(flags(container)["rest_api_port"])}
+    assert ports == {int(flags(container).get("health_port", flags(container)["rest_api_port"]))}
 
 
 @both
@@ -114,7 +114,7 @@ def test_metrics_are_scraped_where_they_are():
     text = DOCUMENTS["kubernetes.yaml", "ConfigMap"]["data"]["monitoring.config"]
     about = DEPLOYMENT["metadata"]["annotations"]
     assert f'path: "{about["prometheus.io/path"]}"' in text
-    assert about["prometheus.io/port"] == flags(CONTAINERS[1])["rest_api_port"]
+    assert about["prometheus.io/port"] == flags(CONTAINERS[1])["health_port"]
     assert KSERVE["annotations"]["prometheus.kserve.io/port"] == flags(CONTAINERS[0])["rest_api_port"]
 
 

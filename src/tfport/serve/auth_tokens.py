@@ -1,12 +1,14 @@
 """Bearer tokens from a file: clients must send one of them.
 
 The file has one token per line. It is read again when it changes, so tokens can be replaced while the
-server runs; if it cannot be read, the last tokens remain valid.
+server runs. A token is valid only while the file contains it: if the file is empty, removed or cannot be
+read, none is.
 """
 
 from __future__ import annotations
 
 import hmac
+import logging
 import time
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from tfport.errors import Error
 
 _CHECK_INTERVAL = 2.0  # seconds
 _SCHEME = "bearer"
+_log = logging.getLogger(__name__)
+Stamp = tuple[int, int, int]
 
 
 class AuthTokens:
@@ -23,7 +27,7 @@ class AuthTokens:
         self._path = Path(path)
         self._checked = time.monotonic()
         try:
-            self._stamp = self._path.stat().st_mtime_ns
+            self._stamp: Stamp | None = _stamp(self._path)
             self._tokens = _read(self._path)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not a text file"
@@ -46,11 +50,21 @@ class AuthTokens:
             return
         self._checked = now
         try:
-            stamp = self._path.stat().st_mtime_ns
-            if stamp != self._stamp and (tokens := _read(self._path)):
-                self._stamp, self._tokens = stamp, tokens
+            stamp: Stamp | None = _stamp(self._path)
+            if stamp == self._stamp:
+                return
+            tokens = _read(self._path)
         except (OSError, UnicodeDecodeError):
-            return
+            stamp, tokens = None, []
+        if self._tokens and not tokens:
+            _log.error("no request is allowed: %s contains no token or cannot be read", self._path)
+        self._stamp, self._tokens = stamp, tokens
+
+
+def _stamp(path: Path) -> Stamp:
+    """Return what changes when a file is written or replaced."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _read(path: Path) -> list[bytes]:

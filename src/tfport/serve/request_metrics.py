@@ -8,6 +8,8 @@ from tfport.serve.status import StatusCode
 
 REST, GRPC = "REST", "GRPC"
 """Entry points, as TensorFlow Serving names them in its metrics."""
+HEALTH = "HEALTH"
+"""Entry point of the health port."""
 
 
 class RequestMetrics(Protocol):
@@ -30,3 +32,6 @@ class RequestMetrics(Protocol):
 
     def ended(self, entrypoint: str) -> None:
         """Report that a request was answered or its client disconnected."""
+
+    def refused(self, entrypoint: str, reason: str, peer: str, **fields: str) -> None:
+        """Report a refused request or connection: the reason and the client's address."""

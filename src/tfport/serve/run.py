@@ -14,6 +14,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from tfport.errors import Error
+from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues
 from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.server import Server
@@ -28,6 +29,7 @@ LAST_SECONDS = 1.0
 
 def run(flags: FlagValues, warnings: list[str]) -> int:
     """Serve until a stop signal arrives; return the exit code."""
+    raise_file_limit()
     before = set(threading.enumerate())
     with open_logger(flags.text("log_format"), flags.text("log_level")) as logger:
         logs = Logs(logger)

@@ -24,6 +24,7 @@ from tfport.runtime.custom.library_registry import registry_with
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.batching.runner import batching_for
+from tfport.serve.file_limit import connections_allowed
 from tfport.serve.flags import FlagValues
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
@@ -37,17 +38,22 @@ from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.resources import LoadAttempt
 from tfport.serve.monitoring.config import metrics_path
 from tfport.serve.monitoring.exposition import CONTENT_TYPE
+from tfport.serve.monitoring.limited_lines import LimitedLines
 from tfport.serve.monitoring.logs import Logs
 from tfport.serve.monitoring.measured_runner import MeasuredThreadRunner
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import request_tracer
+from tfport.serve.request_metrics import HEALTH
 from tfport.serve.rest.body_budget import BodyBudget
+from tfport.serve.rest.connections import ConnectionLimits
+from tfport.serve.rest.health_pages import HealthPages
+from tfport.serve.rest.health_port import HealthPort
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.server import RestServer
 from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import FAULTS, StatusCode, StatusError
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
@@ -58,15 +64,28 @@ MOST_BODY_BYTES = 2**29
 
 
 class LoggedMetrics(Metrics):
-    """Metrics that also write a log line for each request."""
+    """Metrics that also log requests; of refused ones only some, as clients decide how many there are."""
 
     def __init__(self, logs: Logs) -> None:
         super().__init__()
-        self._logs = logs
+        self._logs, self._refusals = logs, LimitedLines(self._left_out)
 
     def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
         super().request(model, api, entrypoint, code, seconds)
-        self._logs.request(model, None, api, entrypoint, code, seconds)
+        if code is StatusCode.OK or code in FAULTS:
+            self._logs.request(model, None, api, entrypoint, code, seconds)
+
+    def refused(self, entrypoint: str, reason: str, peer: str, **fields: str) -> None:
+        super().refused(entrypoint, reason, peer, **fields)
+        if self._refusals.allows(reason):
+            self._logs.info("refused", reason=reason, entrypoint=entrypoint, peer=peer or None, **fields)
+
+    def flush(self) -> None:
+        """Log what was left out until now."""
+        self._refusals.flush()
+
+    def _left_out(self, reason: str, count: int) -> None:
+        self._logs.info("refused", reason=reason, suppressed=count)
 
 
 class Server:
@@ -89,11 +108,14 @@ class Server:
         self.manager = self._manager()
         tls = _tls(flags)
         tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
+        self.connections = self._connection_limits()
         self.grpc = self._grpc(tls, tokens)
         self.rest = self._rest(tls, tokens)
         if self.grpc is None and self.rest is None:
             raise Error("no port to listen on: --port and --rest_api_port are both 0")
-        self.grpc_port = self.rest_port = 0
+        self.health_pages = HealthPages(self.manager.ready)
+        self.health = self._health()
+        self.grpc_port = self.rest_port = self.health_port = 0
 
     async def start(self) -> None:
         """Load the models and open the ports; raise an error if no model loads or a port is taken."""
@@ -104,13 +126,18 @@ class Server:
             self.grpc_port = await self.grpc.start()
         if self.rest is not None:
             self.rest_port = await self.rest.start()
+        if self.health is not None:
+            self.health_port = await self.health.start()
         self.started = True
 
     async def stop(self) -> None:
         """Reject new calls, let calls in progress end, and release everything."""
-        grace = float(self.flags.number("drain_seconds"))
+        grace, self.health_pages.stopping = float(self.flags.number("drain_seconds")), True
         await asyncio.gather(*(front.stop(grace) for front in (self.rest, self.grpc) if front is not None))
         await self.manager.stop()
+        if self.health is not None:
+            await self.health.stop()
+        self.metrics.flush()
         if self.batching is not None:
             self.batching.close()
         self.request_log.close()
@@ -218,6 +245,8 @@ class Server:
                 tls=tls,
                 tokens=tokens,
                 channel_arguments=channel_arguments(flags.text("grpc_channel_arguments")),
+                most_connections=self.connections.most,
+                handshake_seconds=self.connections.header_seconds,
                 tensor_content=flags.boolean("enable_serialization_as_tensor_content"),
                 check_method=flags.boolean("enable_signature_method_name_check"),
                 health=flags.boolean("enable_grpc_healthcheck_service"),
@@ -242,6 +271,7 @@ class Server:
             most_bytes=flags.number("rest_api_max_body_bytes"),
             body_budget=BodyBudget(max(MOST_BODY_BYTES, flags.number("rest_api_max_body_bytes"))),
             workers=WorkerPool(flags.number("rest_api_body_processes")),
+            connections=self.connections,
             cors=flags.boolean("rest_api_enable_cors_support"),
             check_method=flags.boolean("enable_signature_method_name_check"),
             tls=context,
@@ -249,13 +279,7 @@ class Server:
             metrics=self.metrics,
         )
         routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.manager.ready, options)]
-        path = (
-            metrics_path(flags.text("monitoring_config_file"))
-            if flags.text("monitoring_config_file")
-            else None
-        )
-        if path is not None:
-            routes.append(web.get(path, self._metrics_page))
+        routes += self._metrics_routes()
         return RestServer(
             self.catalog,
             ready=self.manager.ready,
@@ -264,6 +288,37 @@ class Server:
             extra_paths=v2_openapi.paths(with_tokens=tokens is not None),
             extra_schemas=v2_openapi.SCHEMAS,
         )
+
+    def _health(self) -> HealthPort | None:
+        port = _port(self.flags, "health_port")
+        if port is None:
+            return None
+        if port and port in (_port(self.flags, "port"), _port(self.flags, "rest_api_port")):
+            raise Error(f"--health_port and another port are both {port}; use different ports")
+        return HealthPort(
+            self.flags.text("host"),
+            port,
+            [*self.health_pages.routes(), *self._metrics_routes()],
+            header_seconds=self.connections.header_seconds,
+            refused=lambda reason, peer: self.metrics.refused(HEALTH, reason, peer),
+        )
+
+    def _connection_limits(self) -> ConnectionLimits:
+        """Return the limits of each port."""
+        asked, allowed = self.flags.number("max_connections"), connections_allowed(ports=2)
+        if asked > allowed:
+            self.logs.warn(
+                "flag",
+                message=f"--max_connections={asked} is reduced to {allowed} by the limit of open files",
+            )
+        return ConnectionLimits(
+            most=min(asked or allowed, allowed), header_seconds=self.flags.number("header_seconds")
+        )
+
+    def _metrics_routes(self) -> list[web.AbstractRouteDef]:
+        file = self.flags.text("monitoring_config_file")
+        path = metrics_path(file) if file else None
+        return [web.get(path, self._metrics_page)] if path is not None else []
 
     async def _metrics_page(self, request: web.Request) -> web.Response:
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})

@@ -31,6 +31,7 @@ def addresses(server: Server) -> str:
     where = [f"gRPC at {bracketed(host)}:{server.grpc_port}"] if server.grpc_port else []
     where += [f"gRPC at unix:{path}"] if path else []
     where += [f"REST at {_url(server)}"] if server.rest_port else []
+    where += [f"health at http://{bracketed(host)}:{server.health_port}"] if server.health_port else []
     return f"tfport serves {', '.join(where)}"
 
 

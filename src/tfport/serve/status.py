@@ -37,6 +37,17 @@ class StatusCode(Enum):
         return self.value[1]
 
 
+SAFE_CODES = (
+    StatusCode.UNAVAILABLE,
+    StatusCode.RESOURCE_EXHAUSTED,
+    StatusCode.UNAUTHENTICATED,
+    StatusCode.PERMISSION_DENIED,
+)
+"""Codes whose messages never contain data of a request."""
+FAULTS = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
+"""Codes that mean that the server failed."""
+
+
 class StatusError(Error):
     """A request that failed: a status code and a message for the client."""
 

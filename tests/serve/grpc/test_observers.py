@@ -27,6 +27,7 @@ class RecordedMetrics:
         self.ran: list[tuple[str, str]] = []
         self.stages: list[tuple[str, int, str, str]] = []
         self.running = 0
+        self.refusals: list[tuple[str, str, dict[str, str]]] = []
 
     def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
         assert seconds > 0
@@ -46,6 +47,10 @@ class RecordedMetrics:
 
     def ended(self, entrypoint: str) -> None:
         self.running -= 1
+
+    def refused(self, entrypoint: str, reason: str, peer: str, **fields: str) -> None:
+        assert peer.startswith("127.0.0.1:")
+        self.refusals.append((entrypoint, reason, fields))
 
 
 def test_requests_are_reported_to_the_metrics(caplog):

@@ -105,8 +105,52 @@ def test_tokens_are_replaced_while_the_server_runs(tmp_path, monkeypatch):
     path.write_text("new")
     os.utime(path, ns=(1, 1))
     assert (tokens.allow("Bearer old"), tokens.allow("Bearer new")) == (False, True)
+
+
+def _emptied(path):
+    path.write_text("")
+
+
+def _blank(path):
+    path.write_text("\n \n")
+
+
+def _not_text(path):
+    path.write_bytes(b"\xff\xfe")
+
+
+def _a_folder(path):
     path.unlink()
-    assert tokens.allow("Bearer new")
+    path.mkdir()
+
+
+@pytest.mark.parametrize("change", [_emptied, _blank, Path.unlink, _not_text, _a_folder])
+def test_a_token_is_valid_only_while_the_file_contains_it(tmp_path, monkeypatch, caplog, change):
+    monkeypatch.setattr(auth, "_CHECK_INTERVAL", 0.0)
+    path = tmp_path / "tokens"
+    path.write_text("secret")
+    tokens = AuthTokens(str(path))
+    assert tokens.allow("Bearer secret")
+    change(path)
+    for _ in range(3):
+        assert not tokens.allow("Bearer secret")
+        assert not tokens.allow("Bearer ")
+    assert caplog.text.count("no request is allowed") == 1
+    if path.is_dir():
+        path.rmdir()
+    path.write_text("secret")
+    assert tokens.allow("Bearer secret")
+
+
+def test_a_file_that_is_replaced_with_the_same_time_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(auth, "_CHECK_INTERVAL", 0.0)
+    path, other = tmp_path / "tokens", tmp_path / "other"
+    for file, text in ((path, "old"), (other, "new")):
+        file.write_text(text)
+        os.utime(file, ns=(1, 1))
+    tokens = AuthTokens(str(path))
+    other.rename(path)
+    assert (tokens.allow("Bearer old"), tokens.allow("Bearer new")) == (False, True)
 
 
 def test_a_file_without_tokens_is_refused(tmp_path):

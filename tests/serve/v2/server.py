@@ -88,7 +88,7 @@ class Counted:
         self.requests.append((model, api, entrypoint, code.name))
 
     def __getattr__(self, name: str):
-        return lambda *_: None
+        return lambda *_, **__: None
 
 
 @dataclass

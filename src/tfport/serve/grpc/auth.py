@@ -12,6 +12,9 @@ import grpc
 
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.grpc.health import NAME as HEALTH
+from tfport.serve.grpc.observers import Observers
+from tfport.serve.grpc.refusal import refusal
+from tfport.serve.status import StatusCode
 
 _INFERENCE = "/inference.GRPCInferenceService"
 WITHOUT_TOKEN = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/ServerReady")
@@ -20,8 +23,8 @@ WITHOUT_TOKEN = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/Serve
 class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Rejects calls without a valid token before their message is read."""
 
-    def __init__(self, tokens: AuthTokens) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: AuthTokens, observers: Observers) -> None:
+        self._tokens, self._observers = tokens, observers
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Return the handler of a call, or one that rejects it."""
@@ -31,12 +34,5 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         headers = [value for key, value in details.invocation_metadata if key == "authorization"]
         if any(isinstance(value, str) and self._tokens.allow(value) for value in headers):
             return handler
-        return _stream_rejection if handler.request_streaming else _rejection
-
-
-async def _reject(request: Any, context: Any) -> None:
-    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a valid bearer token is required")
-
-
-_rejection = grpc.unary_unary_rpc_method_handler(_reject)
-_stream_rejection = grpc.stream_unary_rpc_method_handler(_reject)
+        message = "a valid bearer token is required"
+        return refusal(StatusCode.UNAUTHENTICATED, message, method=details.method, observers=self._observers)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import RequestTracer
@@ -53,3 +54,13 @@ class Observers:
         if self.request_log is not None and api in KINDS and self.request_log.should_log(model):
             self.request_log.add(model, KINDS[api], request, response)
         return response
+
+    def refused(self, method: str, reason: str, peer: str, **fields: str) -> None:
+        """Report a refused call."""
+        if self.metrics is not None:
+            self.metrics.refused(GRPC, reason, readable_peer(peer), method=method, **fields)
+
+
+def readable_peer(peer: str) -> str:
+    """Return an address as in other logs; gRPC writes `ipv4:127.0.0.1:4711` and `ipv6:%5B::1%5D:4711`."""
+    return unquote(peer.removeprefix("ipv4:").removeprefix("ipv6:"))

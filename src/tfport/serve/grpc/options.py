@@ -26,6 +26,11 @@ class GrpcOptions:
     largest_message: int = 2**31 - 1
     most_calls: int = 4096
     """Maximum number of parallel calls; further ones are rejected before they use memory."""
+    most_connections: int = 10_000
+    handshake_seconds: float = 10.0
+    """Maximum time for TLS, and until the client has sent HTTP/2's preface and settings."""
+    idle_seconds: float = 620.0
+    """Close connections without calls after this time, as for REST."""
     tensor_content: bool = False
     """Return tensors as raw bytes (`--enable_serialization_as_tensor_content`)."""
     check_method: bool = False

@@ -18,9 +18,9 @@ from grpc_health.v1 import health_pb2_grpc
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.serve.grpc import health
+from tfport.serve.grpc.admission import AdmissionInterceptor
 from tfport.serve.grpc.auth import TokenInterceptor
 from tfport.serve.grpc.connections import close_connections
-from tfport.serve.grpc.drain import DrainInterceptor
 from tfport.serve.grpc.health import HealthService
 from tfport.serve.grpc.model_service import ModelService, Reload
 from tfport.serve.grpc.options import GrpcOptions
@@ -28,6 +28,9 @@ from tfport.serve.grpc.prediction import PredictionService
 from tfport.serve.grpc.reflection import reflection_handlers
 from tfport.serve.hosts import bracketed
 from tfport.serve.model_catalog import ModelCatalog
+
+MOST_STREAMS = 1000
+"""Maximum number of streams and probes, in addition to the calls."""
 
 
 class GrpcServer:
@@ -50,7 +53,7 @@ class GrpcServer:
         self._names = [handler.service_name() for handler in self._handlers]
         self._files = files
         self._health = HealthService(catalog, self._names)
-        self._drain = DrainInterceptor()
+        self._admission = AdmissionInterceptor(self._options.most_calls, self._options.observers)
         self._port = 0
         self._server: Any = None
 
@@ -75,14 +78,14 @@ class GrpcServer:
         """Answer the calls that were received, within `grace` seconds; reject later ones."""
         self._health.stop()
         if self._server is not None:
-            await self._drain.finish(grace)
+            await self._admission.finish(grace)
             close_connections(self._port, self._options.socket_path)
             await self._server.stop(None)
 
     @property
     def calls_in_progress(self) -> int:
         """Number of calls that were received and not answered, without streams and health checks."""
-        return self._drain.calls_in_progress
+        return self._admission.calls_in_progress
 
     def _create_server(self) -> Any:
         options = self._options
@@ -91,12 +94,12 @@ class GrpcServer:
             names.append(health.NAME)
         if options.reflection:
             handlers.extend(reflection_handlers(names, self._files))
-        tokens = [TokenInterceptor(options.tokens)] if options.tokens is not None else []
+        tokens = [TokenInterceptor(options.tokens, options.observers)] if options.tokens is not None else []
         server = grpc.aio.server(
             handlers=handlers,
-            interceptors=[self._drain, *tokens],
+            interceptors=[self._admission, *tokens],
             options=list(_arguments(options).items()),
-            maximum_concurrent_rpcs=options.most_calls,
+            maximum_concurrent_rpcs=options.most_calls + MOST_STREAMS,
         )
         if options.health:
             health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
@@ -123,6 +126,13 @@ def _arguments(options: GrpcOptions) -> dict[str, int | str]:
     return {
         "grpc.max_receive_message_length": options.largest_message,
         "grpc.max_send_message_length": -1,
+        "grpc.max_allowed_incoming_connections": options.most_connections,
+        "grpc.server_handshake_timeout_ms": round(options.handshake_seconds * 1e3),
+        "grpc.max_connection_idle_ms": round(options.idle_seconds * 1e3),
+        "grpc.max_concurrent_streams": options.most_calls + MOST_STREAMS,
+        # clients that have disappeared: their calls end when they do not answer a ping
+        "grpc.keepalive_time_ms": 60_000,
+        "grpc.keepalive_timeout_ms": 20_000,
         "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
         **options.channel_arguments,
     }

@@ -19,7 +19,8 @@ from google.protobuf.message import DecodeError, Message
 
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.offload import offload
-from tfport.serve.status import StatusCode, StatusError, invalid_argument
+from tfport.serve.refusal_reasons import reason_of
+from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError, invalid_argument
 
 LONGEST_MESSAGE = 1024
 """Maximum characters of an error message, as in TensorFlow Serving: headers have limits."""
@@ -64,6 +65,9 @@ def _answering(method: GrpcMethod, observers: Observers) -> Callable[[bytes, Any
             return await _answered(method, data, observers, context)
         except StatusError as error:
             code, message = error.code, error.message
+            if code not in FAULTS:
+                safe = {"error": message} if code in SAFE_CODES else {}
+                observers.refused(method.name, reason_of(code), context.peer(), **safe)
         except Exception:
             _log.exception("%s failed", method.name)
             code, message = StatusCode.INTERNAL, f"{method.name} failed; see the server's log"

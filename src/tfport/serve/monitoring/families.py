@@ -73,6 +73,8 @@ class OwnFamilies(_Families):
             "tfport_stage_seconds", "Time in a stage of a request.", "model_name version signature stage",
             SECONDS)
         self.errors = Counter("tfport_errors_total", "Failed requests.", "model_name code")
+        self.refused = Counter(
+            "tfport_refused_total", "Refused requests and connections.", "entrypoint reason")
         self.in_flight = Gauge("tfport_requests_in_flight", "Requests in progress.", "entrypoint")
         self.rows = Counter("tfport_rows_total", "Rows run.", "model_name version signature")
         self.batch_rows = Histogram(

@@ -25,21 +25,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError
 
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON)
 LONGEST = 2048
 """Maximum characters of a value; the rest is cut off."""
 MOST_WAITING = 10_000
-SAFE_CODES = (
-    StatusCode.UNAVAILABLE,
-    StatusCode.RESOURCE_EXHAUSTED,
-    StatusCode.UNAUTHENTICATED,
-    StatusCode.PERMISSION_DENIED,
-)
-"""Codes whose messages never contain data of a request."""
-FAULTS = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 FIELDS = "tfport_fields"
 Value = str | int | float | None
 

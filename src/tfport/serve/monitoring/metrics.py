@@ -77,6 +77,10 @@ class Metrics:
     def ended(self, entrypoint: str) -> None:
         self._own.in_flight.add(-1, entrypoint)
 
+    def refused(self, entrypoint: str, reason: str, peer: str, **fields: str) -> None:
+        """Count a refused request or connection; only the reason is counted."""
+        self._own.refused.add(1, entrypoint, reason)
+
     def logged(self, model: str, code: StatusCode) -> None:
         """Count a sampled request that was logged, or could not be."""
         self._serving.logged.add(1, model, code.name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.request_metrics import RequestMetrics
 from tfport.serve.rest.body_budget import BodyBudget
+from tfport.serve.rest.connections import ConnectionLimits
 from tfport.serve.workers.pool import WorkerPool
 
 
@@ -27,6 +28,8 @@ class RestOptions:
     """Close idle connections after this time; load balancers keep theirs for 600 seconds."""
     most_calls: int = 4096
     """Maximum parallel requests, as for gRPC; further ones are rejected before their bodies are read."""
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    """Limits of connections, and of the time for a header."""
     body_budget: BodyBudget = field(default_factory=lambda: BodyBudget(2**29))
     """Limit for the bodies of all requests together; must be at least `most_bytes`."""
     workers: WorkerPool = field(default_factory=WorkerPool)

@@ -8,6 +8,7 @@ from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
+from tfport.serve.rest.connections import connection_of
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.workers.memory_file import MemoryFile
@@ -22,8 +23,9 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
     most, seconds = options.most_bytes, options.timeout_seconds
     if (request.content_length or 0) > most:
         raise _too_large(most)
-    started = asyncio.get_running_loop().time()
+    started, connection, progress = asyncio.get_running_loop().time(), connection_of(request), 0
     body: bytearray | MemoryFile = bytearray()
+    connection.wait_for_client()
     try:
         async with asyncio.timeout(seconds or None) as limit:
             while chunk := await request.content.readany():
@@ -31,8 +33,12 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
                     raise _too_large(most)
                 options.body_budget.reserve(request, len(chunk))
                 body = _joined(body, chunk, options.workers.large)
-                if seconds and len(body) > SLOWEST:
-                    limit.reschedule(started + seconds + len(body) / SLOWEST)
+                if len(body) - progress > SLOWEST:
+                    connection.wait_for_client()
+                    progress = len(body)
+                    if seconds:
+                        limit.reschedule(started + seconds + progress / SLOWEST)
+        connection.begin_request()
         return body if isinstance(body, MemoryFile) else bytes(body)
     except ConnectionError:
         raise StatusError(StatusCode.CANCELLED, "The client disconnected") from None

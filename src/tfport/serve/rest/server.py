@@ -11,30 +11,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from tfport.errors import Error
-from tfport.formats.files import reason
 from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.quiet import until_quiet
+from tfport.serve.refusal_reasons import BY_HTTP_STATUS, UNKNOWN_PATH, reason_of
 from tfport.serve.request_metrics import REST
 from tfport.serve.rest import openapi
 from tfport.serve.rest.compress import compressed
+from tfport.serve.rest.connections import SERVER_NAME, HttpConnection, connection_of
 from tfport.serve.rest.encode import error_body
+from tfport.serve.rest.health_pages import JSON, LIVE, READY, HealthPages
+from tfport.serve.rest.listener import HttpListener
 from tfport.serve.rest.measure import measured, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.paths import MODEL_PATHS, parse_path
 from tfport.serve.rest.read_body import read_body
 from tfport.serve.rest.routes import answer_get, answer_post
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-JSON: Final = {"Content-Type": "application/json"}
-LIVE, READY, OPENAPI = "/v1/health/live", "/v1/health/ready", "/openapi.json"
+OPENAPI = "/openapi.json"
 WITHOUT_TOKEN = (LIVE, READY, "/v2/health/live", "/v2/health/ready")
 """Paths that need no token."""
 _CORS = {
@@ -43,7 +44,6 @@ _CORS = {
     "Access-Control-Allow-Headers": "Content-Type",
 }
 _UNKNOWN = b"<HTML><HEAD>\n<TITLE>404 Not Found</TITLE>\n</HEAD><BODY>\n<H1>Not Found</H1>\n</BODY></HTML>\n"
-_BACKLOG = 4096
 _log = logging.getLogger("tfport.serve.rest")
 _http_log = logging.getLogger("tfport.serve.rest.http")
 
@@ -73,80 +73,76 @@ class RestServer:
     ) -> None:
         """`extra_paths` and `extra_schemas` describe the extra routes in the OpenAPI document."""
         self.options = options or RestOptions()
-        self._catalog, self._ready = catalog, ready
+        self._catalog, self._health = catalog, HealthPages(ready)
         self._extra = extra_routes
         self._document = openapi.document(
             with_tokens=self.options.tokens is not None, more_paths=extra_paths, more_schemas=extra_schemas
         )
-        self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None
-        self._running, self._idle, self._stopping = 0, asyncio.Event(), False
+        self._listener: HttpListener | None = None
+        self._begun, self._running, self._idle, self._stopping = 0, 0, asyncio.Event(), False
 
     async def start(self) -> int:
         """Listen; return the port, chosen by the system if the option is 0."""
         options = self.options
         app = web.Application(middlewares=[self._around], client_max_size=options.most_bytes)
         app.add_routes(self._extra)
-        app.router.add_get(LIVE, self._live)
-        app.router.add_get(READY, self._is_ready)
+        app.add_routes(self._health.routes())
         app.router.add_get(OPENAPI, self._openapi)
         app.router.add_route("*", "/{path:.*}", self._models)
-        runner = web.AppRunner(
+        self._listener = HttpListener(
             app,
-            access_log=None,
+            options.host,
+            options.port,
+            limits=options.connections,
+            refused=self._refused,
+            tls=options.tls,
             logger=_http_log,
             keepalive_timeout=options.idle_seconds,
             lingering_time=1.0,  # for the rest of a rejected body
-            shutdown_timeout=1.0,
-            handler_cancellation=True,  # a client that disconnects stops its run
         )
-        await runner.setup()
-        site = web.TCPSite(runner, options.host, options.port, ssl_context=options.tls, backlog=_BACKLOG)
-        try:
-            await site.start()
-        except BaseException as error:
-            await runner.cleanup()
-            if not isinstance(error, OSError):
-                raise
-            where = f"{options.host}:{options.port}"
-            raise Error(f"REST cannot listen on {where}: {_reason(error)}") from None
-        self._runner, self._site = runner, site
-        port: int = runner.addresses[0][1]
-        return port
+        return await self._listener.start()
 
     async def stop(self, grace: float = 0.0) -> None:
         """Stop listening, wait `grace` seconds for requests in progress, and close the connections."""
-        self._stopping = True
-        if self._site is None or self._runner is None:
+        self._stopping = self._health.stopping = True
+        if self._listener is None:
             return
-        await self._site.stop()
+        self._listener.stop_listening()
         try:
             async with asyncio.timeout(grace):
+                await until_quiet(lambda: self._begun)  # of connections that are open already
                 while self._running:
                     self._idle.clear()
                     await self._idle.wait()
         except TimeoutError:
-            _log.warning("%d REST requests were cut off when the server stopped", self._running)
-        await self._runner.cleanup()
+            if self._running:
+                _log.warning("%d REST requests were cut off when the server stopped", self._running)
+        await self._listener.close()
         self.options.workers.close()
-        self._site = self._runner = None
+        self._listener = None
 
     @web.middleware
     async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Wrap every request: tokens, limits, errors as JSON, compression and CORS headers."""
+        connection = connection_of(request)
+        connection.begin_request()
+        self._begun += 1
         self._running += 1
         if metrics := self.options.metrics:
             metrics.began(REST)
         try:
+            self._check_connection(connection, request)
             self._check_token(request)
             self._check_limit(request)
             response = await handler(request)
         except StatusError as error:
             response = self._error(error.code.http, error.message)
+            self._refuse(request, reason_of(error.code), error)
         except web.HTTPException as error:
             if error.status < 400:
                 raise
             response = _as_json(error)
+            self._refuse(request, BY_HTTP_STATUS.get(error.status, str(error.status)))
         except ConnectionError:
             response = self._error(StatusCode.CANCELLED.http, "The client disconnected")
         except Exception:
@@ -158,14 +154,37 @@ class RestServer:
             self.options.body_budget.release(request)
             if metrics:
                 metrics.ended(REST)
+            connection.wait_for_client()
         await compressed(request, response, self.options.gzip_from)
+        response.headers["Server"] = SERVER_NAME
         if self.options.cors:
             response.headers.update(_CORS)
             if self.options.tokens:
                 response.headers["Access-Control-Allow-Headers"] = "Content-Type, Authorization"
-        if self._stopping:
+        if self._stopping or connection.for_probes:
             response.force_close()
         return response
+
+    def _refuse(self, request: web.Request, reason: str, error: StatusError | None = None) -> None:
+        """Count and log a refused request; unless the server itself failed, which is logged elsewhere."""
+        if error is not None and (error.code in FAULTS or request.path in WITHOUT_TOKEN):
+            return
+        if metrics := self.options.metrics:
+            safe = {"error": error.message} if error is not None and error.code in SAFE_CODES else {}
+            fields = {"method": request.method, "path": request.path, **safe}
+            metrics.refused(REST, reason, connection_of(request).peer, **fields)
+
+    def _refused(self, reason: str, peer: str) -> None:
+        """Count and log a connection that was closed."""
+        if metrics := self.options.metrics:
+            metrics.refused(REST, reason, peer)
+
+    def _check_connection(self, connection: HttpConnection, request: web.Request) -> None:
+        if connection.for_probes and request.path not in WITHOUT_TOKEN:
+            raise StatusError(
+                StatusCode.UNAVAILABLE,
+                f"Too many connections: {self.options.connections.most} are already in use",
+            )
 
     def _check_token(self, request: web.Request) -> None:
         tokens = self.options.tokens
@@ -184,6 +203,7 @@ class RestServer:
     async def _models(self, request: web.Request) -> web.Response:
         path = request.rel_url.raw_path
         if not MODEL_PATHS.fullmatch(path):
+            self._refuse(request, UNKNOWN_PATH)
             return web.Response(status=404, body=_UNKNOWN, headers={"Content-Type": "text/html"})
         if request.method == "OPTIONS":
             return _preflight(request)
@@ -210,25 +230,12 @@ class RestServer:
             )
             return _json(await within_time(options.timeout_seconds, work))
 
-    async def _live(self, request: web.Request) -> web.Response:
-        return _json(b'{"status": "live"}')
-
-    async def _is_ready(self, request: web.Request) -> web.Response:
-        if self._ready() and not self._stopping:
-            return _json(b'{"status": "ready"}')
-        raise StatusError(StatusCode.UNAVAILABLE, "Not ready: not every model is available")
-
     async def _openapi(self, request: web.Request) -> web.Response:
         return _json(self._document)
 
     def _error(self, status: int, message: str) -> web.Response:
         headers = JSON | ({"WWW-Authenticate": "Bearer"} if status == StatusCode.UNAUTHENTICATED.http else {})
         return web.Response(status=status, body=error_body(message), headers=headers)
-
-
-def _reason(error: OSError) -> str:
-    """Return the system's message, without the text that asyncio adds."""
-    return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else reason(error)
 
 
 def _json(body: bytes) -> web.Response:

@@ -1,9 +1,11 @@
-"""End a gRPC server without losing a call: answer what was received, refuse what comes later.
+"""Which gRPC calls are admitted: those of known methods, within a limit, until the server stops.
+
+Stopping must not lose a call: what was received is answered, and what comes later is refused.
 
 gRPC's own shutdown cancels every call that its library has received but not yet passed to Python, and
 clients do not retry CANCELLED. So the server is stopped only after three steps:
 
-1. calls are answered as usual until no more arrive, or for at most `LAME_DUCK_SECONDS`;
+1. calls are answered as usual until no more arrive, or for at most a second;
 2. new calls are refused with UNAVAILABLE, while those in progress are answered;
 3. `serve.grpc.connections` closes the sockets, so that the shutdown has nothing left to cancel.
 """
@@ -17,18 +19,18 @@ from typing import Any
 import grpc
 
 from tfport.serve.grpc.health import NAME as HEALTH
+from tfport.serve.grpc.observers import Observers
+from tfport.serve.grpc.refusal import refusal
+from tfport.serve.quiet import until_quiet
+from tfport.serve.refusal_reasons import STOPPING, UNKNOWN_METHOD
+from tfport.serve.status import StatusCode
 
-LAME_DUCK_SECONDS = 1.0
-"""Seconds for which calls are still accepted, if clients do not stop sending them."""
-TICK = 0.03
-QUIET_TICKS = 3
-"""Ticks without a new call after which all have arrived; several, as the event loop may have been blocked."""
 
+class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Counts the calls in progress and refuses further ones."""
 
-class DrainInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Counts the calls in progress, and refuses new ones at the end."""
-
-    def __init__(self) -> None:
+    def __init__(self, most_calls: int, observers: Observers) -> None:
+        self._most, self._observers = most_calls, observers
         self._calls: set[asyncio.Task[Any]] = set()
         self._begun = 0
         self._refuses = False
@@ -36,12 +38,17 @@ class DrainInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Return the handler of a call, or one that refuses it."""
-        handler = await continuation(details)
+        handler, method = await continuation(details), details.method
+        if handler is None:
+            return self._refusal(method, StatusCode.UNIMPLEMENTED, "Method not found!", UNKNOWN_METHOD)
         # streams (health, reflection) have no end to wait for, and probes must be answered
-        if handler is None or handler.response_streaming or details.method.startswith(f"/{HEALTH}/"):
+        if handler.response_streaming or method.startswith(f"/{HEALTH}/"):
             return handler
         if self._refuses:
-            return _refusal
+            return self._refusal(method, StatusCode.UNAVAILABLE, "the server is stopping", STOPPING)
+        if len(self._calls) >= self._most:
+            message = f"Too many requests: {self._most} are already in progress"
+            return self._refusal(method, StatusCode.RESOURCE_EXHAUSTED, message)
         self._begun += 1
         # the task of a call ends when its status has been sent or its client has left
         task = asyncio.current_task()
@@ -58,7 +65,7 @@ class DrainInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         """Answer the calls that were received, for at most `grace` seconds, and refuse further ones."""
         try:
             async with asyncio.timeout(grace):
-                await self._until_quiet()
+                await until_quiet(lambda: self._begun)
                 self._refuses = True
                 while self._calls:
                     self._idle.clear()
@@ -66,21 +73,9 @@ class DrainInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         except TimeoutError:
             self._refuses = True
 
-    async def _until_quiet(self) -> None:
-        quiet, seen = 0, self._begun
-        for _ in range(round(LAME_DUCK_SECONDS / TICK)):
-            await asyncio.sleep(TICK)
-            quiet, seen = (quiet + 1 if self._begun == seen else 0), self._begun
-            if quiet == QUIET_TICKS:
-                return
-
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._calls.discard(task)
         self._idle.set()
 
-
-async def _refuse(request: Any, context: Any) -> None:
-    await context.abort(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
-
-
-_refusal = grpc.unary_unary_rpc_method_handler(_refuse)
+    def _refusal(self, method: str, code: StatusCode, message: str, reason: str = "") -> Any:
+        return refusal(code, message, method=method, observers=self._observers, reason=reason)

@@ -1,0 +1,158 @@
+"""The open connections of an HTTP port: how many there may be, and how long they may keep the server waiting.
+
+A client that sends half a request, or nothing, costs a connection and nothing else. When there are too
+many, the one that has kept the server waiting longest is closed for each new one; a connection whose
+request is being answered is never closed. If all are being answered, a few more are accepted for probes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from tfport.serve.refusal_reasons import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
+
+SERVER_NAME = "tfport"
+"""The `Server` header, without versions."""
+_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nServer: tfport\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+Refused = Callable[[str, str], None]
+"""Reports a refusal: the reason and the address of the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits of one port."""
+
+    most: int = 10_000
+    """Maximum number of connections."""
+    reserved: int = 16
+    """Further connections, which are only for probes."""
+    header_seconds: float = 10.0
+    """Maximum time for a TLS handshake, and for a header from its first byte or the start of a connection."""
+
+
+class HttpConnection(web.RequestHandler):
+    """A connection that knows how long it has been waiting for its client."""
+
+    __slots__ = ("_has_begun", "_header_since", "_table", "for_probes", "opening", "peer", "waiting_since")
+
+    def __init__(self, table: ConnectionTable, peer: str, **more: Any) -> None:
+        super().__init__(table.server, loop=asyncio.get_running_loop(), **more)
+        self._table, self.peer = table, peer
+        self.for_probes = self._has_begun = False
+        self.opening: asyncio.Task[None] | None = None
+        """Opens the connection, with its TLS handshake."""
+        self.waiting_since: float | None = self._loop.time()
+        self._header_since: float | None = self.waiting_since
+
+    def begin_request(self) -> None:
+        """Note that the header of a request is complete."""
+        self.waiting_since = self._header_since = None
+        self._has_begun = False
+
+    def wait_for_client(self) -> None:
+        """Note that it is the client's turn: to send a body, to read the response, or to ask again."""
+        self.waiting_since = self._loop.time()
+
+    def header_is_late(self, seconds: float) -> bool:
+        since = self._header_since
+        return self.transport is not None and since is not None and self._loop.time() - since > seconds
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.waiting_since = self._header_since = self._loop.time()
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self.waiting_since is not None:
+            self._has_begun = True
+            if self._header_since is None:
+                self._header_since = self._loop.time()
+        super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._table.remove(self)
+        super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Return the response to a request that is not valid HTTP."""
+        response = super().handle_error(request, status, exc, message)
+        response.headers["Server"] = SERVER_NAME
+        if status == 400:
+            self._table.refused(INVALID_HTTP, self.peer)
+        return response
+
+    def time_out(self) -> None:
+        """Close the connection because its header is late; a client that has begun a request is told."""
+        self._table.remove(self)
+        if self._has_begun and self.transport is not None:
+            self.transport.write(_TIMEOUT)
+        self.force_close()
+
+    def cut_off(self) -> None:
+        """Close the connection now."""
+        self._table.remove(self)
+        if self.transport is not None:
+            self.transport.abort()
+        elif self.opening is not None:
+            self.opening.cancel()
+
+
+def connection_of(request: web.BaseRequest) -> HttpConnection:
+    """Return the connection of a request."""
+    connection = request.protocol
+    assert isinstance(connection, HttpConnection)
+    return connection
+
+
+class ConnectionTable:
+    """All connections of a port."""
+
+    def __init__(self, server: web.Server, limits: ConnectionLimits, refused: Refused) -> None:
+        self.server, self.limits, self.refused = server, limits, refused
+        self._connections: set[HttpConnection] = set()
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def add(self, connection: HttpConnection) -> bool:
+        """Add a connection, if necessary instead of another one; return whether there is room for it."""
+        if len(self) >= self.limits.most:
+            self.make_room()
+        if len(self) >= self.limits.most + self.limits.reserved:
+            self.refused(TOO_MANY_CONNECTIONS, connection.peer)
+            return False
+        connection.for_probes = len(self) >= self.limits.most
+        self._connections.add(connection)
+        return True
+
+    def make_room(self) -> None:
+        """Close the connection that has kept the server waiting longest."""
+        waiting = [
+            (connection.waiting_since, id(connection), connection)
+            for connection in self._connections
+            if connection.waiting_since is not None
+        ]
+        if waiting:
+            longest = min(waiting)[2]
+            self.refused(TOO_MANY_CONNECTIONS, longest.peer)
+            longest.cut_off()
+
+    def close_late(self) -> None:
+        """Close the connections whose header is late."""
+        for connection in list(self._connections):
+            if connection.header_is_late(self.limits.header_seconds):
+                self.refused(HEADER_TIMEOUT, connection.peer)
+                connection.time_out()
+
+    def remove(self, connection: HttpConnection) -> None:
+        self._connections.discard(connection)
