@@ -1,56 +1,75 @@
-"""Ask for the server's health all the time, as probes do.
+"""Ask for a server's health all the time, as probes do, and measure the slowest answers.
 
-Over REST and gRPC, each time on a new connection.
+    python tools/soak/health.py REST_PORT GRPC_PORT SECONDS
+
+Over REST and gRPC, each time on a new connection; in its own process, so that only the server's time counts.
 """
 
 import asyncio
+import http.client
+import json
+import sys
 import time
-
-import aiohttp
-import grpc.aio
-from target import Target, Wrong
+from pathlib import Path
+from typing import Any
 
 CHECK = "/grpc.health.v1.Health/Check"
 SERVING = b"\x08\x01"
 INTERVAL = 0.1
 """Seconds between two probes."""
-PROBE_TIMEOUT = 30
+PATIENCE = 30
 
 
 class HealthLatency:
-    """The slowest answers of the probes, and wrong ones."""
+    """The slowest answers of the probes in seconds, and wrong ones."""
 
     def __init__(self) -> None:
-        self.worst = {"REST": 0.0, "gRPC": 0.0}
+        self.worst: dict[str, float] = {}
         self.count = 0
         self.wrong: list[str] = []
 
-    async def watch(self, target: Target, end: float) -> None:
-        """Probe until the end."""
-        probes = {"REST": _rest, "gRPC": _grpc}
-        while time.monotonic() < end:
-            for name, probe in probes.items():
-                began = time.monotonic()
-                try:
-                    await asyncio.wait_for(probe(target), PROBE_TIMEOUT)
-                except Exception as error:
-                    self.wrong.append(f"{time.strftime('%X')} health over {name}: {error!r}"[:300])
-                self.worst[name] = max(self.worst[name], time.monotonic() - began)
-                self.count += 1
-            await asyncio.sleep(INTERVAL)
+    async def watch(self, rest: int, grpc: int, seconds: float) -> None:
+        """Probe for some time, in another process."""
+        command = [sys.executable, str(Path(__file__)), *map(str, (rest, grpc, seconds))]
+        process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        output, _ = await process.communicate()
+        vars(self).update(json.loads(output))
 
 
-async def _rest(target: Target) -> None:
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"{target.url}/v1/health/live") as response,
-    ):
-        if response.status != 200:
-            raise Wrong(f"status {response.status}")
+def probe(ports: dict[str, int], seconds: float) -> dict[str, Any]:
+    """Return what `HealthLatency` has."""
+    probes, end = {"REST": _rest, "gRPC": _grpc}, time.monotonic() + seconds
+    worst, count, wrong = dict.fromkeys(ports, 0.0), 0, []
+    while time.monotonic() < end:
+        for name, port in ports.items():
+            began = time.monotonic()
+            try:
+                probes[name](port)
+            except Exception as error:
+                wrong.append(f"{time.strftime('%X')} health over {name}: {error!r}"[:300])
+            worst[name] = max(worst[name], time.monotonic() - began)
+            count += 1
+        time.sleep(INTERVAL)
+    return {"worst": worst, "count": count, "wrong": wrong}
 
 
-async def _grpc(target: Target) -> None:
+def _rest(port: int) -> None:
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    client.request("GET", "/v1/health/live")
+    status = client.getresponse().status
+    client.close()
+    if status != 200:
+        raise ValueError(f"status {status}")
+
+
+def _grpc(port: int) -> None:
+    import grpc
+
     options = [("grpc.use_local_subchannel_pool", 1)]
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{target.grpc}", options) as channel:
-        if await channel.unary_unary(CHECK)(b"") != SERVING:
-            raise Wrong("not serving")
+    with grpc.insecure_channel(f"127.0.0.1:{port}", options) as channel:
+        if channel.unary_unary(CHECK)(b"", timeout=PATIENCE) != SERVING:
+            raise ValueError("not serving")
+
+
+if __name__ == "__main__":
+    print(json.dumps(probe({"REST": int(sys.argv[1]), "gRPC": int(sys.argv[2])}, float(sys.argv[3]))))

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import clients
+import half_open
 from target import MOST_BYTES, TIMEOUT, Target
 from tests.serve.models.exports import adder
 
@@ -39,6 +40,8 @@ INGREDIENTS = (
     Ingredient(clients.leaving, 2),
     Ingredient(clients.cancelling),
     Ingredient(clients.slow, 3, flags=(f"--rest_api_timeout_in_ms={TIMEOUT * 1000}",)),
+    Ingredient(half_open.half_open_rest, 2, flags=(f"--header_seconds={half_open.HEADER_SECONDS}",)),
+    Ingredient(half_open.half_open_grpc, 2, flags=(f"--header_seconds={half_open.HEADER_SECONDS}",)),
 )
 SOMETIMES = {"extra": lambda: adder(7)}
 """Models that configurations add and remove."""
