@@ -33,10 +33,12 @@ class WatchedEngine:
     def __init__(self, engine: Any) -> None:
         self.engine = engine
         self.compiled: list[ModelProto] = []
+        self.options: list[dict[str, Any]] = []
 
     def takes(self, node: Any) -> bool:
         return bool(self.engine.takes(node))
 
     def compile(self, model: bytes, *inputs: Any, **options: Any) -> Any:
         self.compiled.append(ModelProto.FromString(model))
+        self.options.append(options)
         return self.engine.compile(model, *inputs, **options)

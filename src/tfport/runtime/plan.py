@@ -51,13 +51,16 @@ class Plan:
     The program itself is not kept: its constants may be large, and the engine has its own copies.
     """
 
-    def __init__(self, program: Program, engine: Engine) -> None:
+    def __init__(self, program: Program, engine: Engine, *, repeated: bool = False) -> None:
+        """`repeated`: the plan of a loop body or a branch."""
         self.inputs = [*program.args, *program.captures()]
         program = with_embedding_lookups(program)
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
         self._slots = _Slots(self.inputs)
-        self._stages = [self._compiled(stage, engine) for stage in cut_into_stages(program)]
+        stages = cut_into_stages(program)
+        alone = not repeated and sum(stage.lowered for stage in stages) == 1
+        self._stages = [self._compiled(stage, engine, alone) for stage in stages]
         self._results = [
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
@@ -92,8 +95,8 @@ class Plan:
                 scope.reserve(own_bytes(slots[len(inputs) :]), self._names[writes[0]] if writes else "")
         return [slots[slot] if slot is not None else value for value, slot in self._results]
 
-    def _compiled(self, stage: Stage, engine: Engine) -> tuple[Compiled, list[int], list[int]]:
-        run = _island(stage, engine) if stage.lowered else _on_host(stage)
+    def _compiled(self, stage: Stage, engine: Engine, alone: bool) -> tuple[Compiled, list[int], list[int]]:
+        run = _island(stage, engine, alone) if stage.lowered else _on_host(stage)
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _last_uses(self) -> list[list[int]]:
@@ -218,7 +221,7 @@ def _computed_by(stage: Stage) -> set[Operand]:
     return {o for step in stage.steps for node in step.lowered or () for o in node.outputs}
 
 
-def _island(stage: Stage, engine: Engine) -> Compiled:
+def _island(stage: Stage, engine: Engine, alone: bool) -> Compiled:
     nodes = island_nodes(half_steps_in_float32(stage.steps, stage.writes), stage.writes)
     used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
     stage.reads = [o for o in stage.reads if o in used]
@@ -227,7 +230,7 @@ def _island(stage: Stage, engine: Engine) -> Compiled:
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
     open_windows = any(node.op in _WINDOWS and _is_open(node.outputs[0]) for node in nodes)
     model = island.model.SerializeToString()
-    run = engine.compile(model, island.weights, *outside, open_windows=open_windows)
+    run = engine.compile(model, island.weights, *outside, open_windows=open_windows, alone=alone)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
     return _converted(run, wide, narrow) if wide or narrow else run

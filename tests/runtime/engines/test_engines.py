@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from tests.recorded_models import load
+from tests.runtime.programs import WatchedEngine, session_of
 
 import tfport
 from tfport.graph.dtypes import FLOAT32, STRING
 from tfport.runtime.engines.engine import make_engine
 from tfport.runtime.operand import Operand
+from tfport.runtime.plan import Plan
 from tfport.runtime.program import OnnxNode
 
 
@@ -39,3 +41,29 @@ def test_an_engine_says_which_nodes_it_supports(engine, op, dtype, supported):
 def test_without_an_engine_no_island_can_run():
     with pytest.raises(tfport.Error, match="no engine was selected"):
         make_engine("none").compile(b"", {}, [], [])
+
+
+@pytest.mark.parametrize(
+    ("middle", "alone"),
+    [("Neg(y) {T=float32}", [True]), ("MatrixInverse(y) {T=float32, adjoint=false}", [False, False])],
+)
+def test_an_engine_is_told_which_islands_are_alone(middle, alone):
+    session = session_of(f"""
+        x = Placeholder() {{dtype=float32, shape=(?, 4)}}
+        y = MatMul(x, x) {{T=float32, transpose_a=true, transpose_b=false}}
+        middle = {middle}
+        z = MatMul(y, middle) {{T=float32, transpose_a=false, transpose_b=false}}
+    """)
+    engine = WatchedEngine(session.engine)
+    Plan(session.program(["z:0"], ["x:0"]), engine)
+    assert [options["alone"] for options in engine.options] == alone
+
+
+def test_islands_of_loop_bodies_are_not_alone():
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(?, 4)}
+        y = MatMul(x, x) {T=float32, transpose_a=true, transpose_b=false}
+    """)
+    engine = WatchedEngine(session.engine)
+    Plan(session.program(["y:0"], ["x:0"]), engine, repeated=True)
+    assert [options["alone"] for options in engine.options] == [False]

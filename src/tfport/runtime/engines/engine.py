@@ -42,10 +42,12 @@ class Engine(Protocol):
         outputs: Sequence[str],
         *,
         open_windows: bool = False,
+        alone: bool = True,
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message.
 
-        `open_windows`: the spatial sizes of some convolution or pooling are unknown.
+        `open_windows`: the spatial sizes of some convolution or pooling are unknown. `alone`: no other
+        island and no loop needs the cores between calls.
         """
         ...
 

@@ -27,5 +27,6 @@ class NoEngine:
         outputs: Sequence[str],
         *,
         open_windows: bool = False,
+        alone: bool = True,
     ) -> Compiled:
         raise Error("no engine was selected, so no island can run")

@@ -43,7 +43,7 @@ class OnnxRuntime:
     checks_indices = True
 
     def __init__(self, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> None:
-        """`spins`: idle threads spin while they wait; faster if no other process needs the core.
+        """`spins`: idle threads spin while they wait; faster if nothing else needs the core.
 
         `max_bytes`: memory for the tensors of all runs together; 0 means no limit.
         """
@@ -71,8 +71,9 @@ class OnnxRuntime:
         outputs: Sequence[str],
         *,
         open_windows: bool = False,
+        alone: bool = True,
     ) -> Compiled:
-        options = _options(self.threads, self.spins)
+        options = _options(self.threads, self.spins and alone)
         if self.max_bytes:
             use_limited_arena(options, self.max_bytes)
         values = _share_weights(options, weights)

@@ -49,6 +49,7 @@ class OpenVino:
         outputs: Sequence[str],
         *,
         open_windows: bool = False,
+        alone: bool = True,
     ) -> Compiled:
         try:
             read = self._core.read_model(_with_weights(model, weights))

@@ -117,7 +117,7 @@ class InnerProgram:
         plan = self._plan
         if plan is None:
             with self._lock:
-                plan = self._plan = self._plan or Plan(self._program, self._engine)
+                plan = self._plan = self._plan or Plan(self._program, self._engine, repeated=True)
         return plan.run([*args, *(captured[i] for i in self._captures)])
 
 
