@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import signal
 import ssl
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,11 +49,21 @@ def slow() -> bytes:
 class Command:
     """A server process: its ports, its output and its exit code."""
 
-    def __init__(self, *args: object, files: int | None = None) -> None:
+    def __init__(
+        self,
+        *args: object,
+        files: int | None = None,
+        start: Sequence[object] = COMMAND,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """`files` is the limit of open files."""
         limit = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"] if files else []
         self.process = subprocess.Popen(
-            [*limit, *COMMAND, *map(str, args)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            [*limit, *map(str, start), *map(str, args)],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, **(environment or {})},
         )
         self.lines: list[str] = []
         self.listening = threading.Event()

@@ -121,13 +121,12 @@ def test_an_unknown_flag_is_an_error(args, sentence):
 
 
 def test_the_startup_message(server, exports):
-    until(lambda: "curl" in server.output)
-    assert "  m, version 3\n    serving_default: runs\n" in server.output
-    assert server.output.count("serving_default: runs") == 1
-    line = next(line for line in server.lines if "curl -d" in line)
-    assert line.strip() == (
-        f"curl -d '{{\"inputs\": [1.0]}}' http://127.0.0.1:{server.rest}/v1/models/m:predict"
-    )
+    url = f"http://127.0.0.1:{server.rest}"
+    assert (
+        f"tfport serves gRPC at 127.0.0.1:{server.grpc}, REST at {url}\n"
+        f"  m, version 3\n    curl -d '{{\"instances\": [1.0]}}' {url}/v1/models/m:predict"
+    ) in until(lambda: "curl" in server.output and server.output)
+    until(lambda: 'INFO signature model=m version=3 message="serving_default: runs"' in server.output)
     assert "INFO loaded model=m version=3 seconds=" in server.output
 
 

@@ -2,11 +2,15 @@
 
 import argparse
 import http.client
+import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 import yaml
+from tests.serve.models.exports import export
+from tests.serve.process import COMMAND, FREE, Command
 from tests.serve.v2.server import serving
 
 from tfport.serve import ray
@@ -25,6 +29,7 @@ DOCUMENTS = {
 KSERVE = DOCUMENTS["kserve.yaml", "ServingRuntime"]["spec"]
 DEPLOYMENT = DOCUMENTS["kubernetes.yaml", "Deployment"]["spec"]["template"]
 CONTAINERS = [KSERVE["containers"][0], DEPLOYMENT["spec"]["containers"][0]]
+SCRIPTS = ["tensorflow_model_server", "tf_serving_entrypoint.sh"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 both = pytest.mark.parametrize("container", CONTAINERS, ids=["kserve", "kubernetes"])
 
@@ -54,12 +59,47 @@ def test_the_server_accepts_the_arguments_and_ignores_none(server, container):
 
 
 def test_the_server_takes_the_arguments_of_the_image(server):
-    lines = re.findall(r"(?:exec tensorflow_model_server|exec tfport serve) (.*?)\"\$@", DOCKERFILE)
+    scripts = [(DEPLOY / name).read_text() for name in SCRIPTS]
+    lines = re.findall(
+        r"exec (?:tensorflow_model_server|tfport serve) (.*?)\"\$@", "".join(scripts), re.DOTALL
+    )
     words = " ".join(lines).replace("\\", "").replace('"', "").split()
     assert {word.partition("=")[0] for word in words} == {
         "--host", "--port", "--rest_api_port", "--model_name", "--model_base_path",
     }  # fmt: skip
     server.parse_args(words)
+
+
+@pytest.mark.parametrize("extra", [[], ["--rest_api_timeout_in_ms=5000"]])
+def test_the_entry_point_serves_the_model_of_the_environment(tmp_path, extra):
+    """The script of the image, with the real server, as `docker run -e MODEL_NAME=x` calls it."""
+    for name in SCRIPTS:
+        (tmp_path / name).symlink_to(DEPLOY / name)
+    words = " ".join(shlex.quote(word) for word in COMMAND[:-1])
+    (tmp_path / "tfport").write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    (tmp_path / "tfport").chmod(0o755)
+    export(tmp_path / "my models" / "x", 3)
+    environment = {
+        "MODEL_NAME": "x",
+        "MODEL_BASE_PATH": str(tmp_path / "my models"),
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+    }
+    script = ["sh", tmp_path / "tf_serving_entrypoint.sh"]
+    running = Command(*extra, *FREE, start=script, environment=environment)
+    try:
+        assert running.ready().host == "0.0.0.0"
+        assert running.answers("x") == 3
+        assert running.end() == 0  # the server is the process that gets the signal
+    finally:
+        running.close()
+
+
+def test_the_image_has_the_paths_of_tensorflow_serving():
+    (copied,) = re.findall(r"^COPY --chmod=755 (.*) /usr/bin/$", DOCKERFILE, re.MULTILINE)
+    assert copied.split() == [f"deploy/{name}" for name in SCRIPTS]
+    assert 'ENTRYPOINT ["/usr/bin/tf_serving_entrypoint.sh"]' in DOCKERFILE
+    assert "ENV MODEL_NAME=model MODEL_BASE_PATH=/models" in DOCKERFILE
+    assert all(os.access(DEPLOY / name, os.X_OK) for name in SCRIPTS)
 
 
 @both

@@ -17,6 +17,7 @@ from typing import TextIO
 
 from tfport.check.printable import printable
 from tfport.cli.commands import COMMANDS, all_commands
+from tfport.cli.standard_streams import secure_standard_streams
 from tfport.discovery import STALE
 from tfport.errors import Error
 
@@ -34,6 +35,7 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code."""
+    secure_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the terminal's encoding may lack some characters
             stream.reconfigure(errors="backslashreplace")

@@ -17,12 +17,13 @@ from tfport.errors import Error
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues
 from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
+from tfport.serve.servable import Servable
 from tfport.serve.server import Server
-from tfport.serve.startup_message import addresses, models, served
+from tfport.serve.startup_message import greeting, served
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-LISTING_DELAY = 0.5
-"""Seconds before the models are listed, so that this does not slow down the first requests."""
+CHECK_DELAY = 0.5
+"""Seconds before the signatures are checked, so that this does not slow down the first requests."""
 LAST_SECONDS = 1.0
 """Seconds to wait for threads that have no more work."""
 
@@ -60,11 +61,11 @@ async def _serve(flags: FlagValues, logs: Logs) -> int:
     try:
         if await _done_before(stopping, server.start()):
             gc.enable()  # disabled in short commands, and while the first models are loaded
-            print(addresses(server), flush=True, file=sys.stderr)
+            sys.stderr.write(greeting(server))  # in one piece: log lines come from another thread
             with capture_module_logs(logs.logger):
-                listing = asyncio.ensure_future(_list_models(server))
+                checking = asyncio.ensure_future(_check_signatures(server))
                 await stopping.wait()
-                listing.cancel()
+                checking.cancel()
                 logs.info("draining")
                 await _done_before(stopping_now, server.stop())
             return 0
@@ -89,17 +90,24 @@ async def _done_before(event: asyncio.Event, work: Coroutine[Any, Any, None]) ->
     return False
 
 
-async def _list_models(server: Server) -> None:
-    """Print what is served, from a thread: checking large models takes a while."""
-    await asyncio.sleep(LISTING_DELAY)
+async def _check_signatures(server: Server) -> None:
+    """Log which signatures run, from a thread: checking large models takes a while."""
+    await asyncio.sleep(CHECK_DELAY)
+    servables = [servable for servable in served(server).values() if isinstance(servable, Servable)]
     try:
-        text = await asyncio.to_thread(models, server, served(server))
-    except Exception as error:  # the server works without the list
-        server.logs.warn(
-            "startup_message", message=f"cannot list the signatures: {type(error).__name__}: {error}"
-        )
-    else:
-        print(text, flush=True, file=sys.stderr)
+        await asyncio.to_thread(_log_verdicts, server, servables)
+    except Exception as error:  # the server works without the check
+        server.logs.warn("signature", message=f"cannot check the signatures: {type(error).__name__}: {error}")
+
+
+def _log_verdicts(server: Server, servables: list[Servable]) -> None:
+    # imports all of `check`, which serving does not need
+    from tfport.serve.models.signature_verdicts import signature_verdicts
+
+    for servable in servables:
+        for verdict in signature_verdicts(servable.model, server.registry):
+            log = server.logs.info if verdict.runs else server.logs.warn
+            log("signature", model=servable.name, version=servable.version, message=str(verdict))
 
 
 def _exit_now(code: int, others: set[threading.Thread]) -> None:

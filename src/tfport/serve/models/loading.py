@@ -25,7 +25,8 @@ from tfport.runtime.session import Session
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.prepare import prepare
-from tfport.serve.models.store import MODELS, VersionStore
+from tfport.serve.models.store import VersionStore
+from tfport.serve.models.version_folder import has_model, missing_model
 from tfport.serve.models.warmup import replay
 from tfport.serve.servable import RUN_CODES
 from tfport.serve.status import StatusCode, StatusError
@@ -124,9 +125,9 @@ def load_version(
 def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Session:
     try:
         return open_session(str(folder), settings)
-    except UnreadableFile as error:
-        if folder.is_dir() and not any((folder / name).exists() for name in MODELS):
-            raise StatusError(StatusCode.NOT_FOUND, str(error)) from None
+    except UnreadableFile:
+        if folder.is_dir() and not has_model(folder):
+            raise StatusError(StatusCode.NOT_FOUND, missing_model(folder)) from None
         raise
 
 
