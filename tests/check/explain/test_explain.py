@@ -371,3 +371,14 @@ def test_what_does_not_stop_the_program_follows_its_error():
         "ModuleNotFoundError: No module named 'tensorflow.contrib'"
     )
     assert names(explain_texts([log])) == ["contrib-removed", "library-not-found"]
+
+
+def test_messages_of_cuda_from_other_frameworks_get_no_advice_about_tensorflow():
+    error = "CUDA error: no kernel image is available for execution on the device"
+    text = f"site-packages/torch/nn/functional.py\n{error}"
+    (explanation,) = explain_texts([text]).explanations
+    assert explanation.name == "compute-capability"
+    assert "PyTorch printed it, not TensorFlow." in explanation.means
+    assert "TensorFlow" not in " ".join(explanation.ways_out)
+    (of_tensorflow,) = explain_texts([f"import tensorflow, torch\n{text}"]).explanations
+    assert "TensorFlow" in " ".join(of_tensorflow.ways_out)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.check.explain.clues import clues
 from tfport.check.explain.find import MessageFinder
 from tfport.check.explain.log import MOST
-from tfport.check.explain.lookup import Meaning, MessageMatch, lookup_function
+from tfport.check.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
 from tfport.check.explain.messages import (
     ERROR,
     HARMLESS,
@@ -195,7 +195,11 @@ def _is_source_line(match: MessageMatch) -> bool:
 
 def _explain(match: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
     message = match.message
-    meaning = lookup_function(message.lookup)(match, target) if message.lookup else Meaning()
+    framework = other_framework(match) if message.of_any_framework else None
+    if framework:
+        meaning: Meaning | None = _of_other_framework(message, framework)
+    else:
+        meaning = lookup_function(message.lookup)(match, target) if message.lookup else Meaning()
     if meaning is None:
         return None
     names = _Names(match.names)
@@ -214,6 +218,15 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
         on_target=meaning.on_target,
         affected=model.affected(match) if model else None,
     )
+
+
+def _of_other_framework(message: KnownMessage, framework: str) -> Meaning:
+    means = message.means.format_map(_Names()).replace("TensorFlow", framework)
+    ways = [
+        f"install the build of {framework} for this GPU and its driver",
+        "nvidia-smi shows the driver, and which process uses the memory",
+    ]
+    return Meaning([f"{framework} printed it, not TensorFlow.", means], ways, replaces=True)
 
 
 class _Names(dict[str, str]):

@@ -19,6 +19,16 @@ OP = re.compile(
 )
 
 
+OTHER_FRAMEWORKS = {
+    "torch": "PyTorch", "pytorch": "PyTorch", "jaxlib": "JAX", "ggml": "llama.cpp", "llama.cpp": "llama.cpp",
+    "paddle": "PaddlePaddle", "mxnet": "MXNet", "onnxruntime": "ONNX Runtime", "cupy": "CuPy",
+}  # fmt: skip
+FRAMEWORK = re.compile(
+    rf"(?<![\w-])({'|'.join(map(re.escape, OTHER_FRAMEWORKS))})(?![\w-])|(?<!org_)(tensorflow|keras)",
+    re.IGNORECASE,
+)
+
+
 @dataclass
 class MessageMatch:
     """A known message in a text, with the number of its occurrences."""
@@ -45,6 +55,12 @@ class MessageMatch:
             return self.names["op"]
         op = OP.search(self.text)
         return next(filter(None, op.groups()), None) if op else None
+
+
+def other_framework(match: MessageMatch) -> str | None:
+    """The framework that printed a message, if the text names one and never TensorFlow or Keras."""
+    names = {name[0].lower() or None for name in FRAMEWORK.findall(match.before + match.text)}
+    return OTHER_FRAMEWORKS[sorted(names)[0]] if names and None not in names else None
 
 
 @dataclass

@@ -45,7 +45,7 @@ KINDS = {
     "symbol": r"\w{1,4000}",
     "path": r"[^\s'\"]{1,400}",
     "value": r"[^\s\"';]{1,100}",
-    "shape": r"[\[(][\d,? ]{0,100}[\])]",
+    "shape": r"[\[(](?:[\d,? -]|None){0,100}[\])]",
     "words": r"[^'\"]{0,120}?",
 }
 REACH = 800
@@ -108,6 +108,8 @@ class KnownMessage:
     kind: str = ERROR
     only_alone: bool = False
     """Whether it only names a place, so that it is reported only if nothing else is recognized."""
+    of_any_framework: bool = False
+    """Whether other frameworks print it too, as messages of CUDA: its advice is for TensorFlow only."""
     instead_of: tuple[str, ...] = ()
     """The rows that describe only a consequence of this one, and are dropped if both are recognized."""
 
