@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import clients
 import half_open
+import hostile
 from target import MOST_BYTES, TIMEOUT, Target
 from tests.serve.models.exports import adder
 
@@ -42,6 +43,13 @@ INGREDIENTS = (
     Ingredient(clients.slow, 3, flags=(f"--rest_api_timeout_in_ms={TIMEOUT * 1000}",)),
     Ingredient(half_open.half_open_rest, 2, flags=(f"--header_seconds={half_open.HEADER_SECONDS}",)),
     Ingredient(half_open.half_open_grpc, 2, flags=(f"--header_seconds={half_open.HEADER_SECONDS}",)),
+    Ingredient(hostile.endless, pause=2, models=hostile.ENDLESS_MODELS),
+    Ingredient(
+        hostile.doubling,
+        pause=2,
+        models=hostile.DOUBLING_MODELS,
+        flags=(f"--max_request_memory_bytes={hostile.MOST_MEMORY}",),
+    ),
 )
 SOMETIMES = {"extra": lambda: adder(7)}
 """Models that configurations add and remove."""

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.hostile_models import ENDLESS
 from tests.recorded_models import graph, path_of
 
 from tfport.cli.main import main
@@ -111,3 +112,11 @@ def test_a_file_without_arrays_is_an_error(capsys, tmp_path):
         code, _, err = run(capsys, MODULE, *options)
         assert code == 2
         assert "not a .npy file" in err or "not an .npz file" in err
+
+
+def test_a_run_that_takes_too_long_is_stopped(capsys, tmp_path):
+    model = tmp_path / "m.pb"
+    model.write_bytes(graph_to_def(graph(ENDLESS["While, island"])).SerializeToString())
+    code, out, err = run(capsys, str(model), "--input", "x=[1]", "--fetch", "y:0", "--timeout", "0.1")
+    assert (code, out) == (2, "")
+    assert err == "tfport: the run was stopped after 0.1 seconds\n"

@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "guess); can be repeated",
     )
     add_engine(parser)
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="stop the run after this time (default: no limit)"
+    )
     parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs to a new file")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -38,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.input_values import input_names, read_inputs
     from tfport.cli.progress import show_progress
+    from tfport.runtime.bounds.run_scope import bounded
     from tfport.runtime.composite import flatten_inputs, pack_outputs
     from tfport.runtime.select_signature import select_signature
 
@@ -45,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     fed = [name for name in input_names(args.input, args.inputs) if model.has_tensor(name)]
     signature = select_signature(model, args.signature, args.fetch, fed)
     feeds = flatten_inputs(signature, read_inputs(signature, args.input, args.inputs))
-    with show_progress(f"running {args.model}"):
+    with show_progress(f"running {args.model}"), bounded(timeout=args.timeout):
         session = tfport.Session(model, registry=registry, threads=args.threads, engine=args.engine)
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
         outputs = pack_outputs(signature, session.run(fetches, feeds))
