@@ -75,6 +75,13 @@ def files(tmp_path_factory):
         (["M", "--port=70000"], "tfport: --port: expected a port below 65536, found 70000"),
         (["M", "--port=0", "--rest_api_port=0"], "tfport: no port to listen on"),
         (["M", "--port=8777", "--rest_api_port=8777"], "tfport: --rest_api_port and --port are both 8777"),
+        (["M", "--health_port=8777", "--port=8777"], "tfport: --health_port and another port are both 8777"),
+        (
+            ["M", "--health_port=TAKEN"],
+            "the health port cannot listen on 127.0.0.1:TAKEN: address already in use",
+        ),
+        (["M", "--header_seconds=0"], "tfport: --header_seconds: expected at least 1, found 0"),
+        (["M", "--max_connections=-1"], "tfport: --max_connections: expected at least 0, found -1"),
         (["M", "--host=nowhere.invalid"], "cannot listen on nowhere.invalid"),
         (["M", "--port=TAKEN"], "gRPC cannot listen on 127.0.0.1:TAKEN: address already in use"),
         (["M", "--rest_api_port=TAKEN"], "REST cannot listen on 127.0.0.1:TAKEN: address already in use"),

@@ -305,14 +305,14 @@ class Server:
 
     def _connection_limits(self) -> ConnectionLimits:
         """Return the limits of each port."""
-        asked, allowed = self.flags.number("max_connections"), connections_allowed(ports=2)
+        asked, allowed = _at_least(0, self.flags, "max_connections"), connections_allowed(ports=2)
         if asked > allowed:
             self.logs.warn(
                 "flag",
                 message=f"--max_connections={asked} is reduced to {allowed} by the limit of open files",
             )
         return ConnectionLimits(
-            most=min(asked or allowed, allowed), header_seconds=self.flags.number("header_seconds")
+            most=min(asked or allowed, allowed), header_seconds=_at_least(1, self.flags, "header_seconds")
         )
 
     def _metrics_routes(self) -> list[web.AbstractRouteDef]:
@@ -337,6 +337,13 @@ def _limits(flags: FlagValues) -> RunLimits:
         flags.number("max_loop_iterations"),
         flags.number("max_run_seconds"),
     )
+
+
+def _at_least(least: int, flags: FlagValues, name: str) -> int:
+    number = flags.number(name)
+    if number < least:
+        raise Error(f"--{name}: expected at least {least}, found {number}")
+    return number
 
 
 def _port(flags: FlagValues, name: str) -> int | None:

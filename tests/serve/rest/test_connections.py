@@ -75,6 +75,19 @@ def test_an_answer_and_an_idle_connection_may_take_longer():
     with_port(check, options(header_seconds=SOON))
 
 
+def test_a_body_may_take_longer():
+    async def check(port: Port) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
+        writer.write(WHOLE[: -len(BODY)])
+        for byte in (BODY[:1], BODY[1:2], BODY[2:]):
+            writer.write(byte)
+            assert (await raw(port, b"GET")).startswith(b"HTTP/1.1 408 ")  # the time for a header has passed
+        assert (await reader.readuntil(b"]\n}")).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+
+    with_port(check, options(header_seconds=SOON))
+
+
 def test_a_tls_handshake_that_does_not_end_is_not_waited_for(tmp_path):
     make(tmp_path, "ca")
     make(tmp_path, "server", "ca")

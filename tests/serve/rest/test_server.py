@@ -2,6 +2,7 @@
 
 import asyncio
 import resource
+import socket
 
 import pytest
 from aiohttp import web
@@ -173,6 +174,22 @@ def test_what_has_begun_is_answered_before_the_port_closes():
         port.gate.open.set()
         assert await asked == (200, {"predictions": [2.5]})
         await stopped
+
+    with_port(check)
+
+
+def test_what_the_system_has_received_is_answered_before_the_port_closes():
+    """The event loop is blocked meanwhile, so the server has accepted none of the connections yet."""
+
+    async def check(port: Port) -> None:
+        request = HEAD + b"Content-Length: 18\r\n\r\n" + BODY
+        clients = [socket.create_connection(("127.0.0.1", port.port), 60) for _ in range(50)]
+        for client in clients:
+            client.sendall(request)
+        await port.front.stop(30)
+        for client in clients:
+            with client:
+                assert client.recv(1000).startswith(b"HTTP/1.1 200 ")
 
     with_port(check)
 

@@ -36,38 +36,48 @@ class ConnectionLimits:
 
 
 class HttpConnection(web.RequestHandler):
-    """A connection that knows how long it has been waiting for its client."""
+    """A connection that tells its table whether it is waiting for its client."""
 
-    __slots__ = ("_has_begun", "_header_since", "_table", "for_probes", "opening", "peer", "waiting_since")
+    __slots__ = ("_expects_header", "_has_begun", "_header_since", "_table", "for_probes", "opening", "peer")
 
     def __init__(self, table: ConnectionTable, peer: str, **more: Any) -> None:
         super().__init__(table.server, loop=asyncio.get_running_loop(), **more)
         self._table, self.peer = table, peer
         self.for_probes = self._has_begun = False
+        self._expects_header = True
         self.opening: asyncio.Task[None] | None = None
         """Opens the connection, with its TLS handshake."""
-        self.waiting_since: float | None = self._loop.time()
-        self._header_since: float | None = self.waiting_since
+        self._header_since: float | None = self._loop.time()
 
     def begin_request(self) -> None:
         """Note that the header of a request is complete."""
-        self.waiting_since = self._header_since = None
-        self._has_begun = False
+        self._header_since = None
+        self._expects_header = self._has_begun = False
+        self._table.set_busy(self)
 
-    def wait_for_client(self) -> None:
-        """Note that it is the client's turn: to send a body, to read the response, or to ask again."""
-        self.waiting_since = self._loop.time()
+    def wait_for_body(self) -> None:
+        """Note that the client must send more of its body."""
+        self._table.set_waiting(self)
+
+    def end_body(self) -> None:
+        """Note that the body is complete."""
+        self._table.set_busy(self)
+
+    def end_request(self) -> None:
+        """Note that it is the client's turn: to read the response, or to ask again."""
+        self._expects_header = True
+        self._table.set_waiting(self)
 
     def header_is_late(self, seconds: float) -> bool:
         since = self._header_since
         return self.transport is not None and since is not None and self._loop.time() - since > seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.waiting_since = self._header_since = self._loop.time()
+        self._header_since = self._loop.time()
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        if self.waiting_since is not None:
+        if self._expects_header:
             self._has_begun = True
             if self._header_since is None:
                 self._header_since = self._loop.time()
@@ -120,6 +130,7 @@ class ConnectionTable:
     def __init__(self, server: web.Server, limits: ConnectionLimits, refused: Refused) -> None:
         self.server, self.limits, self.refused = server, limits, refused
         self._connections: set[HttpConnection] = set()
+        self._waiting: dict[HttpConnection, None] = {}  # those that wait for their client, longest first
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -133,19 +144,25 @@ class ConnectionTable:
             return False
         connection.for_probes = len(self) >= self.limits.most
         self._connections.add(connection)
+        self._waiting[connection] = None
         return True
 
     def make_room(self) -> None:
         """Close the connection that has kept the server waiting longest."""
-        waiting = [
-            (connection.waiting_since, id(connection), connection)
-            for connection in self._connections
-            if connection.waiting_since is not None
-        ]
-        if waiting:
-            longest = min(waiting)[2]
+        longest = next(iter(self._waiting), None)
+        if longest is not None:
             self.refused(TOO_MANY_CONNECTIONS, longest.peer)
             longest.cut_off()
+
+    def set_busy(self, connection: HttpConnection) -> None:
+        """Note that a connection has a request to answer."""
+        self._waiting.pop(connection, None)
+
+    def set_waiting(self, connection: HttpConnection) -> None:
+        """Note that a connection waits for its client, from now on."""
+        if connection in self._connections:
+            self._waiting.pop(connection, None)
+            self._waiting[connection] = None
 
     def close_late(self) -> None:
         """Close the connections whose header is late."""
@@ -156,3 +173,4 @@ class ConnectionTable:
 
     def remove(self, connection: HttpConnection) -> None:
         self._connections.discard(connection)
+        self._waiting.pop(connection, None)

@@ -49,5 +49,7 @@ class HealthPort:
 
 
 async def _finish(request: web.Request, response: web.StreamResponse) -> None:
-    connection_of(request).wait_for_client()
+    connection = connection_of(request)
+    connection.begin_request()
+    connection.end_request()
     response.headers["Server"] = SERVER_NAME

@@ -25,7 +25,7 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
         raise _too_large(most)
     started, connection, progress = asyncio.get_running_loop().time(), connection_of(request), 0
     body: bytearray | MemoryFile = bytearray()
-    connection.wait_for_client()
+    connection.wait_for_body()
     try:
         async with asyncio.timeout(seconds or None) as limit:
             while chunk := await request.content.readany():
@@ -34,11 +34,11 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
                 options.body_budget.reserve(request, len(chunk))
                 body = _joined(body, chunk, options.workers.large)
                 if len(body) - progress > SLOWEST:
-                    connection.wait_for_client()
+                    connection.wait_for_body()
                     progress = len(body)
                     if seconds:
                         limit.reschedule(started + seconds + progress / SLOWEST)
-        connection.begin_request()
+        connection.end_body()
         return body if isinstance(body, MemoryFile) else bytes(body)
     except ConnectionError:
         raise StatusError(StatusCode.CANCELLED, "The client disconnected") from None

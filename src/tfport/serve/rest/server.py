@@ -154,7 +154,7 @@ class RestServer:
             self.options.body_budget.release(request)
             if metrics:
                 metrics.ended(REST)
-            connection.wait_for_client()
+            connection.end_request()
         await compressed(request, response, self.options.gzip_from)
         response.headers["Server"] = SERVER_NAME
         if self.options.cors:
