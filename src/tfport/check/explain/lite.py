@@ -105,6 +105,11 @@ def check(match: MessageMatch, target: Target | None) -> Meaning:
                 "if it has 0 dimensions, convert with a fixed input shape (`input_shapes`)",
             ],
         )
+    if "scale" in text or "zero_point" in text:
+        return Meaning(
+            ["The quantization of an op's input and output differs where it must be equal."],
+            ["convert the model again with a newer TensorFlow, quantized in one step from the float model"],
+        )
     return Meaning(
         [f"Sizes in the model or its inputs do not match: {left} and {right}."],
         [
