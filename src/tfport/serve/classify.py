@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.saved_model.warmup import CLASSIFY, REGRESS
-from tfport.graph.model import Signature
+from tfport.graph.model import Model, Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.request_checks import types_match
 from tfport.serve.servable import Arrays, Servable
@@ -33,7 +33,7 @@ _NAMES = {CLASSIFY: "classification", REGRESS: "regression"}
 
 async def classify(servable: Servable, name: str, examples: Array, *, check_method: bool = False) -> Classes:
     """Return the classes of each Example."""
-    signature = signature_of_examples(servable, name, CLASSIFY, check_method=check_method)
+    signature = signature_of_examples(servable.model, name, CLASSIFY, check_method=check_method)
     return classes_of(await called(servable, signature, examples), len(examples))
 
 
@@ -41,19 +41,17 @@ async def regress(
     servable: Servable, name: str, examples: Array, *, check_method: bool = False
 ) -> list[float]:
     """Return a number for each Example."""
-    signature = signature_of_examples(servable, name, REGRESS, check_method=check_method)
+    signature = signature_of_examples(servable.model, name, REGRESS, check_method=check_method)
     return regressions_of(await called(servable, signature, examples), len(examples))
 
 
-def signature_of_examples(
-    servable: Servable, name: str, method: str, *, check_method: bool = False
-) -> Signature:
+def signature_of_examples(model: Model, name: str, method: str, *, check_method: bool = False) -> Signature:
     """Return the signature to classify or regress with, or raise if it does not fit."""
     wanted = name or DEFAULT
-    if wanted not in servable.signatures:
+    if wanted not in model.signatures:
         raise invalid_argument(f"No signature was found with the name: {wanted}")
-    signature = servable.signatures[wanted]
-    can_answer(signature, method, str(servable.model.meta.signature_def[wanted]), check_method=check_method)
+    signature = model.signatures[wanted]
+    can_answer(signature, method, str(model.meta.signature_def[wanted]), check_method=check_method)
     return signature
 
 
@@ -83,9 +81,13 @@ def can_answer(signature: Signature, method: str, shown: str, *, check_method: b
 
 async def called(servable: Servable, signature: Signature, examples: Array) -> Arrays:
     """Call a signature and return the outputs that results are made of."""
+    return await servable.predict(signature.name, {INPUTS: examples}, outputs_of_results(signature))
+
+
+def outputs_of_results(signature: Signature) -> list[str]:
+    """Return the outputs that results are made of, or raise if the signature does not take Examples."""
     types_match(signature, {INPUTS: graph_pb2.DT_STRING})
-    wanted = [name for name in (CLASSES, SCORES, OUTPUTS) if name in signature.outputs]
-    return await servable.predict(signature.name, {INPUTS: examples}, wanted)
+    return [name for name in (CLASSES, SCORES, OUTPUTS) if name in signature.outputs]
 
 
 def classes_of(outputs: Arrays, count: int) -> Classes:

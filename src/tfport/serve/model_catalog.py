@@ -13,6 +13,9 @@ from enum import Enum
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
+MOST_REMOVED = 1000
+"""Maximum number of removed models whose status is kept."""
+
 
 class VersionState(Enum):
     """State of a version; names and numbers are those of TensorFlow Serving's ModelVersionStatus."""
@@ -53,6 +56,8 @@ class ModelCatalog:
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
+        self._removed: dict[str, dict[int, VersionStatus]] = {}
+        """The last status of the versions of models that are no longer configured."""
 
     def names(self) -> list[str]:
         """Names of all models in the configuration, loaded or not."""
@@ -75,11 +80,11 @@ class ModelCatalog:
 
     def statuses(self, name: str, version: int | None = None, label: str = "") -> list[VersionStatus]:
         """Return the status of every version, newest first, or of the requested one."""
-        entry = self._entries.get(name)
-        if entry is None or not entry.statuses:
-            raise StatusError(StatusCode.NOT_FOUND, f"Could not find any versions of model {name}")
+        entry = self._entries.get(name) or _Entry(statuses=self._removed.get(name, {}))
         if label:
             version = entry.labeled(label)
+        if version is None and not entry.statuses:
+            raise StatusError(StatusCode.NOT_FOUND, f"Could not find any versions of model {name}")
         if version is None:
             return [entry.statuses[number] for number in sorted(entry.statuses, reverse=True)]
         if version not in entry.statuses:
@@ -97,11 +102,15 @@ class ModelCatalog:
 
     def add(self, name: str) -> None:
         """Add a model to be served; it may have no version yet."""
-        self._entries.setdefault(name, _Entry())
+        if name not in self._entries:
+            self._entries[name] = _Entry(statuses=self._removed.pop(name, {}))
 
     def remove(self, name: str) -> None:
-        """Remove a model."""
-        self._entries.pop(name, None)
+        """Remove a model; as in TensorFlow Serving, its versions keep their last status."""
+        if entry := self._entries.pop(name, None):
+            self._removed[name] = entry.statuses
+            if len(self._removed) > MOST_REMOVED:
+                del self._removed[next(iter(self._removed))]
 
     def publish(self, servable: Servable) -> None:
         """Make a version available to requests."""

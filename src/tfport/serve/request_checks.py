@@ -6,23 +6,19 @@ Error messages are TensorFlow's. Shapes are checked by the ops of the model, the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tfport.formats.encoding.tensor import type_name
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
-if TYPE_CHECKING:
-    from tfport.serve.servable import Servable
 
-
-def signature_to_predict(servable: Servable, name: str) -> Signature:
+def signature_to_predict(signatures: Mapping[str, Signature], name: str) -> Signature:
     """Return the signature of a Predict call; the default one if no name is given."""
     wanted = name or DEFAULT
-    if wanted not in servable.signatures:
+    if wanted not in signatures:
         raise StatusError(StatusCode.FAILED_PRECONDITION, f'Serving signature key "{wanted}" not found.')
-    return servable.signatures[wanted]
+    return signatures[wanted]
 
 
 def inputs_are_known(signature: Signature, inputs: Collection[str]) -> None:

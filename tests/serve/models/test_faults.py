@@ -34,9 +34,9 @@ BROKEN = [  # fault, model, warm-up, code, message
         "x = Placeholder() {dtype=float32, shape=(?)}\ny = AddV2(x, x) {T=float32}", {"a": "y:0"}
     ).replace(b"AddV2", b"AddV9"), warm_up_file(("a", {"x": [1]})), StatusCode.UNIMPLEMENTED, "AddV9"),
     ("warm-up of another input", None, warm_up_file(("", {"z": [1]})), StatusCode.INVALID_ARGUMENT,
-     "`x` is missing"),
-    ("warm-up of another signature", None, warm_up_file(("other", {"x": [1]})), StatusCode.INVALID_ARGUMENT,
-     'Serving signature name: "other" not found in signature def'),
+     "Signature input alias: x(feed name: x:0) not found in request"),
+    ("warm-up of another signature", None, warm_up_file(("other", {"x": [1]})),
+     StatusCode.FAILED_PRECONDITION, 'Serving signature key "other" not found.'),
     ("warm-up cut off", None, X_TWICE[:-3], StatusCode.DATA_LOSS, "the record is truncated"),
     ("too many warm-up requests", None, warm_up_file(("", {"x": [1]})) * 1001, StatusCode.INVALID_ARGUMENT,
      "Number of warmup records exceeds the maximum (1000) at"),

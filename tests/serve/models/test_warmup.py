@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from tests.hostile_models import ENDLESS
+from tests.recorded_models import MODELS
 from tests.serve.models.exports import export, saved_model, warm_up_file
 
 import tfport
 from tfport.errors import RunCancelled
 from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import serving_pb2
+from tfport.formats.saved_model.warmup import WARMUP
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.models.prepare import prepare
 from tfport.serve.models.warmup import replay
 from tfport.serve.status import StatusCode, StatusError
-
-LENGTH = """
-    x = Placeholder() {dtype=string, shape=(?)}
-    y = StringLength(x) {unit="BYTE"}
-"""
 
 
 def examples(signature: str) -> bytes:
@@ -28,9 +27,11 @@ def examples(signature: str) -> bytes:
     return record(log.SerializeToString())
 
 
-def test_examples_go_to_the_one_input(tmp_path):
-    folder = export(tmp_path, 1, saved_model(LENGTH, {"classify": "y:0"}), examples("classify"))
-    assert replay(tfport.Session(folder)) == 1
+def test_examples_are_replayed(tmp_path):
+    shutil.copytree(MODELS / "classifier", tmp_path / "1")
+    (tmp_path / "1" / WARMUP).parent.mkdir()
+    (tmp_path / "1" / WARMUP).write_bytes(examples("scores_only") + examples(""))
+    assert replay(tfport.Session(tmp_path / "1")) == 2
 
 
 def test_examples_for_a_signature_of_numbers_are_refused(tmp_path):

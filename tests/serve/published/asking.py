@@ -58,7 +58,7 @@ def _check_call(channel: grpc.Channel, row: Row) -> None:
         answer, code, message = call(text_format.Parse(row["request"], request()), timeout=PATIENCE), "OK", ""
     except grpc.RpcError as error:
         answer, code, message = None, error.code().name, error.details()
-    assert (code, _fitting(message, row)) == (row.get("code", "OK"), message)
+    assert (code, message) == (row.get("code", "OK"), _fitting(message, row))
     if "metadata_of" in row:
         signatures = serving_api_pb2.SignatureDefMap.FromString(answer.metadata["signature_def"].value)
         assert dict(signatures.signature_def) == dict(load(row["metadata_of"]).meta.signature_def)
@@ -74,7 +74,7 @@ def _check_rest(server: Command, row: Row) -> None:
     assert status == row.get("status", 400 if failing else 200), content[:1000]
     if failing:
         message = json.loads(content)["error"]
-        assert _fitting(message, row) == message
+        assert message == _fitting(message, row)
     elif "metadata_of" in row:
         assert json.loads(content) == _metadata(row["metadata_of"])
     elif "examples" in row:

@@ -10,10 +10,10 @@ Fields of a row, all but the name optional:
     error, error_is   a part of the error message, or all of it
     flags             flags of the server
     then              further requests of the same case, in order
-    deviates          tfport answers otherwise: the name of the paragraph in docs/commands/serve.md that says so
+    deviates          tfport answers otherwise: the entry of `DEVIATIONS` that says how
 
-A row with `both` is sent to classify and to regress, with `checked` also to a server that checks method names,
-with `models` to each of these models.
+A row with `both` is sent to classify and to regress, with `checked` also to a server that checks method
+names, with `models` to each of these models.
 """
 
 from __future__ import annotations
@@ -25,6 +25,17 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+DEVIATIONS = {  # how tfport answers otherwise, in the words of docs/commands/serve.md
+    "list-of-models": "`GET /v1/models` lists all models",
+    "status-of-a-label": "The status of a label is that of its version",
+    "model-before-body": "An unknown model is rejected before the body is read",
+    "number-format": "Numbers in JSON have the fewest digits that restore them",
+    "number-too-big": "A number in JSON that is too big for a double is infinite",
+    "half-precision": "float16 and bfloat16 can be sent and received as JSON",
+    "small-integers": "An integer that does not fit int8, int16 or uint8 is an error",
+    "model-platform": "`model_platform` is optional",
+    "tflite": "TensorFlow Lite models are not served",
+}
 CHECKED = ["--enable_signature_method_name_check"]
 Row = dict[str, Any]
 

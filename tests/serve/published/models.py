@@ -33,7 +33,7 @@ GROUPS = {  # signature of `echo`: inputs, and their types
     "one": {"int_tensor": "int32"},
     "text": {"str_tensor": "string"},
     **{name: {"default": kind} for name, kind in TYPES.items()},
-    **dict.fromkeys(("serving_default", "predict_images"), {"default": "int32"}),
+    **{name: {"default": "int32"} for name in ("serving_default", "predict_images")},
 }
 TWELVE = "1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2"
 CONSTANTS = {  # signature of `outputs`: outputs, and their values in the notation of nodes
@@ -60,7 +60,7 @@ CONSTANTS = {  # signature of `outputs`: outputs, and their values in the notati
     "no_rows_of_two": {"str_tensor": "string(0, 1, 2)[]", "float_tensor": "float32(0, 3, 4)[]"},
     "no_rows_of_one": {"int_tensor": "int32(0, 2)[]", "str_tensor": 'string(1, 2)["foo", "bar"]'},
 }
-# the labels of `examples:classify` are serialized Examples in base64, the numbers of `examples:regress` their lengths
+# labels are serialized Examples in base64, numbers are their lengths
 EXAMPLES = """
     inputs = Placeholder() {dtype=string, shape=(?)}
     one = Const() {dtype=int32, value=int32()[1]}

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's published cases, one request each, against servers that serve models as in its tests."""
+"""TensorFlow Serving's published cases, one request each, to servers with models as in its tests."""
 
 from __future__ import annotations
 

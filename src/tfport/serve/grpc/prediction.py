@@ -57,7 +57,7 @@ class PredictionService:
         """Run a signature on named tensors."""
         spec = model_spec_of(request)
         servable = servable_for(self._catalog, spec)
-        signature = signature_to_predict(servable, spec.signature_name)
+        signature = signature_to_predict(servable.signatures, spec.signature_name)
         if self._options.check_method and signature.method not in _METHODS:
             raise StatusError(
                 StatusCode.INTERNAL,
@@ -175,7 +175,7 @@ class PredictionService:
 
     def _signature(self, servable: Servable, name: str, method: str) -> Signature:
         check = self._options.check_method
-        return results.signature_of_examples(servable, name, method, check_method=check)
+        return results.signature_of_examples(servable.model, name, method, check_method=check)
 
     def _examples(self, servable: Servable, message: wire.InputWire) -> Any:
         examples = input_tensor(message)

@@ -66,7 +66,9 @@ def parse_config(text: str, where: str) -> pb.ModelServerConfig:
     except text_format.ParseError as error:
         message = _POSITION.sub("", str(error)).replace(f"{pb.DESCRIPTOR.package}.", "")
         line = f", line {error.GetLine()}" if error.GetLine() else ""
-        raise UnreadableFile(f"{where}{line}: {message}") from None
+        raise UnreadableFile(
+            f"{where}{line}: Error parsing text-format tensorflow.serving.ModelServerConfig: {message}"
+        ) from None
 
 
 def settings_of(config: pb.ModelServerConfig) -> list[ModelSettings]:

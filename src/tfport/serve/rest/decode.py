@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
 from tfport.serve.rest.excerpt import excerpt
-from tfport.serve.rest.json_errors import raise_rows_error, raise_value_error, row_error
+from tfport.serve.rest.json_errors import has_names, raise_rows_error, raise_value_error
 from tfport.serve.rest.numbers import INPUTS, INSTANCES, SIGNATURE, numbers_of
 from tfport.serve.rest.parse import parsed
-from tfport.serve.rest.tensors import NotATensor, array_of, is_base64
+from tfport.serve.rest.tensors import NotATensor, array_of, is_object
 from tfport.serve.status import StatusError, invalid_argument
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def signature_name(document: Mapping[str, Any]) -> str:
 
 
 def _from_columns(value: Any, signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
-    if not _is_object(value):
+    if not is_object(value):
         if len(signature.inputs) > 1:
             raise invalid_argument(
                 "inputs is a plain value/list, but expecting an object as multiple input tensors required "
@@ -115,67 +115,28 @@ def _from_rows(rows: list[Any], signature: Signature, plain: bool) -> dict[str, 
             "instances is a plain list, but expecting list of objects as multiple input tensors required "
             "as per tensorinfo_map"
         )
-    if _is_object(rows[0]):
-        return _from_objects(rows, signature, plain)
-    name, spec = next(iter(signature.inputs.items()))
-    if dict in set(map(type, rows)) and (
-        odd := next((n for n, row in enumerate(rows) if _is_object(row)), 0)
-    ):
-        raise invalid_argument(f"Expecting value/list but got object at item {odd} of input list")
+    read = _from_objects if is_object(rows[0]) else _from_values
     try:
-        return {name: array_of(rows, spec.dtype, plain)}
+        return read(rows, signature, plain)
     except (NotATensor, StatusError):
-        raise_rows_error(rows, spec.dtype)
+        raise_rows_error(rows, signature)
         raise _unclear() from None
 
 
+def _from_values(rows: list[Any], signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
+    if dict in set(map(type, rows)) and any(map(is_object, rows)):
+        raise NotATensor
+    name, spec = next(iter(signature.inputs.items()))
+    return {name: array_of(rows, spec.dtype, plain)}
+
+
 def _from_objects(rows: list[Any], signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
-    wanted = rows[0].keys()
-    if not _has_names(wanted, signature):
-        raise _wrong_names(0, rows[0], signature)
-    for number, row in enumerate(rows):
-        if not _is_object(row):
-            raise invalid_argument(f"Expecting object but got list at item {number} of input list")
-        if row.keys() != wanted:
-            raise _wrong_names(number, row, signature)
-    inputs = {}
-    for name in wanted:
-        column, dtype = [row[name] for row in rows], signature.inputs[name].dtype
-        try:
-            inputs[name] = array_of(column, dtype, plain)
-        except (NotATensor, StatusError):
-            _raise_objects_error(column, name, dtype)
-            raise _unclear() from None
-    return inputs
-
-
-def _raise_objects_error(column: list[Any], name: str, dtype: DType) -> None:
-    for number, value in enumerate(column):
-        try:
-            raise_value_error(value, dtype)
-        except StatusError as error:
-            raise row_error(number, error, name) from None
-    raise_rows_error(column, dtype)
-
-
-def _has_names(names: Any, signature: Signature) -> bool:
-    return set(names) <= set(signature.inputs) and set(signature.inputs) - set(names) <= set(
-        signature.defaults
-    )
-
-
-def _wrong_names(number: int, row: dict[str, Any], signature: Signature) -> StatusError:
-    if unknown := next((name for name in row if name not in signature.inputs), None):
-        inner = invalid_argument(f"JSON object: does not have named input: {unknown}")
-        return row_error(number, inner, unknown)
-    return invalid_argument(
-        f"Failed to process element: {number} of 'instances' list. JSON object: {excerpt(row)} "
-        f"keys must be equal to: {','.join(sorted(signature.inputs))}"
-    )
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict) and not is_base64(value)
+    names = rows[0].keys()
+    if not has_names(names, signature) or not all(is_object(row) and row.keys() == names for row in rows):
+        raise NotATensor
+    return {
+        name: array_of([row[name] for row in rows], signature.inputs[name].dtype, plain) for name in names
+    }
 
 
 def _unclear() -> StatusError:

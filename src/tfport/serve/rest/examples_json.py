@@ -68,9 +68,8 @@ def _fill(feature: pb.Feature, values: list[Any], name: str) -> None:
     if not values:
         feature.SetInParent()
         return
-    kinds = {_kind(value, name): None for value in values}
-    kind, *others = kinds
-    if others:
+    kind = _kind(values[0], name)
+    if any(_kind(value, name) != kind for value in values):
         raise invalid_argument(f"Unexpected element type in feature: {name} expecting type: {kind}")
     if kind == "float":
         feature.float_list.value.extend(values)

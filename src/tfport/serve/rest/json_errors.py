@@ -6,14 +6,15 @@ requests get here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfport.graph.dtypes import DType
+from tfport.graph.model import Signature
 from tfport.serve.rest.excerpt import excerpt, json_type
-from tfport.serve.rest.tensors import MOST_AXES, NotATensor, decoded, readable, shape_of
+from tfport.serve.rest.tensors import MOST_AXES, NotATensor, decoded, is_object, readable, shape_of
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 _NAMES = {"float32": "float", "float64": "double", "float16": "half"}
@@ -32,18 +33,41 @@ def raise_value_error(value: object, dtype: DType) -> None:
     _walk(value, 0, shape, dtype)
 
 
-def raise_rows_error(rows: Sequence[Any], dtype: DType) -> None:
-    """Raise the error of rows that should be tensors of one shape, with the number of the row."""
-    first: list[int] | None = None
+def raise_rows_error(rows: Sequence[Any], signature: Signature) -> None:
+    """Raise the first error of the rows of `instances`; return if they have none."""
+    objects = is_object(rows[0])
+    shapes: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
-        try:
-            raise_value_error(row, dtype)
-            first = _same_shape(first, shape_of(row))
-        except StatusError as error:
-            raise row_error(number, error) from None
+        if objects != is_object(row):
+            kinds = ("object", "list") if objects else ("value/list", "object")
+            raise invalid_argument(f"Expecting {kinds[0]} but got {kinds[1]} at item {number} of input list")
+        for name, value in row.items() if objects else [(next(iter(signature.inputs)), row)]:
+            try:
+                _raise_item_error(name, value, signature, shapes)
+            except StatusError as error:
+                raise _row_error(number, error, name if objects else None) from None
+        if objects and not has_names(row, signature):
+            raise invalid_argument(
+                f"Failed to process element: {number} of 'instances' list. JSON object: {excerpt(row)} "
+                f"keys must be equal to: {','.join(sorted(signature.inputs))}"
+            )
 
 
-def row_error(number: int, error: StatusError, key: str | None = None) -> StatusError:
+def has_names(names: Collection[str], signature: Signature) -> bool:
+    """Whether these are inputs of a signature, and only inputs with a default are missing."""
+    missing = set(signature.inputs) - set(names)
+    return set(names) <= set(signature.inputs) and missing <= set(signature.defaults)
+
+
+def _raise_item_error(name: str, value: object, signature: Signature, shapes: dict[str, list[int]]) -> None:
+    """Raise the error of one input of one row; `shapes` are those of the rows before."""
+    if name not in signature.inputs:
+        raise invalid_argument(f"JSON object: does not have named input: {name}")
+    raise_value_error(value, signature.inputs[name].dtype)
+    _check_same_shape(shapes.setdefault(name, shape_of(value)), shape_of(value))
+
+
+def _row_error(number: int, error: StatusError, key: str | None) -> StatusError:
     """Add the row of `instances` to an error."""
     where = f"{number} key: {key}" if key is not None else f"{number}"
     return invalid_argument(
@@ -51,9 +75,9 @@ def row_error(number: int, error: StatusError, key: str | None = None) -> Status
     )
 
 
-def _same_shape(first: list[int] | None, shape: list[int]) -> list[int]:
-    if first is None or first == shape:
-        return shape
+def _check_same_shape(first: list[int], shape: list[int]) -> None:
+    if first == shape:
+        return
     sizes = int(np.prod(first)), int(np.prod(shape))
     if sizes[0] != sizes[1]:
         raise invalid_argument(f"Expecting tensor size: {sizes[0]} but got: {sizes[1]}")

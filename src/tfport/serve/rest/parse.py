@@ -1,8 +1,9 @@
 """Parse the body of a request as a JSON object.
 
-`orjson` handles what clients normally send. If it fails, Python's own parser tries again and accepts what
-TensorFlow Serving accepts beyond JSON: NaN and infinities, bytes that are not UTF-8, a byte order mark,
-and anything after the end of the object. Error messages are TensorFlow Serving's.
+`orjson` handles what clients normally send. If it fails, Python's own parser tries again: it accepts NaN and
+infinities, bytes that are not UTF-8, a byte order mark, and anything after the end of the object, as
+TensorFlow Serving does. What neither can read, and bodies with duplicate keys, go to `rapid_json`, which is
+slow and has TensorFlow Serving's error messages.
 """
 
 from __future__ import annotations
@@ -14,26 +15,21 @@ from typing import Any
 import orjson
 
 from tfport.serve.rest.excerpt import excerpt
+from tfport.serve.rest.rapid_json import EMPTY, INVALID, MARK, is_readable, parse_error, read_json
 from tfport.serve.status import StatusError, invalid_argument
 
-_MARK = b"\xef\xbb\xbf"
+try:
+    import simdjson
+except ImportError:  # no wheel for some Python versions
+    simdjson = None  # type: ignore[assignment]
+
+# keys that are looked up in a document; an object of inputs may have further ones
+_KEYS = [f'"{key}"'.encode() for key in ("instances", "inputs", "signature_name", "examples", "context")]
 # possessive: no backtracking
 _SHORT_INFINITY = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|\bInf\b', re.DOTALL)
+_HALF_PAIR = re.compile(rb"\\u[dD][89abAB]")
 _BLANK = " \t\r\n"
 _READER = json.JSONDecoder()
-
-# messages of Python's parser, and those of TensorFlow Serving's parser (rapidjson)
-_MESSAGES = {
-    "Expecting value": "Invalid value.",
-    "Expecting property name": "Missing a name for object member.",
-    "Expecting ':'": "Missing a colon after a name of object member.",
-    "Expecting ','": "Missing a comma or } after an object member, or ] after an array element.",
-    "Illegal trailing comma": "Invalid value.",
-    "Unterminated string": "Missing a closing quotation mark in string.",
-    "Invalid \\escape": "Invalid escape character in string.",
-    "Invalid \\u": "Incorrect hex digit after \\u escape in string.",
-    "Invalid control character": "Invalid encoding in string.",
-}
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -42,6 +38,8 @@ def parsed(body: bytes) -> dict[str, Any]:
         raise invalid_argument("JSON Parse error: The document is empty")
     try:
         document = orjson.loads(body)
+        if _has_duplicates(body, document) and is_readable(body):
+            document = read_json(body)
     except orjson.JSONDecodeError:
         document = _parsed_tolerantly(body)
     if not isinstance(document, dict):
@@ -49,25 +47,44 @@ def parsed(body: bytes) -> dict[str, Any]:
     return document
 
 
+def _has_duplicates(body: bytes, document: object) -> bool:
+    """Whether the document, or its object of inputs, has a key twice."""
+    if not isinstance(document, dict):
+        return False
+    inputs = document.get("inputs")
+    names = [orjson.dumps(name) for name in inputs] if isinstance(inputs, dict) else []
+    if all(body.count(key) < 2 for key in (*_KEYS, *names)):
+        return False  # the usual case: no key is written twice, not even in different objects
+    sizes: list[int] = []
+    if simdjson is not None:
+        try:
+            read = simdjson.Parser().parse(body)
+            sizes = [len(read), len(read["inputs"]) if isinstance(inputs, dict) else 0]
+        except (ValueError, RuntimeError, KeyError):
+            return False
+        return sizes != [len(document), len(inputs) if isinstance(inputs, dict) else 0]
+    return read_json(body) != document
+
+
 def _parsed_tolerantly(body: bytes) -> object:
-    text = body.removeprefix(_MARK).decode("utf-8", "surrogateescape").lstrip(_BLANK)
+    if _HALF_PAIR.search(body) and is_readable(body):
+        return read_json(body)
+    text = body.removeprefix(MARK).decode("utf-8", "surrogateescape").lstrip(_BLANK)
     skipped = len(body) - len(text.encode("utf-8", "surrogateescape"))
     if not text:
-        raise _parse_error("The document is empty.", skipped)
+        raise parse_error(EMPTY, skipped)
     if re.search(r"Inf\b", text):
         text = _SHORT_INFINITY.sub(lambda match: match[1] or "Infinity", text)
     try:
         return _READER.raw_decode(text)[0]
-    except json.JSONDecodeError as error:
-        message = next(
-            (theirs for ours, theirs in _MESSAGES.items() if error.msg.startswith(ours)), error.msg
-        )
-        raise _parse_error(message, skipped + error.pos) from None
-    except RecursionError:
-        raise _parse_error("The document is nested too deeply.", skipped) from None
-    except ValueError:  # a number with too many digits for Python
-        raise _parse_error("Number too big to be stored in double.", skipped) from None
+    except (ValueError, RecursionError) as error:
+        if is_readable(body):
+            return read_json(body)
+        raise _inexact_error(error, skipped) from None
 
 
-def _parse_error(message: str, offset: int) -> StatusError:
-    return invalid_argument(f"JSON Parse error: {message} at offset: {offset}")
+def _inexact_error(error: ValueError | RecursionError, skipped: int) -> StatusError:
+    """Return the error of a body that is too large to read slowly."""
+    if isinstance(error, RecursionError):
+        return parse_error("The document is nested too deeply.", skipped)
+    return parse_error(INVALID, skipped + (error.pos if isinstance(error, json.JSONDecodeError) else 0))

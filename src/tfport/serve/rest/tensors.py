@@ -131,6 +131,11 @@ def is_base64(value: object) -> bool:
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get(B64), str)
 
 
+def is_object(value: object) -> bool:
+    """Whether a value is an object, and not bytes in base64."""
+    return isinstance(value, dict) and not is_base64(value)
+
+
 def decoded(value: object) -> bytes:
     """Return the bytes of `{"b64": "…"}`; spaces and missing padding are accepted."""
     if not isinstance(value, dict) or not is_base64(value):

@@ -210,5 +210,5 @@ def test_an_error_names_the_example_and_its_feature():
     c = parse(TWO, dense=[("b", f32(), (1,))], names=strings("first", "second"))
     graph_def, feeds = c.model("fed")
     session = tfport.Session(tfport.load(graph_def.SerializeToString()))
-    with pytest.raises(tfport.Error, match="Example 1 \\(`second`\\): feature `b` is missing"):
+    with pytest.raises(tfport.Error, match=r"Example 1 \(`second`\): Feature: b \(data type: float\) is req"):
         session.run(c.outputs(), feeds)

@@ -83,6 +83,11 @@ def find_entries(
     return spans, np.searchsorted(which, np.arange(len(order) + 1)), order
 
 
+def type_text(kind: str) -> str:
+    """TensorFlow's name of a feature's type in messages."""
+    return "float" if kind == "float32" else kind
+
+
 def _known(kind: str) -> str:
     if kind not in KIND_TAGS:
         raise RunFailed(f"unsupported feature type {kind}; a feature must be string, float32 or int64")
@@ -114,5 +119,8 @@ def _check_kind(
         at = int(wrong.argmax())
         actual = _KIND_OF.get(buffer.raw[spans.start[at]], "unknown")
         key = specs[which[at]].key.decode(errors="replace")
-        raise RunFailed(f"{names[spans.owner[at]]}: feature `{key}` must have type {kind}, found {actual}")
+        raise RunFailed(
+            f"{names[spans.owner[at]]}: Key: {key}. Data types don't match. "
+            f"Data type: {type_text(actual)} but expected type: {type_text(kind)}"
+        )
     return spans

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
-from tfport.runtime.ops.io.feature_columns import FeatureColumn, FeatureSpec, columns
+from tfport.runtime.ops.io.feature_columns import FeatureColumn, FeatureSpec, columns, type_text
 from tfport.runtime.ops.io.feature_maps import top_level
 from tfport.runtime.ops.io.message_batches import MalformedMessage, MessageBuffer
 from tfport.runtime.ops.shared.arrays import expand_ranges
@@ -227,13 +227,19 @@ def dense_values(feature: DenseFeature, column: FeatureColumn, names: Sequence[s
     wrong = column.present & (column.counts != size)
     if wrong.any():
         at = int(wrong.argmax())
-        raise RunFailed(f"{names[at]}: feature `{name}` must have {size} elements, found {column.counts[at]}")
+        raise RunFailed(
+            f"{names[at]}: Key: {name}. Number of {type_text(kind_of(feature.default))} values != expected. "
+            f"Values size: {column.counts[at]} but output shape: {list(feature.shape)}"
+        )
     shape = (len(column.counts), *feature.shape)
     if column.present.all():
         return column.values.reshape(shape)
     if not feature.default.size:
         at = int(column.present.argmin())
-        raise RunFailed(f"{names[at]}: feature `{name}` is missing and has no default")
+        kind = type_text(kind_of(feature.default))
+        raise RunFailed(
+            f"{names[at]}: Feature: {name} (data type: {kind}) is required but could not be found."
+        )
     out = np.empty((len(column.counts), size), feature.default.dtype)
     out[column.present] = column.values.reshape(-1, size)
     out[~column.present] = feature.default.reshape(-1)
