@@ -246,7 +246,7 @@ def test_these_are_read_without_objects(monkeypatch, body, inputs, slice_size):
 
 RAGGED = [
     (b'{"instances": [{"x": [1, 2]}, {"x": [3, 4]}, {"x": [5]}]}',
-     "Failed to process element: 2 of 'instances' list"),
+     "Failed to process element: 2 key: x of 'instances' list"),
     (b'{"instances": [{"x": [1, "a"]}]}', "Failed to process element: 0 key: x of 'instances' list"),
     (b'{"instances": [[1, 2], [3]]}', "Failed to process element: 1 of 'instances' list"),
 ]  # fmt: skip
