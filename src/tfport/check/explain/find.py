@@ -11,6 +11,7 @@ many failed attempts.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
@@ -21,6 +22,7 @@ from tfport.check.explain.messages import REACH, KnownMessage, MessagePattern, m
 MOST_MESSAGES = 100
 MOST_FAILURES = 200
 MOST_NODES = 8
+WORD = re.compile(r"\w+")
 Match = tuple[int, int, dict[str, str]]
 """Start and end of a message, and the names in it."""
 Find = Callable[[MessagePattern, str, int], Iterator[Match]]
@@ -34,6 +36,8 @@ class MessageFinder:
         """The number of messages beyond the limit of different ones."""
         self._matches_by_key: dict[tuple[str, ...], MessageMatch] = {}
         self._failures: Counter[str] = Counter()
+        self._words: frozenset[str] = frozenset()
+        """All words of the window; most patterns are ruled out by a word that is not there."""
 
     def read(self, lines: Iterable[str], *, any_case: bool = False) -> list[MessageMatch]:
         """The messages in a text, in the order of the tables.
@@ -47,6 +51,7 @@ class MessageFinder:
 
     def _read_window(self, window: LogWindow, find: Find) -> None:
         taken: list[tuple[int, int, MessageMatch]] = []
+        self._words = frozenset(WORD.findall(window.text))
         for message in messages():
             for start, stop, names in _find_message(message, window.text, window.end, find):
                 if window.is_source_line(start, stop):
@@ -60,6 +65,8 @@ class MessageFinder:
             yield match.start(), match.end(), match.groupdict()
 
     def _find(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
+        if pattern.word is not None and pattern.word not in self._words:
+            return
         anchor, failures = pattern.anchor, self._failures
         place, last = text.find(anchor), 0
         while place >= 0 and failures[pattern.text] < MOST_FAILURES:

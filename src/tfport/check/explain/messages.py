@@ -32,6 +32,8 @@ KINDS_OF_ROWS = ERROR, WARNING, HARMLESS = "error", "warning", "harmless"
 CODE = re.compile(r"TFP\d{1,6}", re.IGNORECASE)
 GAP = re.compile(r"\{(\w+)(?::(\w+))?\}")
 PIECE = re.compile(r"(\{\w+(?::\w+)?\}|…|')")
+INNER_WORD = re.compile(r"(?<=\W)\w+(?=\W)")
+"""A word with other characters on both sides."""
 KINDS = {
     "op": r"[A-Za-z_][\w>]{0,200}",
     "ops": r"[A-Za-z_][\w>]{0,200}(?:, ?[A-Za-z_][\w>]{0,200}){0,40}",
@@ -62,6 +64,11 @@ class MessagePattern:
     def anchor(self) -> str:
         """The longest literal part."""
         return max((p for p in PIECE.split(self.text) if not PIECE.fullmatch(p)), key=len).strip()
+
+    @functools.cached_property
+    def word(self) -> str | None:
+        """A word that every text with the anchor contains: the longest one inside it."""
+        return max(INNER_WORD.findall(self.anchor), key=len, default=None)
 
     @functools.cached_property
     def starts_with_anchor(self) -> bool:
