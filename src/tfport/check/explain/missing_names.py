@@ -128,7 +128,8 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
     if where.always:
         fact = f"Every release of {product} since {where.first} has {shown}, so this installation is broken."
         own = f"make sure that no file or folder of yours is named {where.package}; delete its `__pycache__`"
-        return Meaning([fact], [own, *_reinstall(where.package)])
+        short = "on Windows, allow long paths, or use an environment with a short path"
+        return Meaning([fact], [own, *_reinstall(where.package), short])
     if not where.spans:
         why = "it is of an older one" if ways else "it is misspelled, or another package sets it"
         fact = f"No release of {product} since {where.first} has {shown}: {why}."

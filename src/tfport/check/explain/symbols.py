@@ -19,6 +19,19 @@ ABI_TAG = "B5cxx11"
 NEW_ABI = ("NSt7__cxx11", ABI_TAG)
 PACKAGE = re.compile(r"(?:site|dist)-packages/([\w.-]+)/")
 OWN_PACKAGES = ("tensorflow", "tensorflow_core")
+OWN_LIBRARY = re.compile(
+    r"(_pywrap_\w+|libtensorflow_framework|libtensorflow_cc)[\w.-]*[^\w.-]{0,4}(, \w+\))?:? *$"
+)
+"""TensorFlow's own libraries, as the last word before the message."""
+NEAR = 300
+MIXED = (
+    "TensorFlow's own library needs it: files of two builds are mixed (pip and conda, two releases), another "
+    "version of a library of the system was loaded, or the build is faulty."
+)
+MIXED_WAYS = [
+    "install TensorFlow in a new environment, all of it from pip or all of it from conda",
+    "unset LD_LIBRARY_PATH and PYTHONPATH, which may name the folders of another installation",
+]
 SIZE = re.compile(r"\d{1,6}")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
 LIBCXX = "NSt3__1"
@@ -57,6 +70,7 @@ TENSORFLOW_NAMES = (
     "TFE_",
     "Eigen",
     "mlir",
+    "tflite",
 )
 
 
@@ -65,24 +79,27 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     symbol = linux_name(match.names["symbol"])
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
+    path = match.names.get("path") or match.before[-NEAR:]
+    if OWN_LIBRARY.search(path):
+        return Meaning([*shown, MIXED], MIXED_WAYS)
     if not name.startswith(TENSORFLOW_NAMES):
-        return _of_another_library(symbol, shown, _of_package(match.names.get("path", "")))
+        return _of_another_library(symbol, shown, _of_package(path))
     if LIBCXX in symbol:
         mac = "Its name is that of a build for macOS, whose symbols are not recorded."
         return Meaning([*shown, mac], [COMPILE])
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
-        [*_of_package(match.names.get("path", "")), *_ways_out(symbol)],
+        [*_of_package(path), *_ways_out(symbol)],
         _on_target(symbol, target),
     )
 
 
 def _of_package(path: str) -> list[str]:
     """The advice for a library that belongs to an installed package."""
-    package = PACKAGE.search(path)
-    if package is None or package[1] in OWN_PACKAGES:
+    packages = PACKAGE.findall(path)
+    if not packages or packages[-1] in OWN_PACKAGES:
         return []
-    return [f"install the {package[1]} that was made for your TensorFlow: `tfport env` compares them"]
+    return [f"install the {packages[-1]} that was made for your TensorFlow: `tfport env` compares them"]
 
 
 def _of_another_library(symbol: str, shown: list[str], package: list[str]) -> Meaning:
