@@ -59,8 +59,8 @@ class MessageMatch:
 
 def other_framework(match: MessageMatch) -> str | None:
     """The framework that printed a message, if the text names one and never TensorFlow or Keras."""
-    names = {name[0].lower() or None for name in FRAMEWORK.findall(match.before + match.text)}
-    return OTHER_FRAMEWORKS[sorted(names)[0]] if names and None not in names else None
+    names = {name[0].lower() for name in FRAMEWORK.findall(match.before + match.text)}
+    return OTHER_FRAMEWORKS[min(names)] if names and "" not in names else None
 
 
 @dataclass
