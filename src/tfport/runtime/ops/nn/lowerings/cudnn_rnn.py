@@ -7,6 +7,7 @@ import numpy as np
 from tfport.graph.dtypes import INT32, DType
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.ops.nn.cudnn_params import CudnnRnnConfig
+from tfport.runtime.ops.nn.empty_batches import refuse_empty_batch
 
 INT8, FLOAT64 = DType.parse("int8"), DType.parse("float64")
 _ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_relu": (0,), "rnn_tanh": (0,)}
@@ -95,7 +96,7 @@ def _layer(b, mode, x, first_h, parts, units, lengths, first_c):
     r = b.const(np.stack([ordered(r) for _, r, _, _ in parts]), x.dtype)
     bias = b.const(np.stack([np.concatenate([ordered(wb), ordered(rb)]) for *_, wb, rb in parts]), x.dtype)
     attrs = {"hidden_size": units, "direction": "bidirectional" if len(parts) == 2 else "forward"}
-    inputs = [x, w, r, bias, lengths, first_h]
+    inputs = [x, w, r, bias, lengths, refuse_empty_batch(b, x, first_h)]
     shapes = [(x.shape[0], len(parts), x.shape[1], units), *[(len(parts), x.shape[1], units)] * 2]
     if mode == "lstm":
         y, h, c = b.nodes("LSTM", *inputs, first_c, outputs=3, dtype=x.dtype, shape=shapes, **attrs)
