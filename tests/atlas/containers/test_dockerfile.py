@@ -288,3 +288,30 @@ WORDS = st.sampled_from(
 def test_any_text_is_read_or_refused(text, tmp_path):
     path = str(tmp_path / "Dockerfile")
     assert _read_or_refused(lambda: read_dockerfile(path, f"FROM a\n{text}", read_packages))
+
+
+BUILDS = [
+    "RUN bazel build --config=opt //tensorflow/tools/pip_package:build_pip_package",
+    "RUN git clone --branch=r2.4 --depth=1 https://github.com/tensorflow/tensorflow.git .",
+    'RUN test "$CHECKOUT" -eq 1 && git clone https://github.com/tensorflow/tensorflow.git /src || true',
+    "RUN cd /src && bazelisk --bazelrc=x build -c opt \\\n    //tensorflow:libtensorflow_cc.so",
+]
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize(
+    ("after", "known"),
+    [("RUN pip install /tmp/pip/*.whl", False), ("RUN pip install tensorflow==2.4.1", True)],
+)
+def test_a_tensorflow_that_is_built_from_source_has_an_unknown_version(build, after, known, tmp_path):
+    (tmp_path / "Dockerfile").write_text(f"FROM ubuntu:20.04\n{build}\n{after}\n")
+    environment = read_environment(str(tmp_path / "Dockerfile"))
+    assert environment.unknown == ("" if known else "TensorFlow is built from source: its version is unknown")
+
+
+@pytest.mark.parametrize("other", ["tensorflow/text", "tensorflow/models", "acme/tensorflow"])
+def test_other_sources_are_no_tensorflow(other, tmp_path):
+    clone = f"RUN git clone https://github.com/{other}.git"
+    (tmp_path / "Dockerfile").write_text(f"FROM ubuntu:20.04\n{clone}\n")
+    environment = read_environment(str(tmp_path / "Dockerfile"))
+    assert "built from source" not in environment.unknown

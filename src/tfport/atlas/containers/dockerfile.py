@@ -27,6 +27,12 @@ LARGEST = 1 << 20
 MOST_STAGES = 100
 MOST_COPIED = 100
 COPIED = re.compile(r"--from=(\S+)")
+FROM_SOURCE = re.compile(
+    r"\bbazel\w*\b.*\bbuild\b.*//tensorflow|\bgithub\.com[/:]tensorflow/tensorflow\b|\bbuild_pip_package\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Commands that build TensorFlow itself, or fetch its sources to do so."""
+BUILT = "TensorFlow is built from source: its version is unknown"
 ReadPackages = Callable[[str], PackageList]
 PYTHON_FOLDER = re.compile(
     r"venv|site-packages|dist-packages|\.local|/usr/local|/install|conda|wheel|^/$|/opt"
@@ -78,6 +84,8 @@ class _StageReader:
         for instruction in stage.instructions:
             match instruction.name:
                 case "RUN":
+                    if FROM_SOURCE.search(instruction.arguments):
+                        listing.unknown = BUILT
                     for installs in read_installs(_without_flags(instruction.arguments)):
                         self._install(listing, installs, copied)
                 case "COPY" | "ADD":
