@@ -18,7 +18,7 @@ from tfport.check.explain.explain import explain_log, explain_texts
 from tfport.check.explain.find import MessageFinder
 from tfport.check.explain.log import LONGEST_LINE, WINDOW, clean, lines_of
 from tfport.check.explain.lookup import lookup_function
-from tfport.check.explain.messages import GAP, KINDS, messages
+from tfport.check.explain.messages import GAP, KINDS, fill, for_names, messages, placeholders
 from tfport.check.explain.symbols import readable
 from tfport.check.findings.finding import all_findings
 
@@ -76,6 +76,15 @@ def test_a_row_of_the_table_is_consistent(message):
         assert len(pattern.anchor) >= 6, pattern.text
         assert pattern.text.count("…") <= 1, "two make the search quadratic"
         assert {kind or name for name, kind in GAP.findall(pattern.text)} <= KINDS.keys()
+
+
+@pytest.mark.parametrize("message", messages(), ids=lambda message: message.name)
+def test_every_wording_fills_the_texts_of_its_row(message):
+    for pattern in message.says:
+        names_in_pattern = {name for name, _ in GAP.findall(pattern.text)}
+        for text in (message.means, *message.ways_out):
+            assert placeholders(for_names(text, names_in_pattern)) <= names_in_pattern, pattern.text
+            assert not re.search("[‹›|]", fill(text, dict.fromkeys(names_in_pattern, "x")))
 
 
 def test_names_of_rows_are_unique():

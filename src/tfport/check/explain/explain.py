@@ -22,6 +22,7 @@ from tfport.check.explain.messages import (
     KINDS_OF_ROWS,
     WARNING,
     KnownMessage,
+    fill,
     messages,
 )
 
@@ -197,43 +198,36 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
     message = match.message
     framework = other_framework(match) if message.of_any_framework else None
     if framework:
-        meaning: Meaning | None = _of_other_framework(message, framework)
+        meaning: Meaning | None = _of_other_framework(match, framework)
     else:
         meaning = lookup_function(message.lookup)(match, target) if message.lookup else Meaning()
     if meaning is None:
         return None
-    names = _Names(match.names)
+    names = match.names
     return Explanation(
         name=message.name,
         code=meaning.code or message.code,
         kind=message.kind,
         quote=match.quote,
         count=max(1, match.count),
-        names=match.names,
-        means=[*([] if meaning.replaces else [message.means.format_map(names)]), *meaning.facts],
+        names=names,
+        means=[*([] if meaning.replaces else [fill(message.means, names)]), *meaning.facts],
         ways_out=[
             *meaning.ways_out,
-            *(way.format_map(names) for way in message.ways_out if not meaning.replaces),
+            *(fill(way, names) for way in message.ways_out if not meaning.replaces),
         ],
         on_target=meaning.on_target,
         affected=model.affected(match) if model else None,
     )
 
 
-def _of_other_framework(message: KnownMessage, framework: str) -> Meaning:
-    means = message.means.format_map(_Names()).replace("TensorFlow", framework)
+def _of_other_framework(match: MessageMatch, framework: str) -> Meaning:
+    means = fill(match.message.means, match.names).replace("TensorFlow", framework)
     ways = [
         f"install the build of {framework} for this GPU and its driver",
         "nvidia-smi shows the driver, and which process uses the memory",
     ]
     return Meaning([f"{framework} printed it, not TensorFlow.", means], ways, replaces=True)
-
-
-class _Names(dict[str, str]):
-    """The names in a message; a name that this wording lacks becomes `the NAME`."""
-
-    def __missing__(self, name: str) -> str:
-        return f"the {name}"
 
 
 def _nearest(text: str) -> str | None:

@@ -8,6 +8,9 @@ A pattern is the message with placeholders: `Op type not registered '{op}'`. A p
 matches text of a kind (`KINDS`), which is its name or the name after the colon; `…`
 matches any short text; a quote matches any quote or none. A text is searched for the longest
 literal part of each pattern, so that long logs are fast.
+
+`means` and `ways_out` contain the names of all wordings: `{op}`. For a name that some wordings lack,
+`‹the op {op}|an op›` has the text with and without it.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,8 @@ KINDS = {
     "shape": r"[\[(](?:[\d,? -]|None){0,100}[\])]",
     "words": r"[^'\"]{0,120}?",
 }
+OPTIONAL = re.compile(r"‹([^›|]*)\|?([^›]*)›")
+PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}")
 REACH = 800
 """How far from its literal part a pattern may start or end, in characters."""
 
@@ -97,6 +102,20 @@ def _expression(piece: str) -> str:
     if piece == "…":
         return ".{0,200}?"
     return "['\"]?" if piece == "'" else re.escape(piece)
+
+
+def fill(text: str, names: Mapping[str, str]) -> str:
+    """A text of a row with the names of a message in it."""
+    return for_names(text, names).format_map(names)
+
+
+def for_names(text: str, names: Collection[str]) -> str:
+    """A text of a row with those of its optional parts that a message with these names fills."""
+    return OPTIONAL.sub(lambda part: part[1] if placeholders(part[1]) <= {*names} else part[2], text)
+
+
+def placeholders(text: str) -> set[str]:
+    return set(PLACEHOLDER.findall(text))
 
 
 @dataclass(frozen=True)
