@@ -10,7 +10,7 @@ matches any short text; a quote matches any quote or none. A text is searched fo
 literal part of each pattern, so that long logs are fast.
 
 `means` and `ways_out` contain the names of all wordings: `{op}`. For a name that some wordings lack,
-`‹the op {op}|an op›` has the text with and without it.
+`«the op {op}|an op»` has the text with and without it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ KINDS = {
     "shape": r"[\[(](?:[\d,? -]|None){0,100}[\])]",
     "words": r"[^'\"]{0,120}?",
 }
-OPTIONAL = re.compile(r"‹([^›|]*)\|?([^›]*)›")
+OPTIONAL = re.compile(r"«([^»|]*)\|?([^»]*)»")
 PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}")
 REACH = 800
 """How far from its literal part a pattern may start or end, in characters."""
