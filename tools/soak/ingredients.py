@@ -14,6 +14,8 @@ from target import MOST_BYTES, TIMEOUT, Target
 from tests.serve.models.exports import adder
 
 Client = Callable[[Target], Awaitable[None]]
+BODY_TIME = f"--rest_api_timeout_in_ms={TIMEOUT * 1000}"
+HEADER_TIME = f"--header_seconds={half_open.HEADER_SECONDS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,9 @@ INGREDIENTS = (
     Ingredient(clients.bad_rpc),
     Ingredient(clients.leaving, 2),
     Ingredient(clients.cancelling),
-    Ingredient(clients.slow, 3, flags=(f"--rest_api_timeout_in_ms={TIMEOUT * 1000}",)),
-    Ingredient(half_open.half_open_rest, 2, flags=(f"--header_seconds={half_open.HEADER_SECONDS}",)),
-    Ingredient(half_open.half_open_grpc, 2, flags=(f"--header_seconds={half_open.HEADER_SECONDS}",)),
+    Ingredient(clients.slow, 3, flags=(BODY_TIME,)),
+    Ingredient(half_open.half_open_rest, 2, flags=(BODY_TIME, HEADER_TIME)),
+    Ingredient(half_open.half_open_grpc, 2, flags=(HEADER_TIME,)),
     Ingredient(hostile.endless, pause=2, models=hostile.ENDLESS_MODELS),
     Ingredient(
         hostile.doubling,
