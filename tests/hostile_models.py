@@ -81,3 +81,26 @@ def _forms(work: str) -> dict[str, str]:
 
 
 ENDLESS, DOUBLING = _forms(_ADD), _forms(_TILE)
+
+
+def laughs(levels: int = 40) -> str:
+    """A function that calls another one twice, which calls another one twice, and so on."""
+    text = """
+    x = Placeholder() {dtype=float32, shape=(?)}
+    y = PartitionedCall(x) {Tin=[float32], Tout=[float32], f=@f0}
+"""
+    for level in range(levels):
+        text += f"""
+    def f{level}(x: float32) -> (r: float32):
+      a = PartitionedCall(x) {{Tin=[float32], Tout=[float32], f=@f{level + 1}}}
+      b = PartitionedCall(a) {{Tin=[float32], Tout=[float32], f=@f{level + 1}}}
+      return r=b
+"""
+    return (
+        text
+        + f"""
+    def f{levels}(x: float32) -> (r: float32):
+      n = Neg(x) {{T=float32}}
+      return r=n
+"""
+    )

@@ -22,7 +22,7 @@ from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
 from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.bounds.output_sizes import output_bytes, with_checked_size
-from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits
+from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
@@ -137,6 +137,8 @@ class Tracer:
 
     def call(self, function: Function, inputs: Sequence[Operand], bindings: CallAttrs) -> list[Operand]:
         """Inline a call; the outputs of the function."""
+        if (scope := current_scope()) is not None:
+            scope.stop.check()  # functions that call others twice, and so on, take for ever
         if self._depth > MAX_CALL_DEPTH:
             raise CannotRun(f"{function.name} is recursive: calls are nested deeper than {MAX_CALL_DEPTH}")
         attrs = {**function.signature.defaults, **function.attrs, **bindings}

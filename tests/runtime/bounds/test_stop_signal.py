@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.hostile_models import ENDLESS
+from tests.hostile_models import ENDLESS, laughs
 from tests.runtime.programs import session_of
 
 from tfport.errors import RunCancelled, RunStopped
@@ -101,6 +101,13 @@ def test_an_endless_dataset_ends():
     stop_soon(signal)
     with pytest.raises(RunCancelled, match=GONE):
         session.run("y:0", stop=signal)
+
+
+def test_planning_ends():
+    session, signal = session_of(laughs()), StopSignal()
+    stop_soon(signal)
+    with pytest.raises(RunCancelled, match=GONE):
+        session.run("y:0", {"x:0": X}, stop=signal)
 
 
 LOCKED = """

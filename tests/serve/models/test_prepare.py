@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.hostile_models import laughs
 from tests.serve.models.exports import config_text, export, model, saved_model, serving, until
 from tests.serve.process import command
 from tests.serve.process import refused as exit_of
@@ -122,3 +123,16 @@ def test_an_option_serves_the_signatures_that_run(tmp_path):
         assert status == 501
         assert all(op in answer["error"] for op in BOTH)
         assert running.ask("GET", "/v1/health/ready")[0] == 200
+
+
+def test_planning_that_takes_for_ever_does_not_block_the_server(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load_seconds=0.2) as served:
+            export(tmp_path, 2, saved_model(laughs(), {"serving_default": "y:0"}))
+            await until(lambda: 2 in served.states() and served.status(2).state is VersionState.END)
+            assert served.status(2).code is StatusCode.DEADLINE_EXCEEDED
+            assert await served.ask() == 1
+
+    asyncio.run(run())

@@ -104,8 +104,7 @@ def load_version(
             raise FileNotFoundError(f"{folder}: no such file or folder")
         with bounded(stop, timeout):
             session = _opened(folder, settings, open_session)
-        stop.check()
-        prepare(session, all_must_run=options.all_must_run)
+            prepare(session, all_must_run=options.all_must_run)
         iterations = options.warm_up_iterations
         began = time.monotonic()
         requests = replay(session, iterations, stop, timeout) if options.warm_up else 0

@@ -6,7 +6,7 @@ once. With `--serve_runnable_signatures`, one signature that runs is enough.
 
 from __future__ import annotations
 
-from tfport.errors import CannotRun, Error
+from tfport.errors import CannotRun, Error, RunStopped
 from tfport.graph.model import Signature
 from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.select_signature import DEFAULT
@@ -44,6 +44,8 @@ def _why_not(session: Session, signature: Signature, *, keep: bool) -> str:
     except CannotRun as error:
         missing = any(not _runs_at_all(op, session.registry) for op in error.ops)
         return str(error) if missing or ranks_known else ""
+    except RunStopped:
+        raise
     except Error:
         pass  # it fails when it is called
     return ""
