@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 CHECK = "/grpc.health.v1.Health/Check"
 SERVING = b"\x08\x01"
 INTERVAL = 0.1
@@ -28,9 +30,9 @@ class HealthLatency:
         self.count = 0
         self.wrong: list[str] = []
 
-    async def watch(self, rest: int, grpc: int, seconds: float) -> None:
+    async def watch(self, rest_port: int, grpc_port: int, seconds: float) -> None:
         """Probe for some time, in another process."""
-        command = [sys.executable, str(Path(__file__)), *map(str, (rest, grpc, seconds))]
+        command = [sys.executable, str(Path(__file__)), *map(str, (rest_port, grpc_port, seconds))]
         process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
         output, _ = await process.communicate()
         vars(self).update(json.loads(output))
@@ -63,8 +65,6 @@ def _rest(port: int) -> None:
 
 
 def _grpc(port: int) -> None:
-    import grpc
-
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(f"127.0.0.1:{port}", options) as channel:
         if channel.unary_unary(CHECK)(b"", timeout=PATIENCE) != SERVING:

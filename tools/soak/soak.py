@@ -89,7 +89,7 @@ class Soak:
         )
         end = time.monotonic() + self.seconds
         clients = [self.run_client(target, row, end) for row in self.ingredients for _ in range(row.parallel)]
-        health = self.health.watch(server.rest, server.grpc, self.seconds - 3)  # it starts late
+        health = self.health.watch(server.rest, server.grpc, self.seconds)
         others = [self.versions(target, end), self.sample(server, end), health]
         await asyncio.gather(*clients, *others)
         await self.drain(target, server)

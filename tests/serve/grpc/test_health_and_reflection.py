@@ -68,6 +68,15 @@ def test_watching_clients_are_notified_of_changes():
     with_port(test)
 
 
+def test_a_model_that_is_added_before_the_first_check_does_not_matter():
+    async def test(port: Port) -> None:
+        port.catalog.set_status("new", VersionStatus(1, VersionState.LOADING))
+        stub = health_pb2_grpc.HealthStub(port.channel)
+        assert (await stub.Check(health_pb2.HealthCheckRequest())).status == SERVING
+
+    with_port(test)
+
+
 def test_a_server_is_serving_once_every_model_has_settled_and_stays_so():
     catalog = ModelCatalog()
     health = HealthService(catalog, [])

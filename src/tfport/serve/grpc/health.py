@@ -33,6 +33,10 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         self._services = {*services, *(name.rpartition(".")[2] for name in services)}
         self._came_up = self._stops = False
 
+    def start(self) -> None:
+        """Note whether the models are available now: one that is added later does not matter."""
+        self._is_up()
+
     def stop(self) -> None:
         """Report everything as not serving from now on, also to clients that watch."""
         self._stops = True

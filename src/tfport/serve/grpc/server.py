@@ -72,6 +72,7 @@ class GrpcServer:
         except BaseException:
             await server.stop(None)
             raise
+        self._health.start()
         return self._port
 
     async def stop(self, grace: float = 0.0) -> None:
