@@ -16,7 +16,7 @@ PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
 .PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real \
-	bench-fix bench-serve soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
+	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -66,6 +66,10 @@ bench-fix: $(LIVE_READY)
 # Compare tfport serve with its own session, and with a similar server around TensorFlow.
 bench-serve: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/serve.py
+
+# How fast bodies of JSON become arrays, beside parsers that create Python objects.
+bench-bodies: $(LIVE_READY)
+	$(LIVE)/bin/python benchmarks/bodies.py
 
 # Run a server under mixed load: make soak SECONDS=60
 SECONDS ?= 600

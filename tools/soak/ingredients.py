@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import clients
 import half_open
 import hostile
+import large_bodies
 from target import MOST_BYTES, TIMEOUT, Target
 from tests.serve.models.exports import adder
 
@@ -38,7 +39,8 @@ INGREDIENTS = (
     Ingredient(clients.v2, 3),
     Ingredient(clients.rpc, 6),
     Ingredient(clients.sometimes_there),
-    Ingredient(clients.bad_rest, 2, flags=(f"--rest_api_max_body_bytes={MOST_BYTES}",)),
+    Ingredient(clients.bad_rest, 2),
+    Ingredient(clients.too_large, pause=0.1, flags=(f"--rest_api_max_body_bytes={MOST_BYTES}",)),
     Ingredient(clients.bad_rpc),
     Ingredient(clients.leaving, 2),
     Ingredient(clients.cancelling),
@@ -52,6 +54,9 @@ INGREDIENTS = (
         models=hostile.DOUBLING_MODELS,
         flags=(f"--max_request_memory_bytes={hostile.MOST_MEMORY}",),
     ),
+    Ingredient(large_bodies.large_body, 2, pause=5, models={"maximum": large_bodies.maximum}),
+    Ingredient(large_bodies.large_bad_body, pause=30, models={"maximum": large_bodies.maximum}),
+    Ingredient(large_bodies.large_compressed_body, pause=10, models={"maximum": large_bodies.maximum}),
 )
 SOMETIMES = {"extra": lambda: adder(7)}
 """Models that configurations add and remove."""

@@ -134,7 +134,8 @@ class Soak:
         process = Path(f"/proc/{server.process.pid}")
         while time.monotonic() < end:
             status = (process / "status").read_text()
-            resident = int(status.split("VmRSS:")[1].split()[0]) / 1e3
+            # not what it shares with its workers: the large bodies of the moment
+            resident = int(status.split("RssAnon:")[1].split()[0]) / 1e3
             threads = int(status.split("Threads:")[1].split()[0])
             files = len(list((process / "fd").iterdir()))
             self.samples.append((time.monotonic(), resident, threads, files))

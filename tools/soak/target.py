@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import aiohttp
 import grpc.aio
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 110_000_000
 """The server's limit for the size of a body."""
-TIMEOUT = 5
+TIMEOUT = 15
 """The server's timeout in seconds."""
 
 

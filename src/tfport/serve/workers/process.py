@@ -6,6 +6,7 @@ The server sends a function with its arguments and a body; the worker sends the 
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import socket
 from contextlib import suppress
@@ -18,6 +19,9 @@ from tfport.serve.workers.transfer import receive, send
 IGNORED = (signal.SIGINT, signal.SIGTERM)
 """Signals for the server, which closes the connection when it ends."""
 
+NICENESS = 10
+"""Workers give way to the server, which answers health checks and other requests."""
+
 
 def main(fd: int) -> None:
     """Serve the connection with this file descriptor."""
@@ -25,6 +29,7 @@ def main(fd: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):  # if memory runs out, the system ends a worker and not the server
         Path("/proc/self/oom_score_adj").write_text("1000")
+    os.nice(NICENESS)
     gc.disable()  # JSON has no cycles, and searching millions of objects for them takes long
     with socket.socket(fileno=fd) as connection, suppress(EOFError, ConnectionError):
         while True:
