@@ -14,13 +14,16 @@ from pathlib import Path
 
 import pytest
 from tests.compact_json import read_json
+from tests.recorded_models import graph
 
+import tfport
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import resolve_targets
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.check.lib.host_system import this_machine
 from tfport.check.lib.visible_symbols import FRAMEWORK_ONLY
 from tfport.formats.elf.library import X86
+from tfport.graph.build import graph_to_def
 
 FOLDER = Path(__file__).parents[2] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())
@@ -121,6 +124,22 @@ def test_the_verdicts_of_many_releases_are_the_recorded_outcomes(name, wheels):
         assert result.verdict == (LOADS if outcome["loads"] else FAILS), release
         if outcome.get("says"):
             assert result.says == without_package(outcome["says"]), release
+
+
+PLAIN = graph_to_def(graph("x = Placeholder() {dtype=float32, shape=(2,)}\ny = Neg(x) {T=float32}"))
+CHECKED_WITH = ["2.8.4", "2.15.1", "2.21.0"]
+
+
+@pytest.mark.parametrize("name", PAIRS["libraries"])
+def test_check_with_the_library_says_what_was_recorded(name, wheels):
+    path = name.replace("WHEELS", str(wheels)).replace("LIBRARIES", str(FOLDER))
+    model = tfport.load(PLAIN.SerializeToString())
+    for release, outcome in PAIRS["libraries"][name]["outcomes"].items():
+        if release in CHECKED_WITH:
+            report = tfport.check(model, on=f"tensorflow=={release}", device="cpu", libraries=[path])
+            note = report.results[0].target.notes[-1]
+            words = "loads on" if outcome["loads"] else "does not load on"
+            assert note.startswith(f"{Path(path).name} {words} tensorflow {release}") or "TFP438" in note
 
 
 def test_few_crash_although_all_symbols_exist():
