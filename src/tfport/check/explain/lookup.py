@@ -91,6 +91,10 @@ def lookup_function(name: str) -> Lookup:
 
 def use(released: tuple[Span, ...]) -> str:
     """The advice to use one of some releases."""
+    return f"use TensorFlow {any_of(released)}"
+
+
+def any_of(released: tuple[Span, ...]) -> str:
+    """Some releases as a choice: `2.4.0 or later`."""
     last = released[-1]
-    which = f"{last.first} or later" if last.open else ", ".join(map(str, released))
-    return f"use TensorFlow {which}"
+    return f"{last.first} or later" if last.open else ", ".join(map(str, released))

@@ -25,6 +25,7 @@ from typing import Any
 
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
+    "bindings", "plugins", "bundling", "tools", "keras_versions",
     "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
     "keras_files", "keras", "weights", "lite", "lite_converter", "libraries", "compiling", "gpu", "packages",
     "installing", "converters", "running",

@@ -13,7 +13,7 @@ from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.check.explain.lookup import Meaning, MessageMatch, use
+from tfport.check.explain.lookup import Meaning, MessageMatch, any_of, use
 
 ABI_TAG = "B5cxx11"
 NEW_ABI = ("NSt7__cxx11", ABI_TAG)
@@ -36,7 +36,7 @@ SIZE = re.compile(r"\d{1,6}")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
 LIBCXX = "NSt3__1"
 """The namespace of the C++ library of macOS."""
-MACOS_NAMES = ("__Z", "_TF_", "_TFE_", "_Py", "__Py")
+MACOS_NAMES = ("__Z", "_TF_", "_TFE_", "_TfLite", "_Py", "__Py")
 PYTHON_NAMES = ("Py", "_Py")
 STANDARD_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTISt", "_ZTVNSt", "_ZTVN10__cxxabi", "__cxa_")
 FROM_THE_START = "1.5.0"
@@ -59,6 +59,9 @@ COMPILE = "recompile it against the TensorFlow that loads it, with `tf.sysconfig
 ABSEIL = re.compile(r"lts_(\d{8})")
 ABSEILS = ("20210324", "20211102", "20220623", "20230125", "20230802", "20250127", "20250814")
 """The Abseil versions that releases were built with."""
+LITE_NAMES = ("TfLite", "LiteRt")
+C_NAMES = ("TF_", "TFE_", *LITE_NAMES)
+OLDER = "the loaded library is older than the program or language binding needs, or not linked"
 TENSORFLOW_NAMES = (
     "tensorflow",
     "tsl",
@@ -82,6 +85,8 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     path = match.names.get("path") or match.before[-NEAR:]
     if OWN_LIBRARY.search(path):
         return Meaning([*shown, MIXED], MIXED_WAYS)
+    if symbol.startswith(C_NAMES):
+        return _of_the_c_library(symbol, target)
     if not name.startswith(TENSORFLOW_NAMES):
         return _of_another_library(symbol, shown, _of_package(path))
     if LIBCXX in symbol:
@@ -90,6 +95,30 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
         [*_of_package(path), *_ways_out(symbol)],
+        _on_target(symbol, target),
+    )
+
+
+def _of_the_c_library(symbol: str, target: Target | None) -> Meaning:
+    """Since when the C library exports a function that a language binding or a program needs."""
+    if symbol.startswith(LITE_NAMES):
+        return Meaning(
+            ["It is a function of TensorFlow Lite's C library, which is older than the binding needs."],
+            ["install the TensorFlow Lite library of the binding's version, or an older binding"],
+        )
+    releases = releases_exporting(symbol)
+    if not releases:
+        return Meaning(
+            ["No recorded release exports this function of the C library: it is newer, or a binding's own."],
+            ["use the libtensorflow that the documentation of the binding names"],
+        )
+    return Meaning(
+        [f"It is a function of TensorFlow's C library, which exports it {spans_text(releases)}: {OLDER}."],
+        [
+            f"install libtensorflow {any_of(releases)}, or an older version of the binding",
+            "the one that is loaded may be another than the one that you installed: `ldd FILE` shows its "
+            "path, LD_LIBRARY_PATH and `ldconfig` decide",
+        ],
         _on_target(symbol, target),
     )
 
@@ -174,7 +203,10 @@ def _exported(symbol: str) -> list[str]:
         ]
     if _is_in_every_release(releases):
         return [f"Every release exports it {spans_text(releases)}: {NOT_LINKED}."]
-    return [f"TensorFlow exports it {spans_text(releases)}."]
+    return [
+        f"TensorFlow exports it {spans_text(releases)}. If your release is one of them, the library was not "
+        "linked against libtensorflow_framework, or was compiled with another C++ ABI or for another build."
+    ]
 
 
 def _is_in_every_release(releases: tuple[Span, ...]) -> bool:
@@ -226,7 +258,7 @@ def _ways_out(symbol: str) -> list[str]:
         return ["compile the source of that function into the library, or do not use it"]
     if _is_in_every_release(releases):
         return [LINK, "import tensorflow before the library is loaded, with `tf.load_op_library`", COMPILE]
-    return [use(releases), COMPILE]
+    return [use(releases), COMPILE, LINK]
 
 
 def _is_in_framework(symbol: str) -> bool:
