@@ -124,20 +124,21 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         says = "Pairs of transpositions that cancel each other are removed."
         journal.changed("without transpositions", says, [("Transpose", "Transpose")] * removed)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
-    report = _check(work, target, options)
+    fetches = answers_of(model, options)
+    report = _check(work, target, options, fetches)
     if any(finding.stage and finding.code in ABOUT_SHAPES_IN_FILE for finding in report.findings):
         drop_inferred_shapes(work, journal)
-        report = _check(work, target, options)
+        report = _check(work, target, options, fetches)
     return FixAttempt(form, work, journal, report, stuck, reasons, keys)
 
 
-def _check(model: Model, target: Target, options: FixOptions) -> CheckReport:
+def _check(model: Model, target: Target, options: FixOptions, fetches: Sequence[str]) -> CheckReport:
     return check_model(
         model,
         [target],
         loader=options.loaders,
         signatures=options.signatures,
-        fetches=answers_of(model, options),
+        fetches=fetches,
         ways_out=False,
     )
 

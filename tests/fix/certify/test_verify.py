@@ -169,6 +169,14 @@ def test_every_signature_is_compared_unless_some_are_named():
         verify(model, load("estimator"), signatures=["none"])
 
 
+def test_a_signature_without_outputs_is_left_out_and_reported():
+    verification = verify(load("regressor"), load("regressor"))
+    assert "empty" in load("regressor").signatures
+    assert "empty" not in verification.signatures
+    assert verification.verdict == ALIKE
+    assert "skipped: `empty`, which has no outputs" in verification.caveats
+
+
 def test_an_activation_that_is_lost_is_seen():
     changed = load("keras_sequential")
     for function in changed.graph.library.functions.values():

@@ -43,6 +43,16 @@ def both_sides(
     return ModelSide(before, first, path), ModelSide(after, second)
 
 
+def with_outputs(sides: tuple[ModelSide, ModelSide]) -> tuple[tuple[ModelSide, ModelSide], list[str]]:
+    """Both sides with only those signatures that return something; also what was skipped."""
+    entrances = sides[0].entrances
+    kept = [name for name, signature in entrances.items() if signature.outputs]
+    if not kept:
+        return sides, []
+    first, second = (replace(side, entrances={name: side.entrances[name] for name in kept}) for side in sides)
+    return (first, second), [f"`{name}`, which has no outputs" for name in entrances if name not in kept]
+
+
 def answerable(
     sides: tuple[ModelSide, ModelSide], registry: Registry | None
 ) -> tuple[tuple[ModelSide, ModelSide], list[str]]:

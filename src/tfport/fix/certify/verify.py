@@ -14,7 +14,7 @@ from typing import Any
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.certify.arrays import ORDINARY
 from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
-from tfport.fix.certify.model_pair import answerable, both_sides
+from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs
 from tfport.fix.certify.runners import (
     ModelSide,
     OwnSession,
@@ -63,9 +63,10 @@ def verify(
     sides = both_sides(before, after, signatures, fetches, feeds)
     others = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
     _fits_somewhere(inputs, sides[0])
-    verification = Verification(list(sides[0].entrances), rtol=rtol, atol=atol)
+    sides, left_out = with_outputs(sides)
     if not before.signatures and (only_answers or not fetches):
-        sides, verification.left_out = answerable(sides, registry)
+        sides, left_out = answerable(sides, registry)
+    verification = Verification(list(sides[0].entrances), left_out=left_out, rtol=rtol, atol=atol)
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol), registry, progress)
     verifier.own(inputs)
     live = live_tensorflow()
