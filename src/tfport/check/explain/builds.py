@@ -25,10 +25,7 @@ STANDARD_LIBRARY = [
 ]
 MOST_RELEASES = 3
 OFFERED = re.compile(r"\(from versions: (\d[\w.]*(?:, \d[\w.]*){0,400})\)")
-CONFLICT = [
-    "install the packages in one command and a new environment, so that pip can choose versions that fit",
-    "`tfport env REQUIREMENTS` shows which packages conflict with the release of TensorFlow",
-]
+PRERELEASE = re.compile(r"[-.]?(?:alpha|beta|rc|a|b|dev)\.?\d+")
 NO_WHEELS = "(from versions: none)"
 NEWEST_KERAS = "3.12.0"
 Facts = dict[str, Any]
@@ -143,6 +140,11 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
     if package not in atlas().packages():
         return None
     version = match.names.get("version")
+    if version and (suffix := PRERELEASE.match(match.text[len(match.quote) :])):
+        return Meaning(
+            [f"{package} {version}{suffix[0]} is a pre-release, and pip does not find it for this Python."],
+            [f"install the final release: `pip install {package}=={version}`; upgrade pip first"],
+        )
     recorded = on_x86(atlas(), package)
     builds = [build for build in recorded if version is None or _is_patch_of(build, version)]
     if not builds:
@@ -154,7 +156,11 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
         versions = sorted(offered[1].split(", "), key=version_key)
         facts.append(f"For this Python and system pip finds {versions[0]} to {versions[-1]}.")
     if NO_WHEELS in match.text:
-        facts.append("pip lists no version at all: this Python is 32-bit, or older or newer than any wheel.")
+        facts.append(
+            "pip lists no version at all: this Python is 32-bit, older or newer than any wheel, of Alpine "
+            "Linux (musl), or of a machine without wheels. Apple silicon has wheels since 2.13.0; before "
+            "that, the package is tensorflow-macos (2.5.0 to 2.16.2)."
+        )
     ways = (
         [
             "use one of these Pythons, 64-bit, or a version in the message: wheels for Intel Macs and "
@@ -169,18 +175,3 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
 def _is_patch_of(build: Build, version: str) -> bool:
     """Whether a build is the version or one of its patches: 2.1.4 is one of 2.1, 2.18.0 is not."""
     return build.version == version or build.version.startswith(f"{version}.")
-
-
-def pip_conflict(match: MessageMatch, target: Target | None) -> Meaning:
-    """Which package requires what, if the message says so."""
-    names = match.names
-    if "other" not in names:
-        return Meaning([], CONFLICT)
-    have = f"{names['have']} is installed" if "have" in names else "it is not installed"
-    return Meaning(
-        [f"{names['package']} {names['version']} needs {names['other']}{names['wanted']}, and {have}."],
-        [
-            f"pip install '{names['other']}{names['wanted']}', or another version of {names['package']}",
-            *CONFLICT,
-        ],
-    )

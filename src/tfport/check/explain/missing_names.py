@@ -54,11 +54,19 @@ def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
     last = where.spans[-1][1] if facts and where and where.spans else LAST_WITH_CONTRIB
     return Meaning(facts, [
         *_replacement(shown),
-        f"use TensorFlow {last} for that code{_pythons(STOCK, last)}",
+        *([f"use TensorFlow {last} for that code{_pythons(STOCK, last)}"] if not facts or where.spans else
+          _contrib_places(name)),
         "if the last file of the traceback is of a package, upgrade the package",
         "a SavedModel or frozen graph with contrib ops needs no such code, but a binary with these ops: "
         "`tfport check MODEL --on TARGET`",
     ])  # fmt: skip
+
+
+def _contrib_places(name: str) -> list[str]:
+    """Where contrib has a name that was elsewhere before TensorFlow 1.0."""
+    places = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
+    moved = f"; releases with contrib have {name} in {', '.join(places)}" if places else ""
+    return [f"the code is older than TensorFlow 1.0, which moved names within contrib: change it{moved}"]
 
 
 def _used_contrib(match: MessageMatch) -> str:
