@@ -13,15 +13,15 @@ CHANNELS = {"1": "grayscale", "3": "color", "4": "color with transparency (alpha
 
 def channels(match: MessageMatch, target: Target | None) -> Meaning | None:
     """What the channels of both sides mean; None if the shapes differ otherwise."""
-    wanted, found = (NUMBER.findall(match.names[name]) for name in ("wanted", "found"))
-    if len(wanted) < 3 or wanted[-3:-1] != found[-3:-1] or wanted[-1] == found[-1]:
+    wanted, actual = (NUMBER.findall(match.names[name]) for name in ("wanted", "found"))
+    if len(wanted) < 3 or wanted[-3:-1] != actual[-3:-1] or wanted[-1] == actual[-1]:
         return None
-    if wanted[-1] not in CHANNELS or found[-1] not in CHANNELS:
+    if wanted[-1] not in CHANNELS or actual[-1] not in CHANNELS:
         return None
     return Meaning(
         [
             f"The model takes {CHANNELS[wanted[-1]]} images ({wanted[-1]} per pixel), and the input is "
-            f"{CHANNELS[found[-1]]} ({found[-1]} per pixel)."
+            f"{CHANNELS[actual[-1]]} ({actual[-1]} per pixel)."
         ],
         [
             f"read the image with {wanted[-1]} channels: `load_img(PATH, color_mode=…)`, "

@@ -52,10 +52,13 @@ def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
         f"TensorFlow has {shown} {where}." if where.spans else f"No recorded release has {shown}."
     ]  # fmt: skip
     last = where.spans[-1][1] if facts and where and where.spans else LAST_WITH_CONTRIB
+    is_in_none = bool(facts) and where is not None and not where.spans
+    code = _contrib_places(name) if is_in_none else [
+        f"use TensorFlow {last} for that code{_pythons(STOCK, last)}"
+    ]  # fmt: skip
     return Meaning(facts, [
         *_replacement(shown),
-        *([f"use TensorFlow {last} for that code{_pythons(STOCK, last)}"] if not facts or where.spans else
-          _contrib_places(name)),
+        *code,
         "if the last file of the traceback is of a package, upgrade the package",
         "a SavedModel or frozen graph with contrib ops needs no such code, but a binary with these ops: "
         "`tfport check MODEL --on TARGET`",
