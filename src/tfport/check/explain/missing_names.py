@@ -156,10 +156,8 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
     if where.package in _importing_packages(before):
         mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
         return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
-    return Meaning(
-        [fact[0].upper() + fact[1:]],
-        [*ways[:-1], *_ways_of_packages(where), ways[-1], *_reinstall(where.package, "otherwise, ")],
-    )
+    broken = _reinstall(where.package, "otherwise, ") if where.is_current else []
+    return Meaning([fact[0].upper() + fact[1:]], [*ways[:-1], *_ways_of_packages(where), ways[-1], *broken])
 
 
 def _importing_packages(before: str) -> list[str]:

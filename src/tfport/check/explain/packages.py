@@ -22,7 +22,9 @@ def module(match: MessageMatch, target: Target | None) -> Meaning:
     """What to install for a module, if its package has another name or must be of a certain version."""
     name = match.names["module"].partition(".")[0]
     if name == "keras":
-        return own_keras(match, target)
+        inside = "use the Keras inside TensorFlow (1.4 or later): `from tensorflow import keras`"
+        meaning = own_keras(match, target)
+        return Meaning(meaning.facts, [inside, *meaning.ways_out], meaning.on_target)
     package = PACKAGES.get(name)
     return Meaning(ways_out=[f"python -m pip install {package}"]) if package else Meaning()
 
