@@ -57,7 +57,7 @@ def half_plus_three(out: Path):
 class HalfPlusTwo(tf.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.b, self.c = tf.Variable(0.5), tf.Variable(2.0), tf.Variable(3.0)
+        self.a, self.b, self.c = (tf.Variable(v, name=n) for n, v in (("a", 0.5), ("b", 2.0), ("c", 3.0)))
 
     def function(self, output: str, increment: str, shape=(1,)):
         spec = tf.TensorSpec(shape, tf.float32, "x" if output == "y" else "inputs")

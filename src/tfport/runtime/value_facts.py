@@ -53,8 +53,10 @@ class ValueFacts:
                 chosen = self._only_value(condition)
                 if chosen is None:
                     return None
-                branch = x if chosen else y
-                return branch if all(self._fits(o, branch) for o in (condition, x, y)) else None
+                branch, other = (x, y) if chosen else (y, x)
+                # `Select` refuses branches of different shapes
+                same = self._fits(other, branch) if op == "SelectV2" else self._has_shape_of(other, branch)
+                return branch if same and self._fits(condition, branch) else None
         return None
 
     def record(self, op: str, inputs: Sequence[Operand], output: Operand) -> None:
@@ -106,7 +108,10 @@ class ValueFacts:
 
     def _fits(self, operand: Operand, x: Operand) -> bool:
         """Whether an operand is a scalar, or certainly has the shape of `x`."""
-        if operand.rank == 0 or self._root(operand) is self._root(x):
+        return operand.rank == 0 or self._has_shape_of(operand, x)
+
+    def _has_shape_of(self, operand: Operand, x: Operand) -> bool:
+        if self._root(operand) is self._root(x):
             return True
         return operand.shape is not None and None not in operand.shape and operand.shape == x.shape
 
