@@ -148,7 +148,7 @@ def test_threads_and_memory_come_back(request, kind):
     ask_all()  # each model has its plan and its threads then
     before = threads(running), memory(running)
     ask_all()
-    assert threads(running) <= before[0]
+    assert threads(running) < before[0] + len(NAMES)  # a call that kept its thread would add one per model
     assert memory(running) < before[1] + MOST
 
 
