@@ -62,7 +62,10 @@ def test_a_saved_model_answers_by_the_names_of_its_signature():
     from tfport.runtime.select_signature import select_signature
 
     way = select_signature(tfport.load(str(ATTENTION)))
-    inputs = {n: np.ones([d or 2 for d in s.shape.dims], s.dtype.numpy) for n, s in way.inputs.items()}
+    inputs = {
+        n: np.full([d or 2 for d in s.shape.dims], b"1" if s.dtype.name == "string" else 1, s.dtype.numpy)
+        for n, s in way.inputs.items()
+    }
     (answer,) = run_installed(PACKAGE, [Job(ATTENTION, inputs)], reference=True).answers
     expected = tfport.Session(str(ATTENTION)).signature(way.name)(**inputs)
     assert answer.keys() == expected.keys()
