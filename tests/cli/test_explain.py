@@ -1,14 +1,18 @@
 """`tfport explain`: its inputs, text of 80 columns, JSON, codes and exit codes."""
 
+import ast
 import io
 import json
+import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
+from tfport.check.explain import messages as known
 from tfport.check.findings.finding import all_findings
-from tfport.cli.main import main
+from tfport.cli.main import main, parse
 
 MESSAGE = "Op type not registered 'BatchMatMulV2' in binary running on box."
 LOG = str(Path(__file__).parents[1] / "check/explain/messages/serving.log")
@@ -116,3 +120,34 @@ def test_every_code_is_listed(tfport):
 def test_control_characters_in_messages_are_escaped(tfport):
     _, out, _ = tfport("explain", "Key \x1b[2J\x07k not found in checkpoint")
     assert "\x1b" not in out
+
+
+def quoted_commands(text):
+    """The commands of tfport in a text, with a name for each part that differs."""
+    return re.findall(r"`tfport ([^`]+)`", text)
+
+
+def texts_of_code(path):
+    """The texts in a Python file, with a name in place of what is filled in."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "NAME" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+COMMANDS_IN_ADVICE = sorted(
+    {
+        command
+        for text in [
+            *(t for path in Path(known.__file__).parent.glob("*.py") for t in texts_of_code(path)),
+            *(t for message in known.messages() for t in (message.means, *message.ways_out)),
+        ]
+        for command in quoted_commands(text)
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS_IN_ADVICE)
+def test_every_command_in_the_advice_can_be_parsed(command):
+    parse(shlex.split(command))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
@@ -26,6 +26,10 @@ STANDARD_LIBRARY = [
 MOST_RELEASES = 3
 OFFERED = re.compile(r"\(from versions: (\d[\w.]*(?:, \d[\w.]*){0,400})\)")
 PRERELEASE = re.compile(r"[-.]?(?:alpha|beta|rc|a|b|dev)\.?\d+")
+REQUIREMENT = re.compile(
+    r"(?:the requirement|found for) [\w.-]{1,200}(?:\[[\w,-]{1,200}\])?"
+    r" ?((?:[<>=!~]{1,3} ?\d[\w.*]{0,40}(?: ?, ?)?){1,20}(?<![, ]))"
+)
 NO_WHEELS = "(from versions: none)"
 NEWEST_KERAS = "3.12.0"
 Facts = dict[str, Any]
@@ -146,12 +150,19 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
             [f"install the final release: `pip install {package}=={version}`; upgrade pip first"],
         )
     recorded = on_x86(atlas(), package)
-    builds = [build for build in recorded if version is None or _is_patch_of(build, version)]
+    limits = _limits(match.text)
+    exact = limits.startswith("==") and "," not in limits
+    builds = [
+        build
+        for build in recorded
+        if not limits or (_is_patch_of(build, limits[2:]) if exact else build.version in SpecifierSet(limits))
+    ]
     if not builds:
-        newest = recorded[-1].version
-        return Meaning([f"No {package} {version} is recorded; the newest is {newest}."])
-    pythons = {b.version: ", ".join(b.facts.get("pythons") or []) for b in builds[-MOST_RELEASES:]}
-    facts = [f"{package} {v} has wheels for Python {p}." for v, p in pythons.items() if p]
+        newest, asked = recorded[-1].version, limits.removeprefix("==") if exact else limits
+        return Meaning([f"No {package} {asked} is recorded; the newest is {newest}."])
+    newest_by_pythons = {", ".join(build.facts.get("pythons") or []): build.version for build in builds}
+    by_version = sorted(newest_by_pythons.items(), key=lambda item: version_key(item[1]))
+    facts = [f"{package} {v} has wheels for Python {p}." for p, v in by_version[-MOST_RELEASES:] if p]
     if offered := OFFERED.search(match.text):
         versions = sorted(offered[1].split(", "), key=version_key)
         facts.append(f"For this Python and system pip finds {versions[0]} to {versions[-1]}.")
@@ -170,6 +181,17 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
         else []
     )
     return Meaning(facts, [*ways, "upgrade pip first: an old one does not see wheels of newer formats"])
+
+
+def _limits(text: str) -> str:
+    """The versions that a message of pip asks for, as `<2.2,>=2.0`; empty without valid ones."""
+    asked = REQUIREMENT.search(text)
+    limits = asked[1].replace(" ", "") if asked else ""
+    try:
+        SpecifierSet(limits)
+    except InvalidSpecifier:
+        return ""
+    return limits
 
 
 def _is_patch_of(build: Build, version: str) -> bool:

@@ -19,6 +19,11 @@ WINDOWS_LIBRARY = re.compile(
     r"(cudart|cudnn|cublas\w*?|cufft|curand|cusolver|cusparse|cupti|nvinfer)64_(\d{1,4})\.dll"
 )
 MAC_LIBRARY = re.compile(r"(lib\w+?)\.([\d.]+)\.dylib")
+LINKER_ERROR = re.compile(r"['\"]?; dlerror: ([^;]{1,600})")
+NOT_FOUND = re.compile(
+    r"(?:[^\s:]{0,300}/)?([\w.+-]{1,200})(?:: cannot open shared object file| not found)"
+    r"|dlopen\(([\w.+-]{1,200}),"
+)
 WINDOWS_DRIVER = "nvcuda.dll"
 FIRST_WITH_MINOR = 50
 """In names of Windows, numbers from 50 on contain a minor version: 90 is 9.0, 110 is 11.0, 12 is 12."""
@@ -44,13 +49,21 @@ def cuda_of(facts: Facts) -> Facts:
     return facts.get("cuda") or {}
 
 
-def library(match: MessageMatch, target: Target | None) -> Meaning:
-    """Which releases need a library that was not found, and what package contains it."""
-    other = match.names.get("same", match.names["library"])
-    dependency = []
-    if other != match.names["library"]:
-        dependency = [f"It was found, but needs {other}, which was not: they are of different CUDA versions."]
-    name = linux_library(other)
+def library(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """What to do about a library that was not found; None if it was found, but does not load."""
+    other = _missing_library(match)
+    if other is None:
+        return None
+    meaning = _not_found(other, target)
+    if other == match.names["library"]:
+        return meaning
+    dependency = f"{match.names['library']} was found, but not {other}, which it needs."
+    return Meaning([dependency, *meaning.facts], meaning.ways_out, meaning.on_target, replaces=True)
+
+
+def _not_found(library: str, target: Target | None) -> Meaning:
+    """Which releases need a library, and what package contains it."""
+    name = linux_library(library)
     cuda_library = CUDA_LIBRARY.match(name)
     if cuda_library is None:
         return _other_library(name)
@@ -64,7 +77,8 @@ def library(match: MessageMatch, target: Target | None) -> Meaning:
             ],
         )
     needing = releases_with(lambda facts: _needs(cuda_of(facts), part, version, name))
-    facts = dependency or ([f"It is needed by {needing}."] if needing else [_product_text(part)])
+    facts = [f"It is needed by {needing}."] if needing else [_product_text(part)]
+    facts += _toolkits(part, version)
     ways = [
         "without a GPU there is nothing to do: TensorFlow runs on the CPU",
         f"install {_package(part, version)}, and add its folder to LD_LIBRARY_PATH",
@@ -72,6 +86,15 @@ def library(match: MessageMatch, target: Target | None) -> Meaning:
         "or use a TensorFlow that was built for the installed CUDA; on Jetson, NVIDIA's wheel",
     ]
     return Meaning(facts, ways, cuda_on_target(target))
+
+
+def _missing_library(match: MessageMatch) -> str | None:
+    """The library that the dynamic linker did not find; None if its error is another one."""
+    error = LINKER_ERROR.match(match.text, len(match.quote))
+    if error is None or "same" in match.names:
+        return match.names.get("same", match.names["library"])
+    missing = NOT_FOUND.match(error[1])
+    return (missing[1] or missing[2]) if missing else None
 
 
 def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
@@ -82,6 +105,7 @@ def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
         return _other_library(name)
     linking = releases_with(lambda facts: name in (cuda_of(facts).get("linked") or ()))
     facts = [f"Linked to it: {linking}."] if linking else ["No recorded release is linked to it."]
+    facts += _toolkits(cuda_library[1], cuda_library[2])
     product = "the GPU driver" if cuda_library[1] == "cuda" else _package(cuda_library[1], cuda_library[2])
     ways = [
         "without a GPU, install the package for CPUs: `tensorflow` up to 1.14, `tensorflow-cpu` later",
@@ -110,7 +134,31 @@ def _product_text(part: str) -> str:
     return "It is part of TensorRT." if part.startswith("nvinfer") else "It is part of CUDA."
 
 
+def _serves_all_minors(part: str, version: str) -> bool:
+    major = version.partition(".")[0]
+    return part == "cudart" and bool(major) and int(major) >= ONE_FOR_ALL_MINORS
+
+
+def _toolkits(part: str, version: str) -> list[str]:
+    """With which CUDA each release was built, if the name of the library is common to several."""
+    if not _serves_all_minors(part, version):
+        return []
+    major = version.partition(".")[0]
+    built = _cuda_versions(lambda cuda: cuda.partition(".")[0] == major)
+    return [f"The name is that of every CUDA {major}. Built with {'; '.join(built)}."] if built else []
+
+
+def _cuda_versions(holds: Callable[[str], bool]) -> list[str]:
+    """The CUDA versions for which a condition holds, each with its releases."""
+    versions = dict.fromkeys(
+        version for build in on_x86(atlas(), STOCK) if (version := cuda_of(build.facts).get("version"))
+    )
+    return [f"CUDA {v}: {releases_with(_built_with(v))}" for v in versions if holds(v)]
+
+
 def _package(part: str, version: str) -> str:
+    if _serves_all_minors(part, version):
+        return "the CUDA that your release of TensorFlow was built with"
     name = "TensorRT" if part.startswith("nvinfer") else "cuDNN" if part == "cudnn" else "CUDA"
     exact = version if part in ("cudart", "cudnn") or part.startswith("nvinfer") else ""
     return f"{name} {exact}".strip()
@@ -179,10 +227,7 @@ def cudnn_rnn(match: MessageMatch, target: Target | None) -> Meaning:
 
 def all_cuda(match: MessageMatch, target: Target | None) -> Meaning:
     """The CUDA version of every release."""
-    versions = dict.fromkeys(
-        version for build in on_x86(atlas(), STOCK) if (version := cuda_of(build.facts).get("version"))
-    )
-    facts = [f"CUDA {version}: {releases_with(_built_with(version))}." for version in versions]
+    facts = [f"{built}." for built in _cuda_versions(lambda _: True)]
     return Meaning(facts, on_target=cuda_on_target(target))
 
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 OP = re.compile(
     r"Op<name=(\w{1,200})|\}\} = (\w{1,200})\[|\[Op:(\w{1,200})\]|\bNode: \S{1,300} = (\w{1,200})\["
 )
-
-
+QUOTES = re.compile("['\"]")
 OTHER_FRAMEWORKS = {
     "torch": "PyTorch", "pytorch": "PyTorch", "jaxlib": "JAX", "ggml": "llama.cpp", "llama.cpp": "llama.cpp",
     "paddle": "PaddlePaddle", "mxnet": "MXNet", "onnxruntime": "ONNX Runtime", "cupy": "CuPy",
@@ -55,6 +54,16 @@ class MessageMatch:
             return self.names["op"]
         op = OP.search(self.text)
         return next(filter(None, op.groups()), None) if op else None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the message ends with its line within quotes, as where a terminal wraps the line."""
+        rest = self.text[len(self.quote) :]
+        return len(QUOTES.findall(self.quote)) % 2 == 1 and (not rest or rest[0].isspace())
+
+    def is_quoted(self, name: str) -> bool:
+        """Whether a name is between quotes, or nothing in the message is."""
+        return f"'{name}" in self.quote.replace('"', "'") or not QUOTES.search(self.quote)
 
 
 def other_framework(match: MessageMatch) -> str | None:

@@ -54,6 +54,8 @@ KINDS = {
     "shape": r"[\[(](?:[\d,? -]|None){0,100}[\])]",
     "words": r"[^'\"]{0,120}?",
 }
+END_OF_NAME = r"(?!\w|\.\w)"
+"""What follows a last quote, which the text may lack: no more of the name."""
 OPTIONAL = re.compile(r"«([^»|]*)\|?([^»]*)»")
 PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}")
 REACH = 800
@@ -87,7 +89,8 @@ class MessagePattern:
 
     @functools.cached_property
     def regex(self) -> re.Pattern[str]:
-        return re.compile("".join(map(_expression, filter(None, PIECE.split(self.text)))))
+        end = END_OF_NAME if self.text.endswith("'") else ""
+        return re.compile("".join(map(_expression, filter(None, PIECE.split(self.text)))) + end)
 
     @functools.cached_property
     def in_any_case(self) -> re.Pattern[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tfport.atlas.atlas import atlas
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
+from tfport.check.explain.failing_line import failing_file, failing_line, imported_from
 from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.check.explain.python_names import (
     OLD_API,
@@ -24,22 +25,31 @@ REPLACED = Path(__file__).with_name("replaced_names.toml")
 CONTRIB = "tensorflow.contrib"
 LAST_WITH_CONTRIB = "1.15"
 MODULE = re.compile(r"(?:module|from|named) ['\"]?((?:tensorflow|tensorflow_core|keras)\b(?:\.\w+)*)")
-OTHER_MODULE = re.compile(r"['\"]? from ['\"]")
+OTHER_MODULE = re.compile(r"['\"]? from (?:['\"]|partially)")
 """What follows a name if the message says which module it should be in."""
 INSTALLED_FILE = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(\w+)")
-NEAR = 1000
-"""How many characters before a message its traceback is searched for."""
 DISTINCT = 8
 """The length of a name from which on it is unlikely to be one of several packages."""
+MOST_PLACES = 2
+KERAS_IN_TENSORFLOW = "tensorflow.keras"
+PRODUCTS = {"tensorflow": "TensorFlow", "keras": "the package keras"}
+NOT_RECORDED = "Names of earlier releases and of other packages are not recorded."
 ABBREVIATIONS = {"tf": "tensorflow", "keras": "keras", "K": "keras.backend"}
 
 
 def missing_name(match: MessageMatch, target: Target | None) -> Meaning | None:
     """In which releases a module has the name; None if the message is not about TensorFlow or Keras."""
-    name, module = match.names["name"], _module_in(match)
-    if module is not None:
-        return _presence_of(module, name, match.before)
-    return None if OTHER_MODULE.match(match.text[len(match.quote) :]) else _known_name(name)
+    if match.is_cut or OTHER_MODULE.match(match.text[len(match.quote) :]):
+        return None
+    name = match.names["name"]
+    if module := MODULE.search(match.quote):
+        meaning = _presence_of(module[1], name, match.before)
+        return meaning if match.is_quoted(name) or _is_recorded(module[1], name) else None
+    line = failing_line(match.before)
+    imported = imported_from(line, name) or _used_module(line, name)
+    if imported is None:
+        return _known_name(name)
+    return _presence_of(imported, name, match.before) if imported.startswith(tuple(PRODUCTS)) else None
 
 
 def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
@@ -69,23 +79,25 @@ def _contrib_places(name: str) -> list[str]:
     """Where contrib has a name that was elsewhere before TensorFlow 1.0."""
     places = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
     moved = f"; releases with contrib have {name} in {', '.join(places)}" if places else ""
-    return [f"the code is older than TensorFlow 1.0, which moved names within contrib: change it{moved}"]
+    return [f"change the code: TensorFlow 1.0 moved names within contrib{moved}"]
 
 
 def _used_contrib(match: MessageMatch) -> str:
     """The part of `tf.contrib` that the line of source code before the message uses."""
-    uses = re.findall(r"\b(?:tf|tensorflow)\.contrib((?:\.\w+)*)", match.before[-NEAR:] + match.quote)
+    uses = re.findall(r"\b(?:tf|tensorflow)\.contrib((?:\.\w+)*)", failing_line(match.before) + match.quote)
     return f"{CONTRIB}{uses[-1] if uses else ''}"
 
 
-def missing_private_name(match: MessageMatch, target: Target | None) -> Meaning:
+def missing_private_name(match: MessageMatch, target: Target | None) -> Meaning | None:
     """Which releases have the private module or name."""
+    if match.is_cut:
+        return None
     meaning = missing_name(match, target) if "name" in match.names else missing_module(match, target)
     return meaning or Meaning(
         ["No recorded release has the module."],
         [
             "the last file of the traceback shows the package that uses it: install its version for your "
-            "TensorFlow (`tfport env` compares them); in your own code, import public names"
+            "TensorFlow; in your own code, import public names"
         ],
     )
 
@@ -93,34 +105,40 @@ def missing_private_name(match: MessageMatch, target: Target | None) -> Meaning:
 def missing_module(match: MessageMatch, target: Target | None) -> Meaning | None:
     """Which releases have the module."""
     module = MODULE.search(match.quote)
-    return _presence_of(*_split(module[1]), match.before) if module else None
+    return _presence_of(*_split(module[1]), match.before) if module and not match.is_cut else None
 
 
-def _module_in(match: MessageMatch) -> str | None:
-    """The module whose name is missing: in the message, or in the line of source code before it."""
-    if module := MODULE.search(match.quote):
-        return module[1]
-    if OTHER_MODULE.match(match.text[len(match.quote) :]):
-        return None
-    name, before = re.escape(match.names["name"]), match.before[-NEAR:]
-    imports = re.findall(rf"from ((?:tensorflow|keras)[\w.]*) import [^;]{{0,300}}?\b{name}\b", before)
-    if imports:
-        return str(imports[-1])
-    uses = re.findall(rf"(?<![\w.])(tf|keras|K)((?:\.\w+)*)\.{name}\b", before)
+def _used_module(line: str, name: str) -> str | None:
+    """The module whose name a line of source code uses, as `tf.nn` in `tf.nn.relu(x)`."""
+    uses = re.findall(rf"(?<![\w.])(tf|keras|K)((?:\.\w+)*)\.{re.escape(name)}\b", line)
     return ABBREVIATIONS[uses[-1][0]] + uses[-1][1] if uses else None
 
 
+def _is_recorded(module: str, name: str) -> bool:
+    where = presence(module, name)
+    return where is not None and bool(where.spans)
+
+
 def _known_name(name: str) -> Meaning | None:
-    """What is known about a name if the message does not say which module should have it."""
+    """Where a name is recorded if the message does not say which module should have it."""
     modules = modules_with(name) if len(name) >= DISTINCT else []
     if not modules:
         return None
-    where = presence(modules[0], name)
+    nearest = [
+        module
+        for package in PRODUCTS
+        for module in [m for m in modules if m.partition(".")[0] == package][:MOST_PLACES]
+    ]
+    places = [f"{module} ({presence(module, name)})" for module in nearest]
+    more = " and others" if len(modules) > len(nearest) else ""
+    shown = f"Recorded places of {name}: {', '.join(places)}{more}."
     return Meaning(
-        [f"It is a name of {modules[0]}, which has it {where}: the installed version is another, or files "
-         "of two versions are mixed."],
-        _reinstall(modules[0].partition(".")[0]),
-    )  # fmt: skip
+        [f"{shown} The message does not tell which one is meant."],
+        [
+            *dict.fromkeys(instead for m in modules if (instead := _replaced_names().get(f"{m}.{name}"))),
+            "the last line of source code before the message shows from where it is imported: add that line",
+        ],
+    )
 
 
 def _split(module: str) -> tuple[str, str | None]:
@@ -134,17 +152,18 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
     shown = public_name(module) + (f".{name}" if name else "")
     if where is None:
         return None
-    product = {"tensorflow": "TensorFlow", "keras": "the package keras"}[where.package]
-    ways = [*_replacement(shown), *_places(module, name, where)]
+    product = PRODUCTS[where.package]
     if where.always:
-        fact = f"Every release of {product} since {where.first} has {shown}, so this installation is broken."
+        fact = (
+            f"Every recorded release of {product} (since {where.first}) has {shown}: the installed one is "
+            "older or incomplete, or a file of the same name hides it."
+        )
         own = f"make sure that no file or folder of yours is named {where.package}; delete its `__pycache__`"
         short = "on Windows, allow long paths, or use an environment with a short path"
-        return Meaning([fact], [own, *_reinstall(where.package), short])
+        return Meaning([fact], [own, *_reinstall(where.package, "otherwise, "), short])
     if not where.spans:
-        why = "it is of an older one" if ways else "it is misspelled, or another package sets it"
-        fact = f"No release of {product} since {where.first} has {shown}: {why}."
-        return Meaning([fact], [*ways, *_ways_of_packages(where)])
+        return _not_recorded(module, name, where)
+    ways = [*_replacement(shown), *_places(module, name, where)]
     since, last = where.spans[-1]
     if where.is_current:
         fact = f"{product} has {shown} {where}; the installed one is older, or incomplete."
@@ -153,17 +172,42 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
         other = "newer" if where.spans[0][0] == where.first else f"newer, or older than {where.spans[0][0]}"
         fact = f"{product} has {shown} {where}; the installed one is {other}."
         ways.append(f"or install {where.package} {last}{_pythons(where.package, last)}")
-    if where.package in _importing_packages(before):
+    importing = _importing_package(before)
+    if importing == where.package:
         mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
         return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
+    if importing == "keras" and where.is_current:
+        ways.insert(0, "install the keras of the time of your TensorFlow (the package's file asks for it)")
     broken = _reinstall(where.package, "otherwise, ") if where.is_current else []
     return Meaning([fact[0].upper() + fact[1:]], [*ways[:-1], *_ways_of_packages(where), ways[-1], *broken])
 
 
-def _importing_packages(before: str) -> list[str]:
+def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:
+    """What is recorded about a name that no release has there: its replacement, or other places."""
+    shown = public_name(module) + (f".{name}" if name else "")
+    replacement = _replacement(shown)
+    none = f"No recorded release of {PRODUCTS[where.package]} ({where.first} to {where.newest}) has {shown}."
+    if shown in _names_before_1():
+        return Meaning([none, "It is a name from before 1.0."], replacement)
+    facts, ways = [none], replacement
+    if name and shown.startswith(f"{KERAS_IN_TENSORFLOW}."):
+        standalone = shown.removeprefix("tensorflow.")
+        parent = standalone.rpartition(".")[0]
+        if _is_recorded(parent, name):
+            facts.append(f"The package keras has {standalone} {presence(parent, name)}.")
+            ways = [*ways, *_replacement(standalone)]
+    places = other_places(module, name) if name else []
+    if places:
+        facts.append(
+            f"In {where.newest}, the same name is in {', '.join(places)}, which may be another thing."
+        )
+    return Meaning([*facts, NOT_RECORDED], [*ways, *_ways_of_packages(where)])
+
+
+def _importing_package(before: str) -> str | None:
     """The package of the last file of the traceback before the message, if it is an installed one."""
-    files = INSTALLED_FILE.findall(before[-NEAR:])
-    return [files[-1].replace("tensorflow_core", "tensorflow")] if files else []
+    file = INSTALLED_FILE.search(failing_file(before))
+    return file[1].replace("tensorflow_core", "tensorflow") if file else None
 
 
 def _reinstall(package: str, condition: str = "") -> list[str]:
@@ -189,7 +233,7 @@ def _places(module: str, name: str | None, where: Presence) -> list[str]:
 def _ways_of_packages(where: Presence) -> list[str]:
     return [
         "if the last file of the traceback is of a package, install the version of it for the installed "
-        f"{where.package} (`pip check` and `tfport env` compare versions)"
+        f"{where.package}; `pip check` lists requirements that are not met"
     ]
 
 
@@ -207,7 +251,15 @@ def _replacement(name: str) -> list[str]:
     return [_replaced_names()[max(known, key=len)]] if known else []
 
 
-@functools.cache
 def _replaced_names() -> dict[str, str]:
-    tables = tomllib.loads(REPLACED.read_text(encoding="utf-8"))
-    return {name: instead for names in tables.values() for name, instead in names.items()}
+    return {name: instead for names in _replacements().values() for name, instead in names.items()}
+
+
+def _names_before_1() -> dict[str, str]:
+    return _replacements()["before-1"]
+
+
+@functools.cache
+def _replacements() -> dict[str, dict[str, str]]:
+    tables: dict[str, dict[str, str]] = tomllib.loads(REPLACED.read_text(encoding="utf-8"))
+    return tables

@@ -18,8 +18,10 @@ PACKAGES = {
 INSTALLED = ("site-packages", "dist-packages")
 
 
-def module(match: MessageMatch, target: Target | None) -> Meaning:
+def module(match: MessageMatch, target: Target | None) -> Meaning | None:
     """What to install for a module, if its package has another name or must be of a certain version."""
+    if match.is_cut:
+        return None
     name = match.names["module"].partition(".")[0]
     if name == "keras":
         inside = "use the Keras inside TensorFlow (1.4 or later): `from tensorflow import keras`"
@@ -35,8 +37,10 @@ def own_file(match: MessageMatch, target: Target | None) -> Meaning | None:
     return None if any(folder in path for folder in INSTALLED) else Meaning()
 
 
-def own_or_other_module(match: MessageMatch, target: Target | None) -> Meaning:
+def own_or_other_module(match: MessageMatch, target: Target | None) -> Meaning | None:
     """Whether a file of the program has the name of the module; otherwise its version is another one."""
+    if match.is_cut or not match.is_quoted(match.names["name"]):
+        return None
     name = match.names["module"]
     package = name.partition(".")[0]
     own = [

@@ -13,7 +13,7 @@ REQUESTED = re.compile(rf"The user requested ([\w.-]+)(?:\[[\w,-]+\])?({LIMITS})
 MOST = 8
 CONFLICT = [
     "install the packages in one command and a new environment, so that pip can choose versions that fit",
-    "`tfport env REQUIREMENTS` shows which packages conflict with the release of TensorFlow",
+    "`pip check` then lists requirements that are not met",
 ]
 
 

@@ -96,14 +96,14 @@ def other_places(module: str, name: str) -> list[str]:
 
 
 def modules_with(name: str) -> list[str]:
-    """The modules that have a name in some release, those with the fewest parts first."""
-    modules = [
-        module
+    """The modules that have a name in some release: first those that contain a module of that name."""
+    modules = {
+        module: f"{module}.{name}" in recorded["modules"]
         for recorded in _recorded().values()
-        for module, (_, by_release) in recorded["modules"].items()
-        if any(name in names.split(" ") for names in by_release.values())
-    ]
-    return sorted(modules, key=lambda module: (module.count("."), module))
+        for module in recorded["modules"]
+        if _releases_with(recorded, module, name)
+    }
+    return sorted(modules, key=lambda module: (not modules[module], module.count("."), module))
 
 
 def _releases_with(recorded: dict[str, Any], module: str, name: str | None) -> set[int]:

@@ -37,7 +37,7 @@ def removed_name(match: MessageMatch, target: Target | None) -> Meaning | None:
                 [f"Python {version} removed {name}."],
                 [
                     "upgrade the package in the last file of the traceback, or TensorFlow",
-                    f"or use a Python before {version} that the release supports (see `tfport targets show`)",
+                    f"or a Python before {version}: `tfport targets show TARGET` lists those of a release",
                     *(["or pip install setuptools, which contains distutils"] if name == "distutils" else []),
                 ],
             )

@@ -128,7 +128,7 @@ def _of_package(path: str) -> list[str]:
     packages = PACKAGE.findall(path)
     if not packages or packages[-1] in OWN_PACKAGES:
         return []
-    return [f"install the {packages[-1]} that was made for your TensorFlow: `tfport env` compares them"]
+    return [f"install the {packages[-1]} that was made for your TensorFlow"]
 
 
 def _of_another_library(symbol: str, shown: list[str], package: list[str]) -> Meaning:
