@@ -7,7 +7,7 @@ import grpc.aio
 
 MOST_BYTES = 110_000_000
 """The server's limit for the size of a body."""
-TIMEOUT = 15
+TIMEOUT = 30
 """The server's timeout in seconds."""
 
 

@@ -20,7 +20,7 @@ class CompiledAtStart(Finding):
     The build is older than the GPU. It contains PTX, which the driver compiles when the
     program first uses the GPU: that takes minutes, once for each driver cache.
     ## Fix
-    Use a build with machine code for the GPU (`tfport targets show` lists it), or keep the
+    Use a build with machine code for the GPU (`tfport targets show TARGET` lists it), or keep the
     driver's cache (`CUDA_CACHE_PATH`, `CUDA_CACHE_MAXSIZE=4294967296`) between starts.
     ## Example
         tfport check examples/attention --on tensorflow==2.8.4 --gpu h100 --loader capi
@@ -41,7 +41,7 @@ class GpuNotSupported(Finding):
     The build contains machine code for older GPUs, and no PTX that the driver could
     compile for this one.
     ## Fix
-    Use a build that has it (`tfport targets show` lists it), or run on the CPU.
+    Use a build that has it (`tfport targets show TARGET` lists it), or run on the CPU.
     ## Example
         tfport check examples/attention --on tensorflow==2.3.4 --gpu 5.0 --loader capi
     """
@@ -64,7 +64,7 @@ class GpuIgnored(Finding):
     The GPU is older than the oldest that the build supports. TensorFlow ignores it and
     reports that only in its log.
     ## Fix
-    Use an older build that has code for the GPU (`tfport targets show` lists it).
+    Use an older build that has code for the GPU (`tfport targets show TARGET` lists it).
     ## Example
         tfport check examples/attention --on tensorflow==2.21.0 --gpu k80 --loader capi
     """

@@ -19,7 +19,7 @@ class NewerGraph(Finding):
     The file says in `versions.min_consumer` which versions may read it. GraphDef versions
     do not always grow with the release: 1.15.5 has 134, 2.0.4 has 119.
     ## Fix
-    Use a release with that version (`tfport targets show` lists it), or export again.
+    Use a release with that version (`tfport targets show TARGET` lists it), or export again.
     ## Example
         y = NoOp()
         min_consumer 3000
