@@ -45,6 +45,10 @@ class Files(Protocol):
         ...
 
 
+MOST_READ = 4 << 20
+"""Larger files are mapped: if someone overwrites a mapped file in place, reading it ends the process."""
+
+
 class Folder:
     """A folder of the file system."""
 
@@ -74,8 +78,7 @@ class Folder:
     def map(self, name: str) -> memoryview:
         try:
             with open(self.path / name, "rb") as file:
-                # mmap does not support empty files
-                if os.fstat(file.fileno()).st_size == 0:
+                if os.fstat(file.fileno()).st_size <= MOST_READ:
                     return memoryview(file.read())
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError) as error:
