@@ -3,12 +3,12 @@
 import asyncio
 import random
 
-from target import Target, Wrong
+from target import TIMEOUT, Target, Wrong
 
 HEADER_SECONDS = 3
 """The server's time for a header or a handshake."""
 SOCKETS = 50
-PATIENCE = 30
+PATIENCE = 2 * TIMEOUT
 """Seconds until a connection that is still open counts as wrong."""
 HALF_HEADER = b"POST /v1/models/m:predict HTTP/1.1\r\nHost: x\r\nX-Half: "
 HALF_BODY = b"POST /v1/models/m:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
