@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from real_inputs import RealModel, load, real_model_list
+from tests.live.run_real import add_missing_attrs
 
 from tfport.errors import Error
 from tfport.graph.build import graph_to_def
@@ -31,7 +32,6 @@ WORKER = [sys.executable, str(Path(__file__).with_name("real_worker.py"))]
 CONTENDERS = ("tfport", "tensorflow", "openvino")
 ROUNDS = 3
 WORST = 10
-FUSED = "_Fused"
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,7 @@ def job_of(real: RealModel, folder: Path) -> dict[str, Any]:
         "inputs": str(folder / "inputs.npz"), "graph_def": str(folder / "graph.pb"),
     }  # fmt: skip
     if real.kind in ("graph_def", "tfjs"):
-        record = graph_to_def(model.graph)
-        for node in record.node:  # attributes that TF.js omits and TensorFlow requires
-            if node.op.startswith(FUSED) and "num_args" in node.attr and "TArgs" not in node.attr:
-                node.attr["TArgs"].list.type.extend([node.attr["T"].type] * node.attr["num_args"].i)
+        record = add_missing_attrs(graph_to_def(model.graph))
         (folder / "graph.pb").write_bytes(record.SerializeToString())
     return job
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "tools"))
+sys.path += [str(HERE.parent / "tools"), str(HERE.parent)]
 
 import real_models  # noqa: E402
 import tfport  # noqa: E402
