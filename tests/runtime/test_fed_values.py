@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.runtime.programs import session_of
 
-from tfport.runtime.fed_values import MAX_VARIANTS, FedValue, special_value
+from tfport.runtime.fed_values import FedValue, special_value
+from tfport.runtime.plan_cache import MAX_SPECIAL_PLANS
 
 TRAINING_BRANCH = """
     x = Placeholder() {dtype=float32, shape=(?,)}
@@ -55,14 +56,14 @@ def test_every_value_of_a_switch_has_its_own_answer():
 def test_a_plan_for_a_value_has_no_branch_that_is_not_taken():
     session = session_of(TRAINING_BRANCH)
     session.run("y:0", {"x:0": [3.0], "training:0": False})
-    assert [plan.ops for plan, _ in session._plans.values()] == [["Square"]]
+    assert [plan.ops for plan in session.plans.plans] == [["Square"]]
 
 
 def test_other_values_share_a_plan():
     session = session_of(SCALED)
     answers = [session.run("y:0", {"x:0": [2.0], "factor:0": f}).tolist() for f in (0.0, 1.0, 0.5, 3.0)]
     assert answers == [[0], [2], [1], [6]]
-    assert len(session._plans) == 3
+    assert len(session.plans) == 3
 
 
 def test_the_number_of_plans_is_bounded():
@@ -75,4 +76,4 @@ def test_the_number_of_plans_is_bounded():
         values = [bool(number >> i & 1) for i in range(count)]
         feeds = {f"{name}:0": value for name, value in zip(names, values, strict=True)}
         assert session.run("y:0", feeds).tolist() == values
-    assert len(session._plans) == MAX_VARIANTS + 1
+    assert len(session.plans) == MAX_SPECIAL_PLANS + 1

@@ -8,7 +8,7 @@ from tests.runtime.feed_shapes import FETCHES, GRAPH, SHAPES, value
 from tests.runtime.programs import session_of
 
 import tfport
-from tfport.runtime.session import MAX_RANKED_PLANS
+from tfport.runtime.plan_cache import MAX_SPECIAL_PLANS
 
 LOOP = """
     x = Placeholder() {dtype=float32, shape=(?, 1)}
@@ -67,4 +67,4 @@ def test_plans_for_other_ranks_are_bounded():
     for rank in range(32):
         shape = (1,) * rank if rank != 2 else (1, 2)
         assert session.run("line:0", {"x:0": value(shape)}, any_shape=True).shape == shape
-    assert len(session._plans) == MAX_RANKED_PLANS + 1
+    assert len(session.plans) == MAX_SPECIAL_PLANS + 1

@@ -40,7 +40,7 @@ X = np.float32([[1, -2, np.inf], [np.nan, -0.0, 1e-45]])
 
 
 def ops_of(session):
-    ((plan, _),) = session._plans.values()
+    (plan,) = session.plans.plans
     return plan.ops
 
 

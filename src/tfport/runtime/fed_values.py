@@ -2,7 +2,7 @@
 
 TF1 models feed switches: `is_training`, `keep_prob`. A plan for `is_training=False` has no training
 branch, and one for `keep_prob=1.0` no dropout. So a plan is made for each value of a fed boolean, and
-for 0 and 1 of a fed floating-point scalar; other values share one plan.
+for 0 and 1 of a fed floating-point scalar; other values share one plan. `plan_cache` limits their number.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from tfport.runtime.operand import Dims
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-MAX_VARIANTS = 16
-"""Maximum number of plans for special values, per set of fetches and feeds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.errors import Error, MalformedGraph, RunFailed
+from tfport.errors import Error, RunFailed
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
-from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Node
 from tfport.graph.load import load_model
 from tfport.graph.model import Model, Signature
 from tfport.graph.shapes import Shape
@@ -39,27 +38,21 @@ from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
 from tfport.runtime.engines.no_engine import NoEngine
-from tfport.runtime.fed_values import MAX_VARIANTS, FedValue, special_value
+from tfport.runtime.fed_values import special_value
 from tfport.runtime.feeds import as_array
+from tfport.runtime.model_tracer import ModelTracer, unassumed
 from tfport.runtime.object_restore import restore_from_objects
-from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
+from tfport.runtime.plan_cache import PlanCache, PlanKey
 from tfport.runtime.program import Program
 from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
-from tfport.runtime.state import State, Variable
-from tfport.runtime.trace import Env, Tracer
+from tfport.runtime.state import State
 from tfport.runtime.unsupported import raise_unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Feeds = Mapping[str, "ArrayLike"]
-Assumed = int | FedValue | None
-"""What a plan assumes of a fed tensor: its rank, its value, or only what the graph declares."""
-Key = tuple[tuple[str, ...], tuple[tuple[str, Assumed], ...]]
-MAX_PLANS = 256
-MAX_RANKED_PLANS = 16
-"""Maximum number of plans for ranks that callers chose: each plan may have its own copy of the weights."""
 
 
 class Session:
@@ -83,8 +76,8 @@ class Session:
         self.engine = (
             make_engine(engine, threads, max_bytes=limits.max_bytes) if isinstance(engine, str) else engine
         )
-        self._plans: dict[Key, tuple[Plan, int]] = {}
-        self._variants: dict[tuple[tuple[str, ...], tuple[str, ...]], set[tuple[FedValue | None, ...]]] = {}
+        self.plans = PlanCache()
+        self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
         self._lock = threading.RLock()
         self._initialize()
         self._unset = self._without_values()
@@ -114,26 +107,20 @@ class Session:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
         inputs = [self._fed(name, value, any_shape) for name, value in arrays.items()]
-        assumed = self._assumptions(names, list(arrays), inputs)
-        plan = self._plan(names, list(arrays), assumed)
+        key, plan = self._plan(self._key(names, list(arrays), inputs))
         try:
-            outputs = iter(plan.run(_unassumed(inputs, assumed)))
+            outputs = iter(plan.run(unassumed(inputs, key.assumed)))
         except EngineFailed as error:
-            outputs = iter(self._run_on_host(names, list(arrays), inputs, error))
+            outputs = iter(self._run_on_host(key, inputs, error))
         results = [next(outputs) if ":" in name else None for name in names]
         return results[0] if isinstance(fetches, str) else results
 
-    def _run_on_host(
-        self, fetches: tuple[str, ...], feeds: list[str], inputs: list[NDArray[Any]], error: EngineFailed
-    ) -> list[Any]:
+    def _run_on_host(self, key: PlanKey, inputs: list[NDArray[Any]], error: EngineFailed) -> list[Any]:
         """Repeat a run that the engine refused: TensorFlow's answer, or its error with the name of the node.
 
         A run with effects is not repeated, as some of them have happened.
         """
-        ranks = self._ranks(feeds, inputs)
-        tensors = [self._value(name) for name in fetches if ":" in name]
-        ends = [self._node(name) for name in fetches]
-        program, tracer = self._trace(ends, tensors, feeds, ranks, True, NoEngine())
+        program, tracer = self._tracer.trace(key.fetches, key.feeds, key.ranks, NoEngine())
         if tracer.unsupported or any(step.effect for step in program.steps):
             raise error
         return Plan(program, NoEngine()).run(inputs)
@@ -153,9 +140,10 @@ class Session:
         signature = self.model.signatures[name]
         feeds = [tensor for spec in signature.inputs.values() for tensor in spec.tensors]
         fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
-        shapes = [self._value(tensor).shape.dims for tensor in feeds]
+        shapes = [self._tracer.value(tensor).shape.dims for tensor in feeds]
         if None not in shapes:
-            self._plan(fetches, feeds, [None] * len(feeds))
+            nothing = (None,) * len(feeds)
+            self._plan(PlanKey(fetches, tuple(feeds), nothing, nothing))
 
     def _call(self, signature: Signature, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         from tfport.runtime.composite import flatten_inputs, pack_outputs
@@ -166,117 +154,28 @@ class Session:
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """The program for these fetches and feeds, before it is cut into islands."""
-        return self._traced(fetches, feeds, [None] * len(feeds), bake=bake)[0]
+        return self._tracer.runnable(fetches, feeds, [None] * len(feeds), self.engine, bake=bake)[0]
 
-    def _plan(self, fetches: tuple[str, ...], feeds: list[str], assumed: Sequence[Assumed]) -> Plan:
-        key = (fetches, tuple(zip(feeds, assumed, strict=True)))
-        cached = self._plans.get(key)
-        if cached is not None and cached[1] == self.state.version:
-            return cached[0]
+    def _plan(self, key: PlanKey) -> tuple[PlanKey, Plan]:
+        """The plan to use for a key, and the key that it was made for."""
+        plan = self.plans.get(key, self.state.version)
+        if plan is not None:
+            return key, plan
         with self._lock:
-            cached = self._plans.get(key)
-            if cached is None or cached[1] != self.state.version:
-                self._make_room(key)
-                program, version = self._traced(fetches, feeds, assumed)
-                cached = self._plans[key] = (Plan(program, self.engine), version)
+            key = self.plans.admitted(key)
+            plan = self.plans.get(key, self.state.version)
+            if plan is None:
+                program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
+                plan = Plan(program, self.engine)
+                self.plans.add(key, plan, version)
                 self._release_checkpoint()
-        return cached[0]
+        return key, plan
 
-    def _assumptions(
-        self, fetches: tuple[str, ...], feeds: Sequence[str], inputs: Sequence[NDArray[Any]]
-    ) -> list[Assumed]:
+    def _key(self, fetches: tuple[str, ...], feeds: Sequence[str], inputs: Sequence[NDArray[Any]]) -> PlanKey:
         """What to plan for: values of switches, and ranks that the tensors do not declare."""
-        ranks = self._ranks(feeds, inputs)
-        values = [
-            special_value(self._value(name).shape.dims, a) for name, a in zip(feeds, inputs, strict=True)
-        ]
-        variants = self._variants.setdefault((fetches, tuple(feeds)), set())
-        if tuple(values) not in variants:
-            if len(variants) >= MAX_VARIANTS:
-                return list(ranks)
-            variants.add(tuple(values))
-        return [value or rank for value, rank in zip(values, ranks, strict=True)]
-
-    def _ranks(self, feeds: Sequence[str], inputs: Sequence[NDArray[Any]]) -> list[int | None]:
-        """The ranks of the inputs to plan for; None for an input that has the shape its tensor declares."""
-        shapes = [self._value(name).shape for name in feeds]
-        return [
-            None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
-            for shape, array in zip(shapes, inputs, strict=True)
-        ]
-
-    def _make_room(self, key: Key) -> None:
-        """Drop plans if there are too many for another one."""
-        ranked = [other for other in self._plans if _has_ranks(other)]
-        if _has_ranks(key) and key not in self._plans and len(ranked) >= MAX_RANKED_PLANS:
-            del self._plans[ranked[0]]
-        if len(self._plans) >= MAX_PLANS:
-            self._plans.clear()
-
-    def _traced(
-        self, fetches: Sequence[str], feeds: Sequence[str], assumed: Sequence[Assumed], *, bake: bool = True
-    ) -> tuple[Program, int]:
-        tensors = [self._value(name) for name in fetches if ":" in name]
-        ends = [self._node(name) for name in fetches]
-        for _ in range(len(self.model.graph) + 2):
-            version = self.state.version
-            program, tracer = self._trace(ends, tensors, feeds, assumed, bake)
-            raise_unsupported(tracer.unsupported, self.model.where)
-            assigned = _assigned(program) & tracer.baked
-            if not assigned:
-                return program, version
-            for variable in assigned:
-                variable.changes = True
-        raise MalformedGraph(
-            f"{self.model.where}: planning did not converge: "
-            "every plan assigns to variables that it treated as constants"
-        )
-
-    def _trace(
-        self,
-        ends: Sequence[Node],
-        tensors: Sequence[Value],
-        feeds: Sequence[str],
-        assumed: Sequence[Assumed],
-        bake: bool,
-        engine: Engine | None = None,
-    ) -> tuple[Program, Tracer]:
-        values = [self._value(name) for name in feeds]
-        tracer = Tracer(
-            self.state,
-            engine or self.engine,
-            bake=bake,
-            implementations=self.registry,
-            recorded_ranks=all(
-                v.shape.dims is None for v, a in zip(values, assumed, strict=True) if isinstance(a, int)
-            ),
-            limits=self.limits,
-        )
-        args = [self._argument(value, fact) for value, fact in zip(values, assumed, strict=True)]
-        env = dict(zip(values, args, strict=True))
-
-        def walk() -> list[Operand]:
-            tracer.region([end for end in ends if not any(v in env for v in end.outputs)], env)
-            return [self._read(tracer, value, env) for value in tensors]
-
-        return tracer.program(_unassumed(args, assumed), walk), tracer
-
-    def _argument(self, value: Value, assumed: Assumed) -> Operand:
-        if isinstance(assumed, FedValue):
-            constant = np.array(assumed.value, self._type(value).numpy)
-            return Operand(self._type(value), value=constant, name=value.node.name)
-        dims = value.shape.dims if assumed is None else (None,) * assumed
-        return Operand(self._type(value), dims, name=value.node.name)
-
-    def _read(self, tracer: Tracer, value: Value, env: Env) -> Operand:
-        operand = env.get(value)
-        if operand is None:
-            raise MalformedGraph(f"`{value.node.name}` ({value.node.op}) has no output {value.index}")
-        return (
-            tracer.read_variable(operand, operand.name, operand.dtype.base)
-            if operand.dtype.is_ref
-            else operand
-        )
+        shapes = [self._tracer.value(name).shape for name in feeds]
+        values = [special_value(s.dims, array) for s, array in zip(shapes, inputs, strict=True)]
+        return PlanKey(fetches, tuple(feeds), _ranks(shapes, inputs), tuple(values))
 
     def _initialize(self) -> None:
         """Restore and initialize as TensorFlow's own loader does: the restore op, then the init op."""
@@ -306,38 +205,28 @@ class Session:
         if not ends:
             return
         feeds = [_tensor_name(name) for name in texts if name and self.model.has_tensor(_tensor_name(name))]
-        program, tracer = self._trace(ends, [], feeds, [None] * len(feeds), bake=False)
+        names = [end.name for end in ends]
+        program, tracer = self._tracer.trace(names, feeds, [None] * len(feeds), self.engine, bake=False)
         raise_unsupported(tracer.unsupported, self.model.where)
         by_name = {_tensor_name(name): text for name, text in texts.items() if name}
         Plan(program, self.engine).run([_string(by_name[name]) for name in feeds])
 
-    def _value(self, name: str) -> Value:
-        return self.model.graph.value(name)
-
-    def _node(self, name: str) -> Node:
-        node = self.model.graph.find(name.partition(":")[0])
-        if node is None:
-            raise MalformedGraph(f"the graph has no node `{name}`")
-        return node
-
-    def _type(self, value: Value) -> DType:
-        """The type of a tensor's elements; for an output of a custom op, as the registry defines it."""
-        signature = self.registry.signature_of(value.node.op)
-        return (signature.output_type(value.index, value.node.attrs) if signature else value.dtype).base
-
     def _fed(self, name: str, value: ArrayLike, any_shape: bool) -> NDArray[Any]:
         """The fed value as an array of the tensor's type; RunFailed where type or shape do not match."""
-        tensor = self._value(name)
-        array = as_array(value, self._type(tensor), name)
+        tensor = self._tracer.value(name)
+        array = as_array(value, self._tracer.dtype(tensor), name)
         shape = tensor.shape
         if not any_shape and not shape.fits(Shape(array.shape)):
             raise RunFailed(f"`{name}` must have shape {shape}, got {Shape(array.shape)}")
         return array
 
 
-def _unassumed(items: Sequence[Any], assumed: Sequence[Assumed]) -> list[Any]:
-    """The items of the fed tensors whose values a plan does not assume."""
-    return [item for item, fact in zip(items, assumed, strict=True) if not isinstance(fact, FedValue)]
+def _ranks(shapes: Sequence[Shape], inputs: Sequence[NDArray[Any]]) -> tuple[int | None, ...]:
+    """The ranks of the inputs to plan for; None for an input that has the shape its tensor declares."""
+    return tuple(
+        None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
+        for shape, array in zip(shapes, inputs, strict=True)
+    )
 
 
 def _string(text: str) -> NDArray[Any]:
@@ -346,21 +235,5 @@ def _string(text: str) -> NDArray[Any]:
     return out
 
 
-def _has_ranks(key: Key) -> bool:
-    """Whether a plan is for ranks that the caller chose."""
-    return any(isinstance(assumed, int) for _, assumed in key[1])
-
-
 def _tensor_name(name: str) -> str:
     return name if ":" in name else f"{name}:0"
-
-
-def _assigned(program: Program) -> set[Variable]:
-    """The variables that a program may assign to."""
-    variables: set[Variable] = set()
-    for step in program.steps:
-        if step.effect:
-            variables |= {o.value for o in step.inputs if isinstance(o.value, Variable)}
-        for inner in step.programs:
-            variables |= _assigned(inner)
-    return variables

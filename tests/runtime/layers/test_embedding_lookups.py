@@ -102,7 +102,7 @@ def fed(parts):
 
 
 def kinds(session):
-    return [op for made, _ in session._plans.values() for op in made.ops]
+    return [op for plan in session.plans.plans for op in plan.ops]
 
 
 class Both:

@@ -183,10 +183,10 @@ def test_the_default_signature_is_planned_before_the_first_request(tmp_path):
     async def run():
         async with serving(one_model("m", str(tmp_path))) as served:
             session = served.catalog.get("m").session
-            before = dict(session._plans)
+            before = session.plans.plans
             await served.ask()
             assert len(before) == 1
-            assert session._plans == before
+            assert session.plans.plans == before
 
     asyncio.run(run())
 

@@ -66,4 +66,4 @@ def test_a_model_without_requests_or_usual_signature(tmp_path):
     session = tfport.Session(export(tmp_path, 1, two))
     assert replay(session) == 0
     prepare(session)
-    assert session._plans == {}
+    assert session.plans.plans == []

@@ -1,0 +1,95 @@
+"""The plans of a session, a bounded number of them.
+
+A plan is for a set of fetches and feeds. Callers choose more: TF1 models feed switches, and a fed tensor
+may have a rank that the graph does not declare. A plan for such a choice may have its own copy of the
+weights, so there are at most `MAX_SPECIAL_PLANS` of them. Beyond that, another value of a switch uses the
+plan for any value; another rank, which no other plan can run, displaces the plan that was not used for
+longest. Plans for further fetches and feeds displace others in the same way.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tfport.runtime.fed_values import FedValue
+from tfport.runtime.plan import Plan
+
+Assumed = int | FedValue | None
+"""What a plan assumes of a fed tensor: its rank, its value, or only what the graph declares."""
+MAX_PLANS = 256
+MAX_SPECIAL_PLANS = 16
+
+
+class PlanKey(NamedTuple):
+    """What a plan is for. `ranks` has those that the graph does not declare, `values` those of switches."""
+
+    fetches: tuple[str, ...]
+    feeds: tuple[str, ...]
+    ranks: tuple[int | None, ...]
+    values: tuple[FedValue | None, ...]
+
+    @property
+    def assumed(self) -> list[Assumed]:
+        return [value or rank for value, rank in zip(self.values, self.ranks, strict=True)]
+
+    @property
+    def is_special(self) -> bool:
+        """Whether the caller chose more than fetches and feeds."""
+        return self.ranks.count(None) < len(self.ranks) or self.values.count(None) < len(self.values)
+
+    def for_any_value(self) -> PlanKey:
+        return self._replace(values=(None,) * len(self.values))
+
+
+@dataclass(slots=True)
+class _Cached:
+    plan: Plan
+    version: int
+    used: int
+
+
+class PlanCache:
+    """Plans by key, each valid for one version of the state. One thread at a time may add."""
+
+    def __init__(self) -> None:
+        self._cached: dict[PlanKey, _Cached] = {}
+        self._clock = itertools.count()
+
+    def __len__(self) -> int:
+        return len(self._cached)
+
+    @property
+    def plans(self) -> list[Plan]:
+        return [cached.plan for cached in self._cached.values()]
+
+    def get(self, key: PlanKey, version: int) -> Plan | None:
+        """The plan for a key; None if there is none for this version of the state."""
+        cached = self._cached.get(key)
+        if cached is None or cached.version != version:
+            return None
+        cached.used = next(self._clock)
+        return cached.plan
+
+    def admitted(self, key: PlanKey) -> PlanKey:
+        """The key to plan for: this one, or that for any value if there are too many special plans."""
+        if key in self._cached or key.values.count(None) == len(key.values) or not self._is_full():
+            return key
+        return key.for_any_value()
+
+    def add(self, key: PlanKey, plan: Plan, version: int) -> None:
+        """Keep a plan, and drop another if there are too many."""
+        if key not in self._cached:
+            if key.is_special and self._is_full():
+                self._drop([other for other in self._cached if other.is_special])
+            if len(self._cached) >= MAX_PLANS:
+                self._drop(list(self._cached))
+        self._cached[key] = _Cached(plan, version, next(self._clock))
+
+    def _is_full(self) -> bool:
+        return sum(other.is_special for other in list(self._cached)) >= MAX_SPECIAL_PLANS
+
+    def _drop(self, keys: list[PlanKey]) -> None:
+        """Drop the plan that was not used for longest."""
+        del self._cached[min(keys, key=lambda key: self._cached[key].used)]
