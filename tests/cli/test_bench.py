@@ -19,3 +19,36 @@ def test_bench_measures_each_batch(capsys):
 def test_bench_rejects_an_invalid_batch(capsys):
     assert main(["bench", MODULE, "--batch", "0"]) == 2
     assert capsys.readouterr().err == "tfport: --batch 0: expected positive sizes, such as 1,8\n"
+
+
+def test_bench_shows_where_the_time_goes(capsys):
+    assert main(["bench", MODULE, "--profile", "--engine-ops", "--seconds", "0"]) == 0
+    text = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for part in ("islands  in the engine", "host     host steps in NumPy", "copies ", "other ", "thread"):
+        assert part in text
+    for op in ("MatMul, AddV2", "ONNX Gemm", "AssignAddVariableOp"):
+        assert op in text
+
+
+def test_the_profile_in_json(capsys):
+    assert main(["bench", MODULE, "--profile", "--batch", "1,2", "--seconds", "0", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    assert [row["batch"] for row in document["profiles"]] == [1, 2]
+    profile = document["profiles"][0]
+    assert set(profile["parts_ms"]) == {"islands", "host", "copies", "other"}
+    assert profile["islands"][0]["ops"] == {"MatMul": 1, "AddV2": 1}
+    assert [(step["op"], step["calls"]) for step in profile["host"]] == [("AssignAddVariableOp", 1)]
+    assert profile["on_host_despite_lowering"] == []
+
+
+def test_a_node_on_the_host_is_reported_with_its_reason(capsys):
+    strings = path_of("strings")
+    assert main(["bench", strings, "--profile", "--input", 'lines=["a b"]', "--seconds", "0", "--json"]) == 0
+    profile = json.loads(capsys.readouterr().out)["profiles"][0]
+    assert all(node["reason"] and node["op"] for node in profile["on_host_despite_lowering"])
+    assert main(["bench", strings, "--profile", "--input", 'lines=["a b"]', "--seconds", "0"]) == 0
+    text = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert ("on the host, although" in text) == bool(profile["on_host_despite_lowering"])

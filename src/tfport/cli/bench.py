@@ -13,7 +13,10 @@ from tfport.cli.model_arguments import add_engine, add_inputs, add_runnable_mode
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tfport.graph.model import Model, Signature
     from tfport.runtime.bench.bench import Measured
+    from tfport.runtime.custom.registry import Registry
+    from tfport.runtime.profile.times import Profile
 
 VERSION = 1
 MILLI, MEGA = 1e3, 1e6
@@ -36,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, metavar="N", default=3.0, help="time for each contender (default: 3)"
     )
+    parser.add_argument(
+        "--profile", action="store_true", help="show where the time of a run goes, instead of comparing"
+    )
+    parser.add_argument(
+        "--engine-ops", action="store_true", help="with --profile: also time each ONNX op of the islands"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -46,8 +55,10 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.bench.bench import bench_model
     from tfport.runtime.select_signature import select_signature
 
-    model, _ = load_runnable_model(args)
+    model, registry = load_runnable_model(args)
     signature = select_signature(model, args.signature)
+    if args.profile or args.engine_ops:
+        return _run_profile(args, model, registry, signature)
     with show_progress(f"measuring {args.model}"):
         measurements = bench_model(
             model,
@@ -70,6 +81,44 @@ def run(args: argparse.Namespace) -> int:
         from tfport.check.console import show
 
         show(lambda width: _table(args.model, signature.name, measurements))
+    return 0
+
+
+def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, signature: Signature) -> int:
+    from tfport.cli.bench_profile import profile_json, profile_text
+    from tfport.cli.input_values import read_inputs
+    from tfport.cli.progress import show_progress
+    from tfport.runtime.bench.samples import sample_inputs
+    from tfport.runtime.profile.profile import profile_model
+
+    inputs = read_inputs(signature, args.input, args.inputs)
+    profiles: dict[int, Profile] = {}
+    with show_progress(f"profiling {args.model}"):
+        for batch in _batches(args.batch):
+            profiles[batch] = profile_model(
+                model,
+                sample_inputs(signature, batch, inputs),
+                signature=signature.name,
+                seconds=args.seconds,
+                engine_ops=args.engine_ops,
+                threads=args.threads,
+                engine=args.engine,
+                registry=registry,
+            )
+    if args.json:
+        from tfport.cli.json_output import print_json
+
+        rows = [{"batch": batch, **profile_json(profile)} for batch, profile in profiles.items()]
+        print_json({"version": VERSION, "model": args.model, "signature": signature.name, "profiles": rows})
+    else:
+        from tfport.check.console import show, title
+
+        def render(width: int) -> Iterator[RenderableType]:
+            yield title(args.model, signature.name)
+            for batch, profile in profiles.items():
+                yield from profile_text(profile, batch, width)
+
+        show(render)
     return 0
 
 

@@ -21,7 +21,7 @@ from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.lower import CannotLower, Implementation
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import OnnxNode
+from tfport.runtime.program import NeverLowered, OnnxNode
 
 _WIDER = {"bfloat16": FLOAT32, "float16": FLOAT32}
 
@@ -48,7 +48,8 @@ class NodeLowering:
         """The first lowering that works, or why none does; CannotRun where a custom op's lowering fails."""
         op = self.node.op
         lowerings = implementations.lowerings_for(op, self.attrs)
-        why = "it has no lowering" if implementations.definition_of(op) else "ONNX has no such op"
+        is_custom = implementations.definition_of(op) is not None
+        why: str = NeverLowered.NO_LOWERING if is_custom else NeverLowered.NO_ONNX_OP
         if not lowerings and implementations.lowerings_of(op):
             why = "no lowering for these types"
         has_narrow_type = any(isinstance(v, DType) and v.name in _WIDER for v in self.attrs.values())

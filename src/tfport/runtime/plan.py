@@ -24,6 +24,7 @@ from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.patterns.simplify import simplified
 from tfport.runtime.operand import Operand
+from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import OnnxNode, Program, Step
 
 MIN_ISLAND = 3
@@ -96,7 +97,13 @@ class Plan:
         return [slots[slot] if slot is not None else value for value, slot in self._results]
 
     def _compiled(self, stage: Stage, engine: Engine, alone: bool) -> tuple[Compiled, list[int], list[int]]:
-        run = _island(stage, engine, alone) if stage.lowered else _on_host(stage)
+        recorder = current_recorder()
+        if not stage.lowered:
+            run = _on_host(stage, recorder)
+        elif recorder is None:
+            run = _island(stage, engine, alone)
+        else:
+            run = recorder.island(stage.steps, lambda: _island(stage, engine, alone))
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _last_uses(self) -> list[list[int]]:
@@ -274,13 +281,14 @@ def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[On
     return kept[::-1]
 
 
-def _on_host(stage: Stage) -> Compiled:
+def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:
     numbers = _Slots(stage.reads)
     work = []
     for step in stage.steps:
         if step.run is None:
             raise RunFailed(f"`{step.name}` ({step.op}) has no host kernel")
-        work.append((step.run, [numbers[o] for o in step.inputs], [numbers[o] for o in step.outputs]))
+        run_step = step.run if recorder is None else recorder.step(step)
+        work.append((run_step, [numbers[o] for o in step.inputs], [numbers[o] for o in step.outputs]))
     starts = [numbers[o] for o in stage.reads]
     ends = [numbers[o] for o in stage.writes]
     # constants come after the slots, in reverse, so that their negative numbers index them

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from tfport.runtime.operand import Operand
@@ -31,6 +32,16 @@ class OnnxNode:
     @property
     def programs(self) -> Iterator[Program]:
         return (value for value in self.attrs.values() if isinstance(value, Program))
+
+
+class NeverLowered(StrEnum):
+    """Reasons why no node of an op is lowered; any other reason holds for one node."""
+
+    NO_ONNX_OP = "ONNX has no such op"
+    NO_LOWERING = "it has no lowering"
+    SPARSE = "it is sparse"
+    XLA_OP = "an XLA op"
+    XLA_PROGRAM = "an XLA program"
 
 
 @dataclass(eq=False, slots=True)
@@ -67,6 +78,19 @@ class Program:
         return all(step.lowered is not None and not step.effect for step in self.steps) and all(
             result.dtype.name in ONNX_TYPES for result in self.results
         )
+
+    def why_not_lowered(self) -> str:
+        """What in it cannot be lowered to ONNX; in a loop or branch, what in its body."""
+        for step in self.steps:
+            inner = (program.why_not_lowered() for program in step.programs if step.lowered is None)
+            if reason := next(filter(None, inner), ""):
+                return reason
+            if step.lowered is None:
+                return f"`{step.name}` ({step.op}): {step.why or 'it has no lowering'}"
+            if step.effect:
+                return f"`{step.name}` ({step.op}): it has side effects"
+        others = (result.dtype for result in self.results if result.dtype.name not in ONNX_TYPES)
+        return next((f"a result of type {dtype}" for dtype in others), "")
 
     def captures(self) -> list[Operand]:
         """What it reads from the enclosing program, except constants."""

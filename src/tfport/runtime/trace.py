@@ -35,7 +35,7 @@ from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import reached, walk
-from tfport.runtime.program import Program, Run, Step, needed
+from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
 from tfport.runtime.value_facts import ValueFacts
@@ -294,7 +294,8 @@ class Tracer:
 
     def _lowered(self, lowering: NodeLowering, ordered: bool) -> LoweredNode | str:
         if ordered:
-            return "no lowering"
+            has_lowering = self.implementations.lowerings_of(lowering.node.op)
+            return "it uses a resource or has an effect" if has_lowering else NeverLowered.NO_ONNX_OP
         try:
             return lowering.try_all(self.implementations, self.engine)
         except CannotRun as error:

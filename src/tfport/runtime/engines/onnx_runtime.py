@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.onnx.model import SMALL, onnx_model
 from tfport.runtime.operand import Operand
+from tfport.runtime.profile.engine_events import record_events
+from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -106,13 +109,28 @@ class OnnxRuntime:
 def _run(session: ort.InferenceSession, names: list[str], feeds: dict[str, Any]) -> Sequence[Any]:
     scope = current_scope()
     options = None if scope is None else scope.stop.handle(ort.RunOptions, _stoppable)
+    recorder = current_recorder()
     try:
-        results: Sequence[Any] = session.run(names, feeds, options)
+        if recorder is None:
+            results: Sequence[Any] = session.run(names, feeds, options)
+        else:
+            results = _timed_run(session, names, feeds, options, recorder)
     except Exception as error:
         if scope is not None:
             scope.stop.check()
         raise _run_error(_sentence(error)) from None
     return results
+
+
+def _timed_run(
+    session: ort.InferenceSession, names: list[str], feeds: dict[str, Any], options: Any, recorder: Recorder
+) -> Sequence[Any]:
+    """A run whose time without conversions from and to NumPy is recorded."""
+    values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
+    started = time.perf_counter()
+    results = session.run_with_ort_values(names, values, options)
+    recorder.engine_time(time.perf_counter() - started)
+    return [result.numpy() for result in results]
 
 
 def _stoppable() -> StopHandle:
@@ -134,12 +152,18 @@ def _run_error(message: str) -> Error:
 
 
 def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] = ()) -> ort.InferenceSession:
+    recorder = current_recorder()
+    if recorder is not None and recorder.engine_events:
+        record_events(options, recorder.engine_events)
     try:
-        return ort.InferenceSession(
+        session = ort.InferenceSession(
             model, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(without)
         )
     except Exception as error:  # ONNX Runtime raises many exception classes
         raise Error(f"ONNX Runtime rejects the model that tfport made: {_sentence(error)}") from None
+    if recorder is not None and recorder.engine_events:
+        recorder.engine_session(session)
+    return session
 
 
 def _checked_session(

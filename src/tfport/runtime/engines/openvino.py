@@ -10,6 +10,7 @@ from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class OpenVino:
                 raise EngineFailed(_sentence(error)) from None
             finally:
                 signal.forget(request)
+            if (recorder := current_recorder()) is not None:
+                recorder.engine_time(request.latency / 1e3)
             return [results[place] for place in places]
 
         return run

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import Step
+from tfport.runtime.program import NeverLowered, Step
 
 
 @dataclass(eq=False, slots=True)
@@ -39,7 +39,7 @@ def lookup_step(last: Sequence[Step], lookups: Sequence[EmbeddingLookup]) -> Ste
     inputs = tuple({operand: None for lookup in lookups for operand in lookup.source})
     outputs = tuple(step.outputs[0] for step in last)
     run = _CombinedLookups(inputs, outputs, lookups).run
-    return Step(last[0].name, "EmbeddingLookupSparse", inputs, outputs, run=run, why="it is sparse")
+    return Step(last[0].name, "EmbeddingLookupSparse", inputs, outputs, run=run, why=NeverLowered.SPARSE)
 
 
 class _CombinedLookups:

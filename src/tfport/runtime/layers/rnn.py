@@ -217,7 +217,8 @@ def _node(
     outputs = (rows, *states)
     run = _run(cell, lengths is not None)
     optional = (lengths,) if lengths is not None else ()
-    tracer.add(Step(loop.name, cell.kind, (x, *first, *optional), outputs, lowered, run))
+    why = "" if lowered else f"{tracer.engine.name} does not take it"
+    tracer.add(Step(loop.name, cell.kind, (x, *first, *optional), outputs, lowered, run, why=why))
     return Recurrence(rows, dict(zip(indices, states, strict=True)), limit)
 
 

@@ -20,6 +20,7 @@ from tfport.runtime.ops.control.structure_steps import (
     has_effect,
     is_true,
     resources_used_by,
+    why_on_host,
 )
 from tfport.runtime.program import OnnxNode, Program, Run, Step
 from tfport.runtime.trace import Tracer
@@ -65,7 +66,7 @@ def _branch_step(
     captured = captured_by(programs)
     inputs = (condition, *captured, *resources_used_by(programs))
     run = _run(tracer, programs, captured)
-    reason = "" if lowered else "a branch cannot be lowered to ONNX"
+    reason = "" if lowered else why_on_host(programs)
     return tracer.add(Step(name, op, inputs, outputs, lowered, run, effect, reason, programs))
 
 

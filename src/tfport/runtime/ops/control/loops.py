@@ -40,6 +40,7 @@ from tfport.runtime.ops.control.structure_steps import (
     has_effect,
     is_true,
     resources_used_by,
+    why_on_host,
 )
 from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
@@ -241,7 +242,7 @@ def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, ou
     inputs = (*starts, *captured, *resources_used_by([program]))
     items = program.results[len(starts) :]
     run = _run(InnerProgram(program, tracer.engine, captured), len(starts), items, loop.name)
-    reason = "" if lowered else "the body cannot be lowered to ONNX"
+    reason = "" if lowered else why_on_host([program])
     effect = has_effect([program])
     tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,)))
 

@@ -16,7 +16,7 @@ from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.plan import Plan
-from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program, Run, Step
+from tfport.runtime.program import ONNX_TYPES, NeverLowered, OnnxNode, Program, Run, Step
 from tfport.runtime.trace import Tracer
 
 LowerFunction = Callable[..., Operand | Sequence[Operand]]
@@ -39,25 +39,29 @@ def emit(
             return Operand(out[0], value=named([o.value for o in inputs])[0], name=name)
         except (Error, MemoryError):
             pass  # the step reports the error when it runs
+    why: str = NeverLowered.NO_ONNX_OP
     lowered, output = None, None
-    if lower is not None and all(o.dtype.name in ONNX_TYPES for o in inputs):
-        lowered, output = _lowered(tracer.engine, name, inputs, lower)
+    if lower is not None:
+        try:
+            lowered, output = _lowered(tracer.engine, name, inputs, lower)
+        except CannotLower as reason:
+            why = str(reason)
     if output is not None and output in inputs:
         return output
     result = output if output is not None else Operand(*out, name=name)
-    return tracer.add(Step(name, op, tuple(inputs), (result,), lowered, named))[0]
+    step = Step(name, op, tuple(inputs), (result,), lowered, named, why="" if lowered is not None else why)
+    return tracer.add(step)[0]
 
 
 def _lowered(
     engine: Engine, name: str, inputs: Sequence[Operand], lower: LowerFunction
-) -> tuple[list[OnnxNode] | None, Operand | None]:
+) -> tuple[list[OnnxNode], Operand]:
+    if other := next((o.dtype for o in inputs if o.dtype.name not in ONNX_TYPES), None):
+        raise CannotLower(f"it reads {other}")
     b = Builder(name)
-    try:
-        output = lower(b, *inputs)
-    except CannotLower:
-        return None, None
-    if not all(engine.takes(node) for node in b.made):
-        return None, None
+    output = lower(b, *inputs)
+    if refused := next((node for node in b.made if not engine.takes(node)), None):
+        raise CannotLower(f"{engine.name} has no {refused.op} for these types")
     return b.made, output if isinstance(output, Operand) else output[0]
 
 
@@ -137,6 +141,12 @@ def resources_used_by(programs: Sequence[Program]) -> list[Operand]:
             if operand.is_constant and (operand.dtype.name == "resource" or operand.dtype.is_ref)
         }
     )
+
+
+def why_on_host(programs: Sequence[Program]) -> str:
+    """Why a step with inner programs is not lowered."""
+    reason = next(filter(None, (program.why_not_lowered() for program in programs)), "")
+    return f"its body has {reason}" if reason else "it cannot be one ONNX node"
 
 
 def has_effect(programs: Iterable[Program]) -> bool:

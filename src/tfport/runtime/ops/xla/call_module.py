@@ -15,7 +15,7 @@ from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.xla.stablehlo.interpreter import Interpreter
-from tfport.runtime.program import Step
+from tfport.runtime.program import NeverLowered, Step
 from tfport.runtime.trace import Tracer
 from tfport.runtime.unsupported import UnsupportedNode
 
@@ -48,7 +48,9 @@ def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[s
             return [np.asarray(a, k.numpy) for a, k in zip(answers, kinds, strict=True)]
 
     named = naming_node(run, node.name, node.op)
-    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="an XLA program")))
+    return list(
+        tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why=NeverLowered.XLA_PROGRAM))
+    )
 
 
 def _program(tracer: Tracer, node: Node, attrs: dict[str, Attr]) -> Interpreter | None:

@@ -23,7 +23,7 @@ from tfport.runtime.ops.control.structure_steps import InnerProgram
 from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers, only
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation, one_at_a_time
-from tfport.runtime.program import Program, Step
+from tfport.runtime.program import NeverLowered, Program, Step
 from tfport.runtime.trace import Tracer
 from tfport.runtime.unsupported import UnsupportedNode
 
@@ -145,7 +145,9 @@ def _step(
 
     named = naming_node(typed, node.name, node.op)
     outputs = tuple(Operand(kind, None, name=node.name) for kind in kinds)
-    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="an XLA op")))
+    return list(
+        tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why=NeverLowered.XLA_OP))
+    )
 
 
 def _ints(array: Any) -> list[int]:

@@ -1,0 +1,1 @@
+"""Where the time of a run goes: islands, host steps, copies between them, and the rest."""

@@ -1,0 +1,158 @@
+"""Profile a model: `profile_model(tfport.load("export/1"), {"x": array})`.
+
+The clocks stand around islands and host steps. What the call of an island takes beyond the engine's own
+run is counted as copies: arrays are converted, passed to the engine and returned. Of several runs, the
+least time of each part counts, as other load only adds to it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfport.graph.model import Model
+from tfport.runtime.composite import flatten_inputs
+from tfport.runtime.custom.registry import Registry
+from tfport.runtime.profile.engine_events import op_times
+from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
+from tfport.runtime.profile.times import IslandTime, OpTime, Profile
+from tfport.runtime.select_signature import select_signature
+from tfport.runtime.session import Session
+
+LEAST_RUNS = 3
+Call = Callable[[Session], Any]
+
+
+def profile_model(
+    model: Model,
+    inputs: Mapping[str, Any],
+    *,
+    signature: str | None = None,
+    seconds: float = 1.0,
+    engine_ops: bool = False,
+    threads: int | None = None,
+    engine: str = "onnxruntime",
+    registry: Registry | None = None,
+) -> Profile:
+    """Say where the time goes when a signature of a model runs.
+
+    Args:
+        model: The model, from `tfport.load`.
+        inputs: The inputs of the signature by name.
+        signature: The name of the signature (default: serving_default, or the only one; the outputs of a
+            graph without signatures).
+        seconds: How long to repeat the run; it is repeated at least three times.
+        engine_ops: Also profile the ONNX ops inside of the islands, with ONNX Runtime's own profiler.
+        threads: As in `tfport.Session`; so are `engine` and `registry`.
+    """
+    chosen = select_signature(model, signature)
+    feeds = flatten_inputs(chosen, inputs)
+    fetches = [tensor for spec in chosen.outputs.values() for tensor in spec.tensors]
+    return profile_calls(
+        lambda: Session(model, threads=threads, engine=engine, registry=registry),
+        lambda session: session.run(fetches, feeds),
+        seconds=seconds,
+        engine_ops=engine_ops,
+    )
+
+
+def profile_calls(
+    make_session: Callable[[], Session], call: Call, *, seconds: float = 1.0, engine_ops: bool = False
+) -> Profile:
+    """Profile what `call` does with a session; for `engine_ops`, a second session is made."""
+    recorder = Recorder()
+    session = make_session()
+    runs = _recorded_runs(recorder, session, call, seconds)
+    islands = [
+        _fastest([run.islands[i] for run in runs if i < len(run.islands)])  # a branch may come late
+        for i in range(len(recorder.islands))
+    ]
+    if engine_ops:
+        ops = _engine_ops(make_session(), call)
+        islands = [replace(island, engine_ops=times) for island, times in zip(islands, ops, strict=False)]
+    return Profile(
+        len(runs),
+        min(run.total for run in runs),
+        min(run.processor for run in runs),
+        getattr(session.engine, "threads", None) or len(os.sched_getaffinity(0)),
+        islands,
+        _fastest_steps(runs),
+        recorder.host_nodes,
+        min(run.other for run in runs),
+    )
+
+
+def _fastest(times: Sequence[IslandTime]) -> IslandTime:
+    ran = [time for time in times if time.calls]
+    return min(ran or times, key=lambda time: time.seconds + time.copies)
+
+
+def _fastest_steps(runs: Sequence[_Run]) -> list[OpTime]:
+    fastest: dict[str, OpTime] = {}
+    for step in (step for run in runs for step in run.host if step.calls):
+        if step.op not in fastest or step.seconds < fastest[step.op].seconds:
+            fastest[step.op] = step
+    return sorted(fastest.values(), key=lambda step: -step.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the clocks showed after one run."""
+
+    between: tuple[float, float]
+    """Its start and end by the system clock."""
+    total: float
+    processor: float
+    islands: list[IslandTime]
+    host: list[OpTime]
+
+    @property
+    def other(self) -> float:
+        islands = sum(island.seconds + island.copies for island in self.islands)
+        return max(self.total - islands - sum(step.seconds for step in self.host), 0.0)
+
+
+def _recorded_runs(recorder: Recorder, session: Session, call: Call, seconds: float = 0.0) -> list[_Run]:
+    runs: list[_Run] = []
+    with recording(recorder):
+        call(session)
+        end = time.perf_counter() + seconds
+        while len(runs) < LEAST_RUNS or time.perf_counter() < end:
+            runs.append(_recorded_run(recorder, session, call))
+    return runs
+
+
+def _recorded_run(recorder: Recorder, session: Session, call: Call) -> _Run:
+    recorder.start()
+    since, processor, started = time.time(), time.process_time(), time.perf_counter()
+    call(session)
+    total, processor = time.perf_counter() - started, time.process_time() - processor
+    recorder.stop()
+    timing = recorder.calls * recorder.cost
+    return _Run(
+        (since, time.time()),
+        max(total - timing, 0.0),
+        max(processor - timing, 0.0),
+        [_island_time(record) for record in recorder.islands],
+        [OpTime(op, clock.calls, max(clock.seconds, 0.0)) for op, clock in recorder.host.items()],
+    )
+
+
+def _island_time(record: IslandRecord) -> IslandTime:
+    seconds = max(record.clock.seconds, 0.0)
+    inside = min(record.engine_seconds or seconds, seconds)
+    return IslandTime(
+        record.ops, record.onnx_nodes, record.inside, record.clock.calls, inside, seconds - inside
+    )
+
+
+def _engine_ops(session: Session, call: Call) -> list[list[OpTime]]:
+    """The ONNX ops of each island by the engine's own profile, which slows them down."""
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = Recorder(engine_events=folder)
+        best = min(_recorded_runs(recorder, session, call), key=lambda run: run.total)
+        return [op_times(record.engine_sessions, *best.between) for record in recorder.islands]
