@@ -23,6 +23,7 @@ from tfport.graph.shapes import UNKNOWN
 from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.bounds.output_sizes import output_bytes, with_checked_size
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
+from tfport.runtime.common_steps import CommonSteps, step_key
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
@@ -72,6 +73,7 @@ class Tracer:
         self.lists: dict[Operand, ListFacts] = {}
         """What is known about tensor lists; see `ops.control.list_facts`."""
         self.facts = ValueFacts()
+        self._common = CommonSteps()
         self.counters: set[Operand] = set()
         """Loop counters, which are never negative."""
         self._depth = 0
@@ -81,11 +83,13 @@ class Tracer:
 
     def program(self, args: list[Operand], walk_through: Callable[[], list[Operand]]) -> Program:
         """The steps that `walk_through` adds, as a separate program."""
-        around, self.steps = self.steps, []
+        around, self.steps = (self.steps, self._common), []
+        self._common = CommonSteps()  # a step outside must not read what is computed inside
         try:
             results = walk_through()
         finally:
-            made, self.steps = self.steps, around
+            made = self.steps
+            self.steps, self._common = around
         return Program(args, needed(made, results), results)
 
     def region(
@@ -268,6 +272,9 @@ class Tracer:
                 return folded
         if (unchanged := self.facts.unchanged_input(node.op, inputs)) is not None:
             return [unchanged]
+        key = None if ordered else step_key(node.op, inputs, attrs, types)
+        if (common := self._common.find(key)) is not None:
+            return common
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)
         nodes = lowered.nodes if isinstance(lowered, LoweredNode) else None
         why = "" if isinstance(lowered, LoweredNode) else lowered
@@ -288,6 +295,7 @@ class Tracer:
         self.add(
             Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
         )
+        self._common.record(key, outputs)
         if len(outputs) == 1:
             self.facts.record(node.op, inputs, outputs[0])
         return outputs

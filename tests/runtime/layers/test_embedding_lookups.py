@@ -113,7 +113,9 @@ class Both:
         self.quick, self.plain = (session_of(lines(text), engine=engine) for _ in range(2))
 
     def same(self, parts):
-        feeds = fed(parts)
+        self.same_for(fed(parts))
+
+    def same_for(self, feeds):
         got = self.quick.run(self._fetches, feeds)
         with self._patch.context() as patched:
             patched.setattr(plan, "with_embedding_lookups", lambda program: program)
@@ -212,6 +214,25 @@ def test_a_row_outside_of_its_shape_gives_the_same_result(two, where):
     indices = good[0].copy()
     indices[-1] = where
     two.same([good, (indices, good[1], good[2])])
+
+
+def test_lookups_of_hashed_words_are_recognized(monkeypatch):
+    """As a column of `tf.feature_column` makes a sparse tensor of words."""
+    words = """words = Placeholder() {dtype=string, shape=(?, ?)}
+    no_word = Const() {dtype=string, value=string()[""]}
+    present = NotEqual(words, no_word) {T=string, incompatible_shape_error=true}
+    indices0 = Where(present) {T=bool}
+    values = GatherNd(words, indices0) {Tindices=int64, Tparams=string}
+    ids0 = StringToHashBucketFast(values) {num_buckets=20}
+    shape0 = Shape(words) {T=string, out_type=int64}
+    """
+    text = words + "\n".join(sources(1).splitlines()[3:]) + safe(0, 0, "mean", 4)
+    both = Both(text, ["y0:0"], monkeypatch)
+    for feed in ([["a", "", "b"], ["", "", ""]], [[]], [["c"]]):
+        array = np.array(feed, object).reshape(len(feed), -1)
+        both.same_for({"words": array})
+    assert "EmbeddingLookupSparse" in kinds(both.quick)
+    assert "SparseReshape" not in kinds(both.quick)
 
 
 @pytest.mark.parametrize("combiner", COMBINERS)

@@ -21,8 +21,8 @@ from tfport.runtime.program import ONNX_TYPES
 
 MOVING = (
     "BroadcastTo Concat ConcatV2 EnsureShape ExpandDims Fill Gather GatherNd GatherV2 MirrorPad Pack Pad "
-    "PadV2 Reshape Reverse ReverseSequence ReverseV2 Roll Slice Split SplitV Squeeze StridedSlice Tile "
-    "Transpose Unpack ZerosLike"
+    "PadV2 Rank Reshape Reverse ReverseSequence ReverseV2 Roll Shape ShapeN Size Slice Split SplitV Squeeze "
+    "StridedSlice Tile Transpose Unpack ZerosLike"
 )
 
 
