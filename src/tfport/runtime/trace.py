@@ -10,7 +10,7 @@ Branches and loops are structure ops: `ops.control`.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
@@ -50,6 +50,13 @@ CallAttrs = Mapping[str, Attr]
 MAX_CALL_DEPTH = 200
 
 
+class TracedStep(NamedTuple):
+    """A step, and the node that it is of."""
+
+    node: Node
+    step: Step
+
+
 class Tracer:
     """Builds one program, and records the variables that it treats as constants and unsupported nodes."""
 
@@ -74,6 +81,8 @@ class Tracer:
         """What is known about tensor lists; see `ops.control.list_facts`."""
         self.facts = ValueFacts()
         self._common = CommonSteps()
+        self.traced: dict[Operand, TracedStep] = {}
+        """What computes an operand, for recognizing what several nodes compute together."""
         self.counters: set[Operand] = set()
         """Loop counters, which are never negative."""
         self._depth = 0
@@ -292,9 +301,8 @@ class Tracer:
         if self.recorded_ranks:
             _use_recorded_ranks(node, outputs)
         effect = ordered and node.op not in READS and not is_unseeded(attrs)
-        self.add(
-            Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
-        )
+        step = Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
+        self.traced.update(dict.fromkeys(self.add(step), TracedStep(node, step)))
         self._common.record(key, outputs)
         if len(outputs) == 1:
             self.facts.record(node.op, inputs, outputs[0])

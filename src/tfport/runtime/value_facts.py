@@ -62,15 +62,15 @@ class ValueFacts:
     def record(self, op: str, inputs: Sequence[Operand], output: Operand) -> None:
         """Remember what follows for the output of a new step."""
         if op == "Shape":
-            self._shape_of[output] = self._root(inputs[0])
+            self._shape_of[output] = self.shape_source(inputs[0])
         elif op == _UNIFORM and inputs[0] in self._shape_of:
             self._same_shape[output] = self._shape_of[inputs[0]]
         elif op in _KEEP_SHAPE:
-            self._same_shape[output] = self._root(inputs[0])
+            self._same_shape[output] = self.shape_source(inputs[0])
         elif op in _ARITHMETIC or op in _COMPARISONS or op in _DIVISIONS:
             for x, y in (inputs, inputs[::-1]):
                 if self._fits(y, x):
-                    self._same_shape[output] = self._root(x)
+                    self._same_shape[output] = self.shape_source(x)
         bounds = _uniform_bounds(output.dtype) if op == _UNIFORM else self._computed(op, inputs, output.dtype)
         if bounds is not None:
             self._bounds[output] = bounds
@@ -111,11 +111,12 @@ class ValueFacts:
         return operand.rank == 0 or self._has_shape_of(operand, x)
 
     def _has_shape_of(self, operand: Operand, x: Operand) -> bool:
-        if self._root(operand) is self._root(x):
+        if self.shape_source(operand) is self.shape_source(x):
             return True
         return operand.shape is not None and None not in operand.shape and operand.shape == x.shape
 
-    def _root(self, operand: Operand) -> Operand:
+    def shape_source(self, operand: Operand) -> Operand:
+        """The earliest operand that certainly has the shape of another."""
         return self._same_shape.get(operand, operand)
 
 
