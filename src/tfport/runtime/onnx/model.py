@@ -16,6 +16,7 @@ from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
+from tfport.runtime.onnx.fast_activations import with_fast_activations
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
 
@@ -129,7 +130,7 @@ class _Writer:
         return name
 
     def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
-        for node in nodes if self.exported else accurate(nodes, results):
+        for node in nodes if self.exported else with_fast_activations(accurate(nodes, results)):
             self.contrib |= bool(node.domain)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Producers:
@@ -28,3 +32,20 @@ class Producers:
         if node is not None and len(node.inputs) == 2:
             yield node.inputs[0], node.inputs[1]
             yield node.inputs[1], node.inputs[0]
+
+
+def constant_and_other(node: OnnxNode) -> tuple[NDArray[Any] | None, Operand | None]:
+    """The constant input of a node with two inputs, and the other one."""
+    if len(node.inputs) == 2:
+        for constant, other in (node.inputs, node.inputs[::-1]):
+            if constant is not None and constant.array is not None:
+                return constant.array, other
+    return None, None
+
+
+def scalar_and_other(node: OnnxNode) -> tuple[float | None, Operand | None]:
+    """As `constant_and_other`, for one number that does not add axes to the other input."""
+    constant, other = constant_and_other(node)
+    if constant is None or other is None or constant.size != 1 or constant.ndim > (other.rank or 0):
+        return None, None
+    return float(constant.reshape(())), other

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfport.runtime.onnx.patterns.clamp import clamp
 from tfport.runtime.onnx.patterns.dense import dense
 from tfport.runtime.onnx.patterns.gelu import gelu
 from tfport.runtime.onnx.patterns.layer_norm import layer_norm
+from tfport.runtime.onnx.patterns.prelu import prelu
 from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.program import OnnxNode
 
-_BY_OP = {"Mul": gelu, "Add": layer_norm, "Reshape": dense}
+_BY_OP = {
+    "Add": (layer_norm, prelu),
+    "Max": (clamp, prelu),
+    "Min": (clamp,),
+    "Mul": (gelu,),
+    "Reshape": (dense,),
+    "Sub": (prelu,),
+    "Where": (prelu,),
+}
 
 
 def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
@@ -18,6 +28,6 @@ def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     producers = Producers(nodes)
     replaced = []
     for node in nodes:
-        pattern = _BY_OP.get(node.op)
-        replaced.append((pattern(node, producers) if pattern else None) or node)
+        matches = (pattern(node, producers) for pattern in _BY_OP.get(node.op, ()))
+        replaced.append(next(filter(None, matches), node))
     return replaced
