@@ -7,6 +7,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.keras.layers.legacy_rnn import rnn_cell_impl as tf1
 
 import tfport
 from tfport.formats.proto import graph_pb2 as pb
@@ -27,7 +28,8 @@ KERAS = {  # name: layers, and the op that the loop becomes
     "lstm_sequences": ([layers.LSTM(4, return_sequences=True)], "LSTM"),
     "lstm_backwards": ([layers.LSTM(4, return_sequences=True, go_backwards=True)], "LSTM"),
     "lstm_no_bias": ([layers.LSTM(4, use_bias=False)], "LSTM"),
-    "lstm_relu": ([layers.LSTM(4, activation="relu")], "Loop"),
+    "lstm_relu": ([layers.LSTM(4, activation="relu")], "LSTM"),
+    "lstm_elu": ([layers.LSTM(4, activation="elu")], "Loop"),
     "lstm_states": ([layers.LSTM(4, return_state=True)], "LSTM"),
     "gru": ([layers.GRU(4)], "GRU"),
     "gru_sequences": ([layers.GRU(4, return_sequences=True)], "GRU"),
@@ -37,7 +39,7 @@ KERAS = {  # name: layers, and the op that the loop becomes
     "simple_relu": ([layers.SimpleRNN(4, activation="relu")], "RNN"),
     "bidirectional": ([layers.Bidirectional(layers.LSTM(4, return_sequences=True))], "LSTM"),
     "stacked": ([layers.LSTM(4, return_sequences=True), layers.GRU(3)], "LSTM"),
-    "stacked_cells": ([layers.RNN([layers.LSTMCell(4), layers.LSTMCell(3)], return_sequences=True)], "Loop"),
+    "stacked_cells": ([layers.RNN([layers.LSTMCell(4), layers.LSTMCell(3)], return_sequences=True)], "LSTM"),
     "masked": ([layers.Masking(), layers.LSTM(4, return_sequences=True)], "Loop"),
     "masked_gru": ([layers.Masking(), layers.GRU(4)], "Loop"),
     "masked_both": ([layers.Masking(), layers.Bidirectional(layers.LSTM(4, return_sequences=True))], "Loop"),
@@ -159,6 +161,80 @@ def test_loops_of_tf1(lengths, functional):
                         np.testing.assert_allclose(ours, right, rtol=1e-5, atol=2e-6)
     finally:
         v1.enable_control_flow_v2()
+
+
+def dynamic_rnn(cell, x, n):
+    """What TF1's `dynamic_rnn` made of a cell: TensorArrays, a loop, and selects by length."""
+    rows = tf.transpose(x, (1, 0, 2))
+    steps, batch = tf.shape(rows)[0], tf.shape(rows)[1]
+    inputs = v1.TensorArray(tf.float32, steps).unstack(rows)
+    zeros = tf.zeros([batch, cell.output_size])
+    bound = tf.minimum(steps, tf.maximum(1, tf.reduce_max(n)))
+
+    def turn(time, outputs, state):
+        row = inputs.read(time)
+        row.set_shape((None, 3))
+        output, after = cell(row, state)
+        done = time >= n
+        kept = tf.nest.map_structure(lambda old, new: v1.where(done, old, new), state, after)
+        return time + 1, outputs.write(time, v1.where(done, zeros, output)), kept
+
+    start = (tf.constant(0), v1.TensorArray(tf.float32, steps), cell.zero_state(batch, tf.float32))
+    _, outputs, state = v1.while_loop(
+        lambda time, *_: time < bound, turn, start, parallel_iterations=32, maximum_iterations=steps
+    )
+    return outputs.stack(), state
+
+
+def dropped(cell):
+    return tf1.DropoutWrapper(cell, input_keep_prob=1.0, output_keep_prob=1.0)
+
+
+CELLS = {  # name: the cell, and the nodes that the loop becomes
+    "basic": (lambda: tf1.BasicLSTMCell(4), "LSTM"),
+    "lstm": (lambda: tf1.LSTMCell(4, forget_bias=0.5), "LSTM"),
+    "peepholes": (lambda: tf1.LSTMCell(4, use_peepholes=True), "LSTM"),
+    "relu": (lambda: tf1.BasicLSTMCell(4, activation=tf.nn.relu), "LSTM"),
+    "gru": (lambda: tf1.GRUCell(4), "GRU"),
+    "plain": (lambda: tf1.BasicRNNCell(4), "RNN"),
+    "dropout": (lambda: dropped(tf1.LSTMCell(4)), "LSTM"),
+    "several": (lambda: tf1.MultiRNNCell([tf1.LSTMCell(4), tf1.GRUCell(5)]), "LSTM GRU"),
+    "residual": (lambda: tf1.ResidualWrapper(tf1.LSTMCell(3)), "LSTM"),
+    "several residual": (
+        lambda: tf1.MultiRNNCell([tf1.LSTMCell(3), tf1.ResidualWrapper(tf1.GRUCell(3))]),
+        "LSTM GRU",
+    ),
+    "projection": (lambda: tf1.LSTMCell(4, num_proj=3), "Loop"),
+    "clipped": (lambda: tf1.LSTMCell(4, cell_clip=0.1), "Loop"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # deprecated names
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_of_tf1(name):
+    make, kinds = CELLS[name]
+
+    def build(x, n):
+        with v1.variable_scope("cell", initializer=v1.random_uniform_initializer(-1, 1)):
+            return dynamic_rnn(make(), x, n)
+
+    v1.disable_control_flow_v2()
+    try:
+        frozen, names = graph_of(build)
+    finally:
+        v1.enable_control_flow_v2()
+    session = tfport.Session(tfport.load(frozen.SerializeToString()))
+    ends = [f"{name}:0" for name in names]
+    with tf.Graph().as_default():
+        tf.import_graph_def(frozen, name="")
+        with v1.Session() as theirs:
+            for lengths in ([5, 2], [0, 4], [9, 1]):
+                feeds = {"x:0": X, "n:0": np.array(lengths, np.int32)}
+                for ours, right in zip(session.run(ends, feeds), theirs.run(ends, feeds), strict=True):
+                    np.testing.assert_allclose(ours, right, rtol=1e-5, atol=2e-6)
+    steps = session.program(ends, ["x:0", "n:0"]).steps
+    ops = {node.op for step in steps for node in step.lowered or ()}
+    assert ops & {"LSTM", "GRU", "RNN", "Loop"} == {*kinds.split()}
 
 
 def cudnn_vector(layer, kind):

@@ -23,14 +23,16 @@ def const(name, array, indent=6):
     return f"{' ' * indent}{name} = Const() {{dtype=float32, value=float32({dims.rstrip()})[{values}]}}\n"
 
 
-def loop(body, states, weights, *, masked=False):
+def loop(body, states, weights, *, masked=False, lengths=False, item="new_h"):
     """A loop over the rows of `x`: lines that make `new_h` (and `new_c`) of `row` and the states.
 
     With a mask, a step keeps the states `h`, `c` and the output before, `p`, where it is masked.
+    With lengths, a sequence keeps its states after its end, and its outputs are zero: as in TF1,
+    which compares the time with the lengths once per state.
     """
-    types = ["int32", "int32", "variant", "variant", "variant", *["float32"] * len(states)]
+    types = ["int32", "int32", "variant", "variant", "variant", *["float32"] * len(states), "int32"]
     args = ", ".join(
-        f"{name}: {t}" for name, t in zip(("i", "n", "l", "lm", "out", *states), types, strict=True)
+        f"{name}: {t}" for name, t in zip(("i", "n", "l", "lm", "out", *states, "k"), types, strict=True)
     )
     ends = ", ".join(f"r{k}: {t}" for k, t in enumerate(types))
     lines = "".join(f"      {line.strip()}\n" for line in body.strip().splitlines())
@@ -41,13 +43,21 @@ def loop(body, states, weights, *, masked=False):
             of = "h" if s == "p" else s
             lines += f"      kept_{s} = SelectV2(now, new_{of}, {s}) {{T=float32}}\n"
         new = {s: f"kept_{s}" for s in states}
+    if lengths:
+        lines += const("zeros", np.zeros((2, H)))
+        for s, kept, other in (("item", "zeros", item), *((s, s, f"new_{s}") for s in states)):
+            lines += f"      done_{s} = GreaterEqual(i, k) {{T=int32}}\n"
+            lines += f"      shown_{s} = Select(done_{s}, {kept}, {other}) {{T=float32}}\n"
+        new, item = {s: f"shown_{s}" for s in states}, "shown_item"
     element, listed = "{element_dtype=float32}", "{element_dtype=float32, shape_type=int32}"
-    state = ", ".join(["zero", "n", "l", "lm", "r", *(f"{s}0" for s in states)])
+    state = ", ".join(["zero", "n", "l", "lm", "r", *(f"{s}0" for s in states), "k"])
+    ends_of_states = "".join(f", r{5 + k}={new[s]}" for k, s in enumerate(states))
     fed = "".join(f"    {s}0 = Placeholder() {{dtype=float32, shape=(?, {H})}}\n" for s in states)
     return f"""
     x = Placeholder() {{dtype=float32, shape=(?, ?, {IN})}}
     m = Placeholder() {{dtype=bool, shape=(?, ?, 1)}}
     n = Placeholder() {{dtype=int32, shape=()}}
+    k = Placeholder() {{dtype=int32, shape=(?)}}
 {fed}    any = Const() {{dtype=int32, value=int32()[-1]}}
     zero = Const() {{dtype=int32, value=int32()[0]}}
     l = TensorListFromTensor(x, any) {listed}
@@ -66,8 +76,8 @@ def loop(body, states, weights, *, masked=False):
       j = AddV2(i, one) {{T=int32}}
       row = TensorListGetItem(l, i, any) {element}
 {"".join(const(name, array) for name, array in weights.items())}{lines}
-      set = TensorListSetItem(out, i, {new.get("p", new["h"])}) {element}
-      return r0=j, r1=n, r2=l, r3=lm, r4=set{"".join(f", r{5 + k}={new[s]}" for k, s in enumerate(states))}
+      set = TensorListSetItem(out, i, {new.get("p", item)}) {element}
+      return r0=j, r1=n, r2=l, r3=lm, r4=set{ends_of_states}, r{len(types) - 1}=k
 """
 
 
@@ -151,8 +161,28 @@ PLAIN = f"""
     sum = AddV2(z, rh) {F}
     new_h = Relu(sum) {F}
 """
+PEEPHOLES = (
+    LSTM.replace("Sigmoid(s)", "Sigmoid(zi)").replace("Sigmoid(s:3)", "Sigmoid(zo)")
+    + f"""
+    pi = Mul(b1, c) {F}
+    zi = AddV2(s, pi) {F}
+    po = Mul(new_c, b2) {F}
+    zo = AddV2(po, s:3) {F}
+"""
+)
+COUPLED = LSTM.replace("Sigmoid(s)", "Sub(real, sf)")
+RELU = LSTM.replace("tg = Tanh", "tg = Relu").replace("tc = Tanh", "tc = Relu")
+SECOND = f"""
+    gx = MatMul(new_h, w2) {F}
+    gr = MatMul(g, r2) {F}
+    gs = AddV2(gx, gr) {F}
+    new_g = Tanh(gs) {F}
+    both_layers = AddV2(new_h, new_g) {F}
+"""
 JOINED = {"wr": numbers(IN + H, 4 * H, seed=6), "b0": numbers(4 * H, seed=7)}
 GATED = {"wg": numbers(IN + H, 2 * H, seed=6), "bg": numbers(2 * H, seed=7), "wc": numbers(IN + H, H, seed=8)}
+DIAGONAL = {**weights(4), "b1": numbers(H, seed=10), "b2": numbers(H, seed=11)}
+TWO = {**weights(4), "w2": numbers(H, H, seed=12), "r2": numbers(H, H, seed=13)}
 LOOPS = {  # the node that the loop becomes
     "lstm": (loop(LSTM, "hc", weights(4)), "LSTM"),
     "lstm of tf1": (loop(OF_TF1, "ch", JOINED), "LSTM"),
@@ -160,6 +190,15 @@ LOOPS = {  # the node that the loop becomes
     "gru of tf1": (loop(RESET_BEFORE, "h", GATED), "GRU"),
     "plain": (loop(PLAIN, "h", weights(1)), "RNN"),
     "masked": (loop(LSTM, "hcp", weights(4), masked=True), "If"),
+    "relu": (loop(RELU, "hc", weights(4)), "LSTM"),
+    "peepholes": (loop(PEEPHOLES, "hc", DIAGONAL), "LSTM"),
+    "coupled gates": (loop(COUPLED, "hc", weights(4)), "LSTM"),
+    "lengths": (loop(LSTM, "hc", weights(4), lengths=True), "LSTM"),
+    "two layers": (loop(LSTM + SECOND, "hcg", TWO, item="new_g"), "LSTM RNN"),
+    "residual": (loop(LSTM + SECOND, "hcg", TWO, item="both_layers"), "LSTM RNN"),
+    "residual with lengths": (
+        loop(LSTM + SECOND, "hcg", TWO, item="both_layers", lengths=True), "LSTM RNN"
+    ),
     # each of these is nearly one, and must stay a loop
     "another activation": (loop(LSTM.replace("tc = Tanh", "tc = Softsign"), "hc", weights(4)), "Loop"),
     "gates of the output": (loop(LSTM.replace("Sigmoid(s:3)", "Tanh(s:3)"), "hc", weights(4)), "Loop"),
@@ -168,27 +207,29 @@ LOOPS = {  # the node that the loop becomes
 }  # fmt: skip
 
 
-FED = {"h0": H0, "c0": C0, "p0": numbers(2, H, seed=9)}
+FED = {"h0": H0, "c0": C0, "p0": numbers(2, H, seed=9), "g0": numbers(2, H, seed=14)}
 
 
 def states_of(name):
     return [state for state in FED if f"{state} = " in LOOPS[name][0]]
 
 
-def over(name, steps, mask=None):
+def over(name, steps, mask=None, lengths=(5, 2)):
     fed_states = {state: FED[state] for state in states_of(name)}
     fetches = ["y:0", "w:0", *(f"w:{5 + k}" for k in range(len(fed_states)))]
     turns = np.array(steps, np.int32)
     shown = np.ones((5, 2, 1), bool) if mask is None else np.array(mask, bool).T[..., None]
     return graph_case(
-        LOOPS[name][0], fetches=fetches, name=name.replace(" ", "_"), x=X, m=shown, n=turns, **fed_states
-    )
+        LOOPS[name][0], fetches=fetches, name=name.replace(" ", "_"), x=X, m=shown, n=turns,
+        k=np.array(lengths, np.int32), **fed_states
+    )  # fmt: skip
 
 
 PADDING = [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
 NOTHING = [[1, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
 GAPS = [[1, 0, 1, 1, 0], [0, 1, 1, 1, 1]]
 CASES = [over(name, 5) for name in LOOPS] + [over("lstm", 3), over("gru", 1)]
+CASES += [over(name, 5, lengths=(0, 9)) for name in ("lengths", "residual with lengths")]
 CASES += [over("masked", 5, mask) for mask in (PADDING, NOTHING, GAPS)] + [over("masked", 4, PADDING)]
 
 
@@ -201,16 +242,23 @@ def test_recurrent(c, way):
 def test_what_a_loop_becomes(name):
     text, kind = LOOPS[name]
     session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()))
-    program = session.program(["y:0"], ["x:0", "m:0", "n:0", *(f"{s}:0" for s in states_of(name))])
+    program = session.program(["y:0"], ["x:0", "m:0", "n:0", "k:0", *(f"{s}:0" for s in states_of(name))])
     ops = {node.op for step in program.steps for node in step.lowered or ()}
-    assert ops & {"LSTM", "GRU", "RNN", "Loop", "If"} == {kind}
+    assert ops & {"LSTM", "GRU", "RNN", "Loop", "If"} == {*kind.split()}
 
 
 @pytest.mark.parametrize("engine", ["onnxruntime", "none"])
 def test_without_iterations_the_states_are_the_initial_ones(engine):
     text = LOOPS["lstm"][0]
     session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), engine=engine)
-    feeds = {"x:0": X, "m:0": np.ones((5, 2, 1), bool), "n:0": np.int32(0), "h0:0": H0, "c0:0": C0}
+    feeds = {
+        "x:0": X,
+        "m:0": np.ones((5, 2, 1), bool),
+        "n:0": np.int32(0),
+        "k:0": np.zeros(2, np.int32),
+        "h0:0": H0,
+        "c0:0": C0,
+    }
     h, c = session.run(["w:5", "w:6"], feeds)
     assert np.array_equal(h, H0)
     assert np.array_equal(c, C0)

@@ -40,6 +40,9 @@ class Affine:
     def times(self, matrix: NDArray[Any]) -> Affine:
         return Affine({s: m @ matrix for s, m in self.terms.items()}, self.bias @ matrix)
 
+    def negative(self) -> Affine:
+        return Affine({s: -m for s, m in self.terms.items()}, -self.bias)
+
     def plus(self, other: Affine) -> Affine:
         terms = dict(self.terms)
         for source, matrix in other.terms.items():
@@ -70,6 +73,9 @@ class AffineReader:
             return None
         if step.op == "MatMul":
             return self._product(step)
+        if step.op == "_FusedMatMul" and step.attrs.get("fused_ops") == ["BiasAdd"]:
+            product = self._product(step)
+            return _plus_vector(product, step.inputs[2]) if product is not None else None
         if step.op in ADDS and len(step.inputs) == 2:
             return self._sum(*step.inputs)
         if step.op == "ConcatV2":
@@ -93,7 +99,7 @@ class AffineReader:
         return None
 
     def _product(self, step: Step) -> Affine | None:
-        left, right = step.inputs
+        left, right = step.inputs[:2]
         if step.attrs.get("transpose_a") or right.array is None or right.array.ndim != 2:
             return None
         matrix = right.array.T if step.attrs.get("transpose_b") else right.array
@@ -130,12 +136,7 @@ class AffineReader:
         if inside is None:
             return None
         if right.array is not None:
-            vector = np.asarray(right.array)
-            if vector.size not in (1, inside.size) or vector.ndim > 2:
-                return None
-            if vector.ndim and vector.shape[-1] != vector.size:
-                return None
-            return Affine(inside.terms, inside.bias + vector.reshape(-1))
+            return _plus_vector(inside, right)
         other = self.affine(right)
         return inside.plus(other) if other is not None and other.size == inside.size else None
 
@@ -152,6 +153,16 @@ class AffineReader:
             terms = {s: np.pad(m, ((0, 0), around)) for s, m in part.terms.items()}
             total = total.plus(Affine(terms, np.pad(part.bias, around)))
         return total
+
+
+def _plus_vector(affine: Affine, operand: Operand) -> Affine | None:
+    """An affine form with a constant added, a number or one per column."""
+    vector = operand.array
+    if vector is None or vector.size not in (1, affine.size) or vector.ndim > 2:
+        return None
+    if vector.ndim and vector.shape[-1] != vector.size:
+        return None
+    return Affine(affine.terms, affine.bias + vector.reshape(-1))
 
 
 def _split_input(step: Step) -> Operand:

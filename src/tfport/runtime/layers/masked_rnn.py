@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
-from tfport.runtime.layers.rnn import Recurrence, as_node, exact_rows, rows_read_in_order
+from tfport.runtime.layers.rnn import Recurrence, as_nodes, before_end, exact_rows
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest
+from tfport.runtime.layers.time_rows import rows_read_in_order
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
@@ -91,22 +92,15 @@ def lengths_of(tracer: Tracer, layer: MaskedLayer) -> tuple[Operand, Operand] | 
         return np.asarray(np.array_equal(mask[..., 0], np.arange(len(mask))[:, None] < counts))
 
     def say(b: Any, mask: Operand, counts: Operand) -> Any:
-        differ = b.cast(b.Xor(mask, _before_end(b, mask, counts)), INT32)
+        differ = b.cast(b.Xor(mask, before_end(b, mask, counts)), INT32)
         return b.Equal(b.ReduceSum(differ, b.ints(0, 1, 2), keepdims=0), b.const(0, INT32))
 
     return lengths, emit(tracer, name, "Equal", [mask, lengths], run, (BOOL, ()), say)
 
 
-def _before_end(b: Any, rows: Operand, lengths: Operand) -> Any:
-    """Whether each step is before the end of its sequence, (time, batch, 1)."""
-    count = b.squeeze(b.Shape(rows, start=0, end=1), 0)
-    steps = b.Range(b.const(0, INT64), count, b.const(1, INT64))
-    return b.Less(b.unsqueeze(steps, 1, 2), b.unsqueeze(b.int64(lengths), 0, 2))
-
-
 def by_lengths(tracer: Tracer, layer: MaskedLayer, lengths: Operand) -> Recurrence | None:
-    """The layer as one node; masked steps repeat the last unmasked output."""
-    node = as_node(tracer, layer.loop, lengths)
+    """The layers as nodes; masked steps repeat the last unmasked output."""
+    node = as_nodes(tracer, layer.loop, lengths)
     if node is None or not layer.kept:
         return node
     (kept,) = layer.kept
@@ -128,7 +122,10 @@ def by_lengths(tracer: Tracer, layer: MaskedLayer, lengths: Operand) -> Recurren
         return np.where((np.arange(len(rows))[:, None] < n)[..., None], rows, end[None])
 
     def say(b: Any, rows: Operand, n: Operand, end: Operand) -> Any:
-        return b.Where(_before_end(b, rows, n), rows, b.unsqueeze(end, 0))
+        return b.Where(before_end(b, rows, n), rows, b.unsqueeze(end, 0))
 
-    shown = emit(tracer, name, "SelectV2", [node.rows, lengths, last], run, (FLOAT32, node.rows.shape), say)
+    shown = [
+        emit(tracer, name, "SelectV2", [rows, lengths, last], run, (FLOAT32, rows.shape), say)
+        for rows in node.rows
+    ]
     return Recurrence(shown, {**node.states, kept: last}, node.iterations)

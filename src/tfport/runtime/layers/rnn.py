@@ -1,8 +1,8 @@
-"""Replace a loop over time with a known cell by one LSTM, GRU or RNN node of ONNX.
+"""Replace a loop over time with known cells by LSTM, GRU or RNN nodes of ONNX, one per cell.
 
-All of the loop must be explained: it counts from zero to the number of rows, reads one row per
-iteration, its states are those of the cell, and its outputs are those of the cell. Anything else
-stays a loop.
+All of the loop must be explained: it counts from zero to the number of rows, reads rows in order,
+its states are those of the cells, and its outputs are those of cells, or sums and products of such
+rows (`time_rows`). Anything else stays a loop.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
 from tfport.runtime.layers.rnn_cells import RnnCell
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest, without_lengths
+from tfport.runtime.layers.time_rows import TimeRows
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
@@ -29,80 +30,85 @@ from tfport.runtime.trace import Tracer
 
 _HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 """The indices of the gates of `ops.nn.recurrence` (i, f, c, o; r, z, n) in ONNX's order."""
+_ACTIVATIONS = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": sigmoid}
 
 
 @dataclass
 class Recurrence:
-    """The outputs of the node: of all iterations, and the states after the last."""
+    """The outputs of the nodes: of all iterations, and the states after the last."""
 
-    rows: Operand
-    """(time, batch, units)"""
+    rows: list[Operand]
+    """What the loop appends to each of its lists, (time, batch, units)."""
     states: dict[int, Operand]
     iterations: Operand
     """The number of iterations."""
 
 
+@dataclass(frozen=True)
+class _Layer:
+    """A recurrent layer of a loop."""
+
+    cell: RnnCell
+    indices: list[int]
+    """Its states among the loop variables, the output first."""
+
+
 def recognized_layer(tracer: Tracer, loop: TimeLoop) -> Recurrence | None:
-    """The loop as one node, or None if it is not a recurrent layer."""
+    """The loop as nodes, or None if it is not a stack of recurrent layers."""
     whole = without_lengths(loop, _is_zero(tracer))
-    return as_node(tracer, *whole) if whole is not None else as_node(tracer, loop, None)
+    return as_nodes(tracer, *whole) if whole is not None else as_nodes(tracer, loop, None)
 
 
-def as_node(tracer: Tracer, loop: TimeLoop, lengths: Operand | None) -> Recurrence | None:
-    """The node of a loop; `lengths`: those of the sequences, if they are shorter than the loop."""
-    if not loop.states or len(loop.states) > 2:
-        return None
-    limits, read = limits_of(loop), _rows(loop)
-    if not limits or read is None:
-        return None
-    rows, x = read
-    if rows.dtype != FLOAT32 or rows.rank != 3 or any(loop.args[i].rank != 2 for i in loop.states):
-        return None
-    match = _cell(loop, x)
-    if match is None:
-        return None
-    cell, indices = match
-    if any(item is not loop.results[indices[0]] for item in loop.outputs):
+def as_nodes(tracer: Tracer, loop: TimeLoop, lengths: Operand | None) -> Recurrence | None:
+    """A node for each layer; `lengths`: those of the sequences, if they are shorter than the loop."""
+    limits, rows = limits_of(loop), TimeRows(loop)
+    layers = _layers(loop, rows) if limits else []
+    if not layers or not all(item in rows.known for item in loop.outputs):
         return None
     limit = smallest(tracer, loop.name, limits)
-    rows = exact_rows(tracer, loop.name, rows, limit)
+    tensors = {row: exact_rows(tracer, loop.name, tensor, limit) for row, tensor in rows.reads.items()}
     if lengths is not None:
-        lengths = _within(tracer, loop.name, lengths, rows)
-    return _node(tracer, loop, cell, indices, rows, limit, lengths)
+        lengths = _within(tracer, loop.name, lengths, next(iter(tensors.values())))
+    states: dict[int, Operand] = {}
+    for layer in layers:
+        x = rows.stacked(tracer, layer.cell.x, tensors)
+        output, last = _node(tracer, loop, layer, x, lengths)
+        tensors[loop.results[layer.indices[0]]] = output
+        states.update(last)
+    outputs = {loop.results[layer.indices[0]] for layer in layers}
+    stacked = [rows.stacked(tracer, item, tensors) for item in loop.outputs]
+    if lengths is not None:  # the outputs of layers are zero after the end of a sequence already
+        stacked = [
+            tensor if item in outputs else _until_end(tracer, loop.name, tensor, lengths)
+            for item, tensor in zip(loop.outputs, stacked, strict=True)
+        ]
+    return Recurrence(stacked, states, limit)
 
 
-def _cell(loop: TimeLoop, x: Operand) -> tuple[RnnCell, list[int]] | None:
-    """The cell, and the indices of its states among the loop variables, the output first."""
-    states = list(loop.states)
-    for indices in (states, states[::-1]):
-        h = indices[0]
-        reader = AffineReader(list(loop.steps), {x, loop.args[h]})
-        now, new = [loop.args[i] for i in indices], [loop.results[i] for i in indices]
-        if len(indices) == 2:
-            cell = cells.lstm(reader, x, now[0], now[1], new[0], new[1])
-        else:
-            cell = cells.gru(reader, x, now[0], new[0]) or cells.plain(reader, x, now[0], new[0])
-        if cell is not None:
-            return cell, indices
-    return None
+def _layers(loop: TimeLoop, rows: TimeRows) -> list[_Layer]:
+    """The layers of a loop, each after those whose output it reads; none if there are other states."""
+    pending, layers = list(loop.states), list[_Layer]()
+    if any(loop.args[i].rank != 2 for i in pending):
+        return []
+    while pending:
+        layer = next((match for h in pending if (match := _layer(loop, rows, h, pending))), None)
+        if layer is None:
+            return []
+        layers.append(layer)
+        pending = [i for i in pending if i not in layer.indices]
+        rows.add(loop.results[layer.indices[0]])
+    return layers
 
 
-def _rows(loop: TimeLoop) -> tuple[Operand, Operand] | None:
-    """The tensor of which each iteration reads a row, and that row."""
-    reads = [step for step in loop.steps if step.op == "TensorListGetItem"]
-    rows = rows_read_in_order(loop, reads[0]) if len(reads) == 1 else None
-    return (rows, reads[0].outputs[0]) if rows is not None else None
-
-
-def rows_read_in_order(loop: TimeLoop, step: Step) -> Operand | None:
-    """The tensor whose rows a step reads in order from the first, or None."""
-    if step.op != "TensorListGetItem" or len(step.inputs) != 2:
-        return None
-    rows, index = step.inputs
-    counter = next((i for i, arg in enumerate(loop.args) if arg is index), None)
-    if counter is None or loop.counters.get(counter) != 0 or loop.varies(rows):
-        return None
-    return rows
+def _layer(loop: TimeLoop, rows: TimeRows, h: int, states: list[int]) -> _Layer | None:
+    """The layer whose output is the state `h`."""
+    reader = AffineReader(list(loop.steps), {*rows.known, loop.args[h]})
+    now, new = loop.args[h], loop.results[h]
+    for c in states:
+        if c != h and (cell := cells.lstm(reader, now, loop.args[c], new, loop.results[c])) is not None:
+            return _Layer(cell, [h, c])
+    single = cells.gru(reader, now, new) or cells.plain(reader, now, new)
+    return _Layer(single, [h]) if single is not None else None
 
 
 def exact_rows(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Operand:
@@ -171,16 +177,30 @@ def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
     return rows is measured
 
 
+def _until_end(tracer: Tracer, name: str, rows: Operand, lengths: Operand) -> Operand:
+    """Rows with zeros after the end of each sequence."""
+
+    def run(tensor: Any, counts: Any) -> Any:
+        return np.where((np.arange(len(tensor))[:, None] < counts)[..., None], tensor, np.float32(0))
+
+    def say(b: Any, tensor: Operand, counts: Operand) -> Any:
+        return b.Where(before_end(b, tensor, counts), tensor, b.const(0, FLOAT32))
+
+    return emit(tracer, name, "SelectV2", [rows, lengths], run, (FLOAT32, rows.shape), say)
+
+
+def before_end(b: Any, rows: Operand, lengths: Operand) -> Any:
+    """Whether each step is before the end of its sequence, (time, batch, 1)."""
+    count = b.squeeze(b.Shape(rows, start=0, end=1), 0)
+    steps = b.Range(b.const(0, INT64), count, b.const(1, INT64))
+    return b.Less(b.unsqueeze(steps, 1, 2), b.unsqueeze(b.int64(lengths), 0, 2))
+
+
 def _node(
-    tracer: Tracer,
-    loop: TimeLoop,
-    cell: RnnCell,
-    indices: list[int],
-    x: Operand,
-    limit: Operand,
-    lengths: Operand | None,
-) -> Recurrence:
-    first = [loop.initial[i] for i in indices]
+    tracer: Tracer, loop: TimeLoop, layer: _Layer, x: Operand, lengths: Operand | None
+) -> tuple[Operand, dict[int, Operand]]:
+    """The outputs of a layer in all iterations, and its states after the last."""
+    cell, first = layer.cell, [loop.initial[i] for i in layer.indices]
     b = Builder(loop.name)
     weights = [
         b.const(weight[None], FLOAT32) for weight in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))
@@ -188,13 +208,15 @@ def _node(
     attrs: dict[str, Any] = {"hidden_size": cell.units}
     if cell.kind == "GRU":
         attrs["linear_before_reset"] = int(cell.reset_after)
-    if cell.kind == "RNN":
-        attrs["activations"] = [cell.activation]
+    else:
+        attrs["activations"] = list(cell.activations)
     assert x.shape is not None
     batch = x.shape[1]
     shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
     initial = [b.unsqueeze(state, 0) for state in first]
     initial[0] = refuse_empty_batch(b, x, initial[0])
+    if cell.peepholes is not None:
+        initial.append(b.const(cell.peepholes[None], FLOAT32))
     y, *last = b.nodes(
         cell.kind,
         x,
@@ -219,7 +241,7 @@ def _node(
     optional = (lengths,) if lengths is not None else ()
     why = "" if lowered else f"{tracer.engine.name} does not take it"
     tracer.add(Step(loop.name, cell.kind, (x, *first, *optional), outputs, lowered, run, why=why))
-    return Recurrence(rows, dict(zip(indices, states, strict=True)), limit)
+    return rows, dict(zip(layer.indices, states, strict=True))
 
 
 def _run(cell: RnnCell, has_lengths: bool) -> Any:
@@ -228,15 +250,16 @@ def _run(cell: RnnCell, has_lengths: bool) -> Any:
         return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
 
     w, r, wb, rb = ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)
-    activations = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": sigmoid}
+    activations = [_ACTIVATIONS[name] for name in cell.activations]
+    peepholes = None if cell.peepholes is None else np.split(cell.peepholes, 3)
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
         x, h = inputs[:2]
         lengths = inputs[-1] if has_lengths else None
         if cell.kind == "LSTM":
-            return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths)
+            return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths, activations[1:], peepholes)
         if cell.kind == "RNN":
-            return recurrence.simple_rnn(x, h, w, r, wb + rb, activations[cell.activation], lengths)
+            return recurrence.simple_rnn(x, h, w, r, wb + rb, activations[0], lengths)
         if cell.reset_after:
             return recurrence.gru(x, h, w, r, wb, rb, lengths)
         return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths)

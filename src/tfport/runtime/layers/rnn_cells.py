@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from tfport.runtime.operand import Operand
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PLAIN = ("Tanh", "Relu", "Sigmoid")
+ACTIVATIONS = ("Tanh", "Relu", "Sigmoid")
 
 
 @dataclass(frozen=True)
@@ -25,36 +25,44 @@ class RnnCell:
     """
 
     kind: str
+    x: Operand
+    """Its input in one iteration."""
     w: NDArray[Any]
     r: NDArray[Any]
     b: NDArray[Any]
     rb: NDArray[Any]
     reset_after: bool = False
     """GRU: whether the reset gate is applied after the recurrent product."""
-    activation: str = "Tanh"
+    activations: tuple[str, ...] = ()
+    """LSTM: of the gates, the new values and the cell state; RNN: the only one."""
+    peepholes: NDArray[Any] | None = None
+    """LSTM: weights of the cell state in the gates i, o and f."""
 
     @property
     def units(self) -> int:
         return int(self.r.shape[1])
 
 
-def lstm(
-    reader: AffineReader, x: Operand, h: Operand, c: Operand, new_h: Operand, new_c: Operand
-) -> RnnCell | None:
-    """`c' = s(f) c + s(i) tanh(g)` and `h' = s(o) tanh(c')`, with s the sigmoid"""
+def lstm(reader: AffineReader, h: Operand, c: Operand, new_h: Operand, new_c: Operand) -> RnnCell | None:
+    """`c' = s(f) c + s(i) act(g)` and `h' = s(o) act(c')`, with s the sigmoid"""
     for left, right in _both(reader, new_h, "Mul"):
-        out, shown = reader.activated(left), reader.made_by(right, "Tanh")
-        if out is None or out[0] != "Sigmoid" or shown is None or shown.inputs[0] is not new_c:
+        out, shown = _gate(reader, left, new_c), reader.made_by(right, *ACTIVATIONS)
+        if out is None or shown is None or shown.inputs[0] is not new_c:
             continue
         for kept, added in _both(reader, new_c, *ADDS):
             forget = _gate_times(reader, kept, c)
-            entered = _two_gates(reader, added)
-            if forget is not None and entered is not None:
-                return _cell("LSTM", x, h, [entered[0], out[1], forget, entered[1]])
+            entered = _two_gates(reader, added, c)
+            if forget is None or entered is None:
+                continue
+            gate, activation, new = entered
+            cell = _cell("LSTM", h, [gate.sum, out.sum, forget.sum, new])
+            if cell is not None:
+                activations = ("Sigmoid", activation, shown.op)
+                return replace(cell, activations=activations, peepholes=_peepholes(gate, out, forget))
     return None
 
 
-def gru(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell | None:
+def gru(reader: AffineReader, h: Operand, new_h: Operand) -> RnnCell | None:
     """`h' = z h + (1 - z) n`, with `n = tanh(x W + r (h R + b))` or `n = tanh(x W + (r h) R)`"""
     for kept, added in _both(reader, new_h, *ADDS):
         for z, before in _both(reader, kept, "Mul"):
@@ -65,66 +73,62 @@ def gru(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell
                 if not _is_one_minus(reader, rest, z):
                     continue
                 step = reader.made_by(new, "Tanh")
-                cell = _new_gate(reader, x, h, update[1], step.inputs[0]) if step is not None else None
+                cell = _new_gate(reader, h, update[1], step.inputs[0]) if step is not None else None
                 if cell is not None:
                     return cell
     return None
 
 
-def plain(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell | None:
+def plain(reader: AffineReader, h: Operand, new_h: Operand) -> RnnCell | None:
     """`h' = act(x W + h R + b)`"""
     activated = reader.activated(new_h)
-    if activated is None or activated[0] not in PLAIN:
+    if activated is None or activated[0] not in ACTIVATIONS:
         return None
-    cell = _cell("RNN", x, h, [activated[1]])
-    return None if cell is None else RnnCell("RNN", cell.w, cell.r, cell.b, cell.rb, activation=activated[0])
+    cell = _cell("RNN", h, [activated[1]])
+    return None if cell is None else replace(cell, activations=(activated[0],))
 
 
-def _new_gate(
-    reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
-) -> RnnCell | None:
+def _new_gate(reader: AffineReader, h: Operand, update: Affine, inside: Operand) -> RnnCell | None:
     for left, right in _both(reader, inside, *ADDS):
         from_input = reader.affine(left)
         for r, product in _both(reader, right, "Mul"):
             reset, recurrent = reader.activated(r), reader.affine(product)
             if from_input is None or reset is None or reset[0] != "Sigmoid" or recurrent is None:
                 continue
-            if set(from_input.terms) <= {x} and set(recurrent.terms) == {h}:
-                return _reset_after(x, h, [update, reset[1]], from_input, recurrent)
-    return _reset_before(reader, x, h, update, inside)
+            if h not in from_input.terms and set(recurrent.terms) == {h}:
+                return _reset_after(h, [update, reset[1]], from_input, recurrent)
+    return _reset_before(reader, h, update, inside)
 
 
-def _reset_after(
-    x: Operand, h: Operand, gates: list[Affine], from_input: Affine, recurrent: Affine
-) -> RnnCell | None:
+def _reset_after(h: Operand, gates: list[Affine], from_input: Affine, recurrent: Affine) -> RnnCell | None:
     both = from_input.plus(Affine(recurrent.terms, np.zeros_like(recurrent.bias)))
-    cell = _cell("GRU", x, h, [*gates, both])
+    cell = _cell("GRU", h, [*gates, both])
     if cell is None:
         return None
     rb = np.concatenate([np.zeros(2 * cell.units, np.float32), recurrent.bias.astype(np.float32)])
-    return RnnCell("GRU", cell.w, cell.r, cell.b, rb, reset_after=True)
+    return replace(cell, rb=rb, reset_after=True)
 
 
-def _reset_before(
-    reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
-) -> RnnCell | None:
+def _reset_before(reader: AffineReader, h: Operand, update: Affine, inside: Operand) -> RnnCell | None:
     """The product of reset gate and state is a source; its matrix is the recurrent one."""
     for operand in [o for o, step in reader.producer.items() if step.op == "Mul"]:
         for r, before in _both(reader, operand, "Mul"):
             reset = reader.activated(r) if before is h else None
             if reset is None or reset[0] != "Sigmoid":
                 continue
-            inner = AffineReader(set(reader.producer.values()), {x, operand})
+            inner = AffineReader(set(reader.producer.values()), {*reader.sources, operand} - {h})
             new = inner.affine(inside)
             if new is not None and operand in new.terms:
                 terms = {h if source is operand else source: m for source, m in new.terms.items()}
-                return _cell("GRU", x, h, [update, reset[1], Affine(terms, new.bias)])
+                return _cell("GRU", h, [update, reset[1], Affine(terms, new.bias)])
     return None
 
 
-def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> RnnCell | None:
-    if any(not set(gate.terms) <= {x, h} or h not in gate.terms or x not in gate.terms for gate in gates):
+def _cell(kind: str, h: Operand, gates: list[Affine]) -> RnnCell | None:
+    inputs = {source for gate in gates for source in gate.terms} - {h}
+    if len(inputs) != 1 or any(len(gate.terms) != 2 for gate in gates):
         return None
+    (x,) = inputs
     units = {gate.size for gate in gates}
     if len(units) != 1 or gates[0].terms[h].shape[0] not in units:
         return None
@@ -133,7 +137,7 @@ def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> RnnCell | N
     b = np.concatenate([gate.bias for gate in gates])
     if any(matrix.dtype != np.float32 for matrix in (w, r)):
         return None
-    return RnnCell(kind, w, r, b.astype(np.float32), np.zeros(len(b), np.float32))
+    return RnnCell(kind, x, w, r, b.astype(np.float32), np.zeros(len(b), np.float32))
 
 
 def _both(reader: AffineReader, operand: Operand, *ops: str) -> Iterator[tuple[Operand, Operand]]:
@@ -145,18 +149,61 @@ def _both(reader: AffineReader, operand: Operand, *ops: str) -> Iterator[tuple[O
         yield right, left
 
 
-def _gate_times(reader: AffineReader, operand: Operand, state: Operand) -> Affine | None:
-    for gate, other in _both(reader, operand, "Mul"):
-        if other is state and (activated := reader.activated(gate)) is not None and activated[0] == "Sigmoid":
-            return activated[1]
+@dataclass(frozen=True)
+class _Gate:
+    """The input of a sigmoid: an affine form, and a state weighted by unit (a peephole)."""
+
+    sum: Affine
+    peephole: NDArray[Any] | None = None
+
+
+def _peepholes(*gates: _Gate) -> NDArray[Any] | None:
+    if all(gate.peephole is None for gate in gates):
+        return None
+    weights = [np.zeros(g.sum.size, np.float32) if g.peephole is None else g.peephole for g in gates]
+    return np.concatenate(weights)
+
+
+def _gate(reader: AffineReader, operand: Operand, state: Operand) -> _Gate | None:
+    """A sigmoid, or 1 minus a sigmoid: that of the negative input."""
+    activated = reader.activated(operand)
+    if activated is not None and activated[0] == "Sigmoid":
+        return _Gate(activated[1])
+    if (step := reader.made_by(operand, "Sigmoid")) is not None:
+        return _with_peephole(reader, step.inputs[0], state)
+    if (step := reader.made_by(operand, "Sub")) is not None and _is_one_minus(
+        reader, operand, step.inputs[1]
+    ):
+        gate = _gate(reader, step.inputs[1], state)
+        if gate is not None:
+            return _Gate(gate.sum.negative(), None if gate.peephole is None else -gate.peephole)
     return None
 
 
-def _two_gates(reader: AffineReader, operand: Operand) -> tuple[Affine, Affine] | None:
+def _with_peephole(reader: AffineReader, operand: Operand, state: Operand) -> _Gate | None:
+    for left, right in _both(reader, operand, *ADDS):
+        inside = reader.affine(left)
+        for weights, other in _both(reader, right, "Mul"):
+            if inside is None or other is not state or weights.array is None:
+                continue
+            if weights.array.dtype == np.float32 and weights.array.shape == (inside.size,):
+                return _Gate(inside, weights.array)
+    return None
+
+
+def _gate_times(reader: AffineReader, operand: Operand, state: Operand) -> _Gate | None:
+    for gate, other in _both(reader, operand, "Mul"):
+        if other is state and (match := _gate(reader, gate, state)) is not None:
+            return match
+    return None
+
+
+def _two_gates(reader: AffineReader, operand: Operand, state: Operand) -> tuple[_Gate, str, Affine] | None:
+    """The input gate, and the activation and affine form of the new values."""
     for gate, new in _both(reader, operand, "Mul"):
-        entered, other = reader.activated(gate), reader.activated(new)
-        if entered is not None and other is not None and (entered[0], other[0]) == ("Sigmoid", "Tanh"):
-            return entered[1], other[1]
+        entered, activated = _gate(reader, gate, state), reader.activated(new)
+        if entered is not None and activated is not None and activated[0] in ACTIVATIONS:
+            return entered, *activated
     return None
 
 

@@ -59,10 +59,10 @@ def without_lengths(loop: TimeLoop, is_zero: Callable[[Operand], bool]) -> tuple
             return None
         masks.append(step.inputs[0])
         items.append(step.inputs[2])
-    lengths = _lengths(loop, producers.get(masks[0])) if len(set(masks)) == 1 else None
-    if lengths is None:
-        return None
-    return replace(loop, results=results, outputs=items), lengths
+    # older releases compare the time with the lengths once per state
+    lengths = {_lengths(loop, producers.get(mask)) for mask in masks}
+    (same,) = lengths if len(lengths) == 1 else (None,)
+    return (replace(loop, results=results, outputs=items), same) if same is not None else None
 
 
 def _lengths(loop: TimeLoop, step: Step | None) -> Operand | None:

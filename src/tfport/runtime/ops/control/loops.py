@@ -211,19 +211,19 @@ def _time_loop(
 def _after_layer(
     tracer: Tracer, loop: Loop, layer: Recurrence, time_loop: TimeLoop, changes: Mapping[int, ListChange]
 ) -> Operands:
-    """The loop variables after a loop that became one node."""
+    """The loop variables after a loop that became recurrent layers."""
     results = list(loop.initial)
     for i, output in layer.states.items():
         results[i] = output
     for i, start in time_loop.counters.items():
         results[i] = counter_value(tracer, loop.name, start, layer.iterations, loop.initial[i].dtype)
-    for i, change in changes.items():
+    for (i, change), rows in zip(changes.items(), layer.rows, strict=True):
         facts = tracer.lists[loop.initial[i]]
         if facts.size is not None and not facts.head and same_number(facts.size, layer.iterations):
-            full = replace(facts, stacked=layer.rows, head=None, size=None, change=None)
+            full = replace(facts, stacked=rows, head=None, size=None, change=None)
             results[i] = list_from_rows(tracer, loop.name, full)
         else:
-            results[i] = list_after_loop(tracer, loop.name, facts, change, layer.rows)
+            results[i] = list_after_loop(tracer, loop.name, facts, change, rows)
     return results
 
 

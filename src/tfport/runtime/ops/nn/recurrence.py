@@ -7,6 +7,7 @@ side, in the order that each function states. A result has all outputs, then the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,30 @@ import numpy as np
 from tfport.runtime.ops.shared.sigmoid import sigmoid
 
 
-def lstm(x: Any, h: Any, c: Any, w: Any, r: Any, b: Any, lengths: Any = None) -> tuple[Any, ...]:
-    """LSTM with gates i, f, c, o."""
+def lstm(
+    x: Any,
+    h: Any,
+    c: Any,
+    w: Any,
+    r: Any,
+    b: Any,
+    lengths: Any = None,
+    activations: Sequence[Any] = (np.tanh, np.tanh),
+    peepholes: Any = None,
+) -> tuple[Any, ...]:
+    """LSTM with gates i, f, c, o; `activations` of the new values and the cell state, `peepholes` i, o, f."""
     inputs = np.matmul(x, w) + b
+    activate_new, activate_cell = activations
+    peep_i, peep_o, peep_f = peepholes or (None, None, None)
 
     def step(time: int, state: Any) -> Any:
         i, f, g, o = np.split(inputs[time] + state[0] @ r, 4, axis=-1)
-        cell = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
-        return sigmoid(o) * np.tanh(cell), cell
+        if peepholes is not None:
+            i, f = i + peep_i * state[1], f + peep_f * state[1]
+        cell = sigmoid(f) * state[1] + sigmoid(i) * activate_new(g)
+        if peepholes is not None:
+            o = o + peep_o * cell
+        return sigmoid(o) * activate_cell(cell), cell
 
     return _over_time(len(x), step, (h, c), lengths)
 
