@@ -19,7 +19,7 @@ TESTS = ROOT / "tests"
 
 LAYERS = ["formats", "graph", "registry", "atlas", "check", "runtime", "fix", "serve", "cli"]
 """A layer may import the layers before it, and none behind it."""
-BELOW_ALL_LAYERS = {"errors", "discovery", "python_file"}
+BELOW_ALL_LAYERS = {"errors", "discovery", "garbage", "python_file"}
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40
 VAGUE = re.compile(r"given|said|told|held|found|one|ones|thing|things|stuff")

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the terminal's encoding may lack some characters
             stream.reconfigure(errors="backslashreplace")
-    gc.disable()  # commands are short, and collecting cycles would take a third of their time
+    gc.disable()  # commands are short, and searching for garbage would take a third of their time
     try:
         args = parse(sys.argv[1:] if argv is None else argv)
         with warnings.catch_warnings():
@@ -56,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNDECIDED
     finally:
+        if argv is None:
+            gc.freeze()  # the process ends, which would search once more
         gc.enable()
     return code
 

@@ -14,6 +14,7 @@ from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import decode_all, encode_all
 from tfport.graph.graph import (
+    ARG,
     CONTROL_RETURN,
     MOST_OUTPUTS,
     RETURN,
@@ -40,8 +41,9 @@ def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
         if function.name in library.functions:
             raise MalformedGraph(f"two functions have the name `{function.name}`")
         library.functions[function.name] = function
+    indices: Indices = {}
     for function, body in pairs:
-        _fill_function(function, body)
+        _fill_function(function, body, indices)
     _fill(graph, record.node, lambda name: (_by_position(graph, name),))
     graph.rest.version = record.version
     if record.HasField("versions"):
@@ -54,6 +56,8 @@ def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
 
 
 Resolve: TypeAlias = Callable[[str], Iterable[Value]]
+Indices: TypeAlias = dict[tuple[str, str], int]
+"""The index of the output `y:0` of an op, where it is the same for all its nodes."""
 
 
 def _fill(graph: Graph, records: Iterable[pb.NodeDef], resolve: Resolve) -> None:
@@ -91,20 +95,17 @@ def _index(text: str, reference: str) -> int:
     return index
 
 
-def _fill_function(function: Function, record: pb.FunctionDef) -> None:
+def _fill_function(function: Function, record: pb.FunctionDef, indices: Indices) -> None:
+    function.record = record
     function.attrs.update(decode_all(record.attr))
-    for place, attrs in record.arg_attr.items():
-        function.function_rest.arg_attr[place].CopyFrom(attrs)
-    for place, unique in record.resource_arg_unique_id.items():
-        function.function_rest.resource_arg_unique_id[place] = unique
     for place, arg in enumerate(record.signature.input_arg):
         _check_unique(function.args, arg.name, function)
         function.args[arg.name] = Argument(function, arg, place)
-    _fill(function, record.node_def, _BodyNames(function))
+    _fill(function, record.node_def, _BodyNames(function, indices))
     for arg in record.signature.output_arg:
         _check_unique(function.returns, arg.name, function)
         node = function.returns[arg.name] = Node(function, arg.name, RETURN)
-        node.set_inputs(_BodyNames(function)(record.ret[arg.name]) if arg.name in record.ret else ())
+        node.set_inputs(_BodyNames(function, indices)(record.ret[arg.name]) if arg.name in record.ret else ())
     for name, target in record.control_ret.items():
         node = function.control_returns[name] = Node(function, name, CONTROL_RETURN)
         node.set_controls([function.find_or_stand_in(target)])
@@ -118,13 +119,20 @@ def _check_unique(known: Mapping[str, Node], name: str, function: Function) -> N
 class _BodyNames:
     """Resolves names in a function body to values, up to a limit for whole lists."""
 
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, indices: Indices) -> None:
+        self.function, self._nodes, self._indices = function, function.nodes, indices
         self.left = MOST_OUTPUTS
 
     def __call__(self, name: str) -> list[Value]:
         """The values of `arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that output."""
         base, _, rest = name.partition(":")
+        node = self._nodes.get(base)
+        index = self._indices.get((node.op, rest)) if node is not None else None
+        if node is not None and index is not None:
+            return [node.output(index)]
+        return self._resolve(name, base, rest)
+
+    def _resolve(self, name: str, base: str, rest: str) -> list[Value]:
         node = self.function.find_or_stand_in(base)
         if isinstance(node, Argument):
             if not rest and not node.is_list:
@@ -134,9 +142,12 @@ class _BodyNames:
             output, _, index = rest.partition(":")
         if not output:  # without an output name: the only output of a node, which may be missing
             return [node.output(0)]
-        if index:
-            return [node.output_at(output, _index(index, name))]
         signature = node.signature
+        if index:
+            value = node.output_at(output, _index(index, name))
+            if signature is not None and signature.flat and value.is_placed and node.op != ARG:
+                self._indices[node.op, rest] = value.index
+            return [value]
         length = signature.length_of(output, node.counts(signature)) if signature else None
         if length is None:
             return [node.output_at(output, WHOLE)]
@@ -191,7 +202,11 @@ def _argument(value: Value) -> str:
 
 
 def _write_function(function: Function, record: pb.FunctionDef) -> None:
-    record.CopyFrom(function.function_rest)
+    if function.record is not None:
+        for place, attrs in function.record.arg_attr.items():
+            record.arg_attr[place].CopyFrom(attrs)
+        for place, unique in function.record.resource_arg_unique_id.items():
+            record.resource_arg_unique_id[place] = unique
     record.signature.CopyFrom(function.definition)
     encode_all(function.attrs, record.attr)
     for node in function:

@@ -7,6 +7,7 @@ that its two ends stay consistent.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
@@ -70,7 +71,7 @@ class Argument(Node):
     def output_shape(self, index: int) -> Shape:
         function = self.graph
         assert isinstance(function, Function)
-        arg_attrs = function.function_rest.arg_attr.get(self._place)
+        arg_attrs = function.record.arg_attr.get(self._place) if function.record is not None else None
         shapes = (
             arg_attrs.attr["_output_shapes"].list.shape
             if arg_attrs and "_output_shapes" in arg_attrs.attr
@@ -228,13 +229,17 @@ class Function(Graph):
     def __init__(self, definition: pb.OpDef, ops: OpTable, library: FunctionLibrary) -> None:
         super().__init__(ops, library)
         self.definition = definition
-        self.signature = OpSignature(definition)
         self.args: dict[str, Argument] = {}
         self.returns: dict[str, Node] = {}
         self.control_returns: dict[str, Node] = {}
         self.attrs: dict[str, Attr] = {}
-        self.function_rest = pb.FunctionDef()
-        """Other fields of the FunctionDef: attributes of arguments, resource identities."""
+        self.record: pb.FunctionDef | None = None
+        """The FunctionDef it was read from; its attributes of arguments and identities of resources are
+        written again."""
+
+    @cached_property
+    def signature(self) -> OpSignature:
+        return OpSignature(self.definition)
 
     @property
     def name(self) -> str:

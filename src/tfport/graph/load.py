@@ -16,6 +16,7 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import VARIABLES, SavedModelFile, read_saved_model
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
+from tfport.garbage import no_search_for_garbage
 from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
@@ -25,6 +26,7 @@ SERVE = "serve"
 META = ".meta"
 
 
+@no_search_for_garbage()
 def load_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
     """Load the model at a location; `tags` choose one of several MetaGraphs."""
     wanted = (tags,) if isinstance(tags, str) else tags

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import MalformedGraph
+from tfport.garbage import no_search_for_garbage
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
@@ -56,6 +57,7 @@ class ModelTracer:
             "every plan assigns to variables that it treated as constants"
         )
 
+    @no_search_for_garbage()
     def trace(
         self,
         fetches: Sequence[str],

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
 from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, Engine
@@ -52,6 +53,7 @@ class Plan:
     The program itself is not kept: its constants may be large, and the engine has its own copies.
     """
 
+    @no_search_for_garbage()
     def __init__(self, program: Program, engine: Engine, *, repeated: bool = False) -> None:
         """`repeated`: the plan of a loop body or a branch."""
         self.inputs = [*program.args, *program.captures()]
