@@ -7,7 +7,7 @@ from typing import Any
 
 DEVICES = ("cpu", "gpu")
 LOADERS = ("capi", "serving", "python", "keras")
-ENGINES = ("onnxruntime", "openvino", "none")
+ENGINES = ("onnxruntime", "openvino", "auto", "none")
 TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the recorded builds"
 
 

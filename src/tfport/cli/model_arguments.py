@@ -54,5 +54,6 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         default="onnxruntime",
-        help="engine for the numeric parts; `none` runs everything in NumPy (default: onnxruntime)",
+        help="engine for the numeric parts; `auto` measures which is faster, `none` runs everything "
+        "in NumPy (default: onnxruntime)",
     )

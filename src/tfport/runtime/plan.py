@@ -21,6 +21,7 @@ from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
+from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.patterns.simplify import simplified
@@ -239,7 +240,8 @@ def _island(stage: Stage, engine: Engine, alone: bool) -> Compiled:
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
     open_windows = any(node.op in _WINDOWS and _is_open(node.outputs[0]) for node in nodes)
     model = island.model.SerializeToString()
-    run = engine.compile(model, island.weights, *outside, open_windows=open_windows, alone=alone)
+    work = island_work(nodes, stage.reads)
+    run = engine.compile(model, island.weights, *outside, open_windows=open_windows, alone=alone, work=work)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
     return _converted(run, wide, narrow) if wide or narrow else run

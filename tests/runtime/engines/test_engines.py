@@ -13,14 +13,16 @@ from tfport.runtime.plan import Plan
 from tfport.runtime.program import OnnxNode
 
 
-@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+@pytest.mark.parametrize("engine", ["onnxruntime", "auto", "none"])
 def test_engines_compute_the_same_outputs(engine):
     call = tfport.Session(load("module"), engine=engine).signature("serving_default")
     np.testing.assert_allclose(call(x=[[1.0, 2.0]])["y"], [[6, 10, 14]])
 
 
 def test_an_unknown_engine_is_an_error():
-    with pytest.raises(tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino or none"):
+    with pytest.raises(
+        tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino, auto or none"
+    ):
         tfport.Session(load("module"), engine="cuda")
 
 

@@ -1,7 +1,7 @@
 """The interface of engines: which ONNX nodes an engine supports, and how it compiles a model.
 
-ONNX Runtime is the default (`onnx_runtime`); OpenVINO runs the same models (`openvino`); with
-`none` everything runs on the host.
+ONNX Runtime is the default (`onnx_runtime`); OpenVINO runs the same models (`openvino`); `auto` chooses
+between them for each island (`auto`); with `none` everything runs on the host.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import Error, RunFailed
+from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ class Engine(Protocol):
         *,
         open_windows: bool = False,
         alone: bool = True,
+        work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message.
 
         `open_windows`: the spatial sizes of some convolution or pooling are unknown. `alone`: no other
-        island and no loop needs the cores between calls.
+        island and no loop needs the cores between calls. `work`: an estimate, to choose threads by.
         """
         ...
 
@@ -58,6 +60,10 @@ def make_engine(name: str, threads: int | None = None, *, spins: bool = True, ma
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
         return OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
+    if name == "auto":
+        from tfport.runtime.engines.auto import AutoEngine
+
+        return AutoEngine(threads, spins=spins, max_bytes=max_bytes)
     if name == "openvino":
         from tfport.runtime.engines.openvino import OpenVino
 
@@ -66,4 +72,4 @@ def make_engine(name: str, threads: int | None = None, *, spins: bool = True, ma
         from tfport.runtime.engines.no_engine import NoEngine
 
         return NoEngine()
-    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino or none")
+    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino, auto or none")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.program import OnnxNode
 
 
@@ -28,5 +29,6 @@ class NoEngine:
         *,
         open_windows: bool = False,
         alone: bool = True,
+        work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
         raise Error("no engine was selected, so no island can run")

@@ -19,6 +19,7 @@ from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
+from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.model import SMALL, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.engine_events import record_events
@@ -75,17 +76,24 @@ class OnnxRuntime:
         *,
         open_windows: bool = False,
         alone: bool = True,
+        work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
-        options = _options(self.threads, self.spins and alone)
-        if self.max_bytes:
-            use_limited_arena(options, self.max_bytes)
-        values = _share_weights(options, weights)
-        session = _session(model, options)
-        safe = functools.cache(lambda: _checked_session(model, options))
+        values = _to_share(weights)
+
+        @functools.cache
+        def session(threads: int, checked: bool) -> tuple[ort.InferenceSession, list[PoolWindow]]:
+            options = _options(threads, self.spins and alone)
+            if self.max_bytes:
+                use_limited_arena(options, self.max_bytes)
+            _share(options, values)
+            return _checked_session(model, options) if checked else (_session(model, options), [])
+
         wanted, fed = list(outputs), list(inputs)
+        session(1 if work.may_be_light else self.threads, False)
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-            selected, windows = safe() if open_windows and _may_run_out(arrays) else (session, [])
+            threads = 1 if work.is_light(arrays) else self.threads
+            selected, windows = session(threads, open_windows and may_run_out(arrays))
             names = [*wanted, *(window.output for window in windows)]
             feeds = dict(zip(fed, arrays, strict=True))
             try:
@@ -102,7 +110,6 @@ class OnnxRuntime:
             check_pool_sizes(windows, results[len(wanted) :])
             return results[: len(wanted)]
 
-        compiled.keeps = values  # type: ignore[attr-defined]  # the session does not keep them alive
         return compiled
 
 
@@ -174,7 +181,7 @@ def _checked_session(
     return _session(checked, options, without=BLOCKED_LAYOUT), windows
 
 
-def _may_run_out(arrays: Sequence[Any]) -> bool:
+def may_run_out(arrays: Sequence[Any]) -> bool:
     """Whether an image or sequence is so small that pooling and strides may shrink it to nothing."""
     return any(
         sum(size < LARGE for size in a.shape[1:]) > 1 if a.ndim > 3 else a.shape[1] < LARGE
@@ -194,20 +201,25 @@ def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
     return options
 
 
-def _share_weights(options: ort.SessionOptions, weights: Mapping[str, NDArray[Any]]) -> list[Any]:
-    """Pass constants without copying; the returned objects must live as long as the session."""
-    arrays = [np.ascontiguousarray(array) for array in weights.values()]
-    values = [_ort_value(array) for array in arrays]
-    if values:
-        options.add_external_initializers(list(weights), values)
-    return list(zip(values, arrays, strict=True))
+_Shared = dict[str, tuple[ort.OrtValue, "NDArray[Any]"]]
+"""Constants by name, and the memory that they are in; both must live as long as the sessions."""
+
+
+def _to_share(weights: Mapping[str, NDArray[Any]]) -> _Shared:
+    """Constants that sessions use without copying them."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    return {name: (_ort_value(array), array) for name, array in arrays.items()}
+
+
+def _share(options: ort.SessionOptions, shared: _Shared) -> None:
+    if shared:
+        options.add_external_initializers(list(shared), [value for value, _ in shared.values()])
 
 
 def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
-    plain = np.ascontiguousarray(array)
-    if plain.dtype.name == "bfloat16":
-        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(plain.view(np.uint16), 16)
-    return ort.OrtValue.ortvalue_from_numpy(plain)
+    if array.dtype.name == "bfloat16":
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), 16)
+    return ort.OrtValue.ortvalue_from_numpy(array)
 
 
 def _has(node: OnnxNode) -> bool:
@@ -219,7 +231,8 @@ def _has(node: OnnxNode) -> bool:
         island = onnx_model([alone], fresh, node.outputs)
         options = _options(1)
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        _kept = _share_weights(options, island.weights)
+        shared = _to_share(island.weights)
+        _share(options, shared)
         ort.InferenceSession(island.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except Exception:  # any error means: not supported
         return False

@@ -10,6 +10,7 @@ from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -51,13 +52,15 @@ class OpenVino:
         *,
         open_windows: bool = False,
         alone: bool = True,
+        work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
         try:
             read = self._core.read_model(_with_weights(model, weights))
             compiled = self._core.compile_model(read, "CPU", self._options)
+            places = [compiled.output(name) for name in outputs]
+            compiled.create_infer_request()  # some models fail only here
         except RuntimeError as error:
             raise Error(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
-        places = [compiled.output(name) for name in outputs]
         fed = list(inputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:

@@ -1,0 +1,66 @@
+"""A short race between engines on one island: the fastest choice that gives the same answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfport.errors import Error, RunStopped
+from tfport.runtime.engines.choice_cache import Choice
+from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.engines.same_answers import agree
+
+ROUNDS = 5
+SECONDS = 1.0
+"""A race of two ends after this time, but not before its second round."""
+LEAD = 0.9
+"""A rival must take less than this part of the time: what is usual stays if both are about as fast."""
+PAUSE = 0.005
+"""Seconds after which the threads of the other contender no longer spin."""
+
+
+def fastest(
+    compiled_by: Callable[[Choice], Compiled],
+    leader: Compiled,
+    choice: Choice,
+    rivals: Sequence[Choice],
+    arrays: Sequence[Any],
+    expected: Sequence[Any],
+    *,
+    times: Callable[[Compiled, Compiled, Sequence[Any]], tuple[float, float]] | None = None,
+) -> Choice:
+    """The choice to use in place of `choice`, which is compiled as `leader` and answered `expected`.
+
+    `times` measures two contenders (default: `best_times`).
+    At most two contenders are in memory at a time, besides what the caller has.
+    """
+    for rival in rivals:
+        try:
+            compiled = compiled_by(rival)
+            if not agree(expected, compiled(arrays)):
+                continue
+            time_of_leader, time_of_rival = (times or best_times)(leader, compiled, arrays)
+        except RunStopped:
+            raise
+        except Error:
+            continue  # it does not support the island, or not these inputs
+        if time_of_rival < LEAD * time_of_leader:
+            leader, choice = compiled, rival
+    return choice
+
+
+def best_times(first: Compiled, second: Compiled, arrays: Sequence[Any]) -> tuple[float, float]:
+    """The shortest times of two contenders that run in turn."""
+    best = [float("inf"), float("inf")]
+    end = time.perf_counter() + SECONDS
+    for count in range(ROUNDS):
+        if count > 1 and time.perf_counter() > end:
+            break
+        for at, run in enumerate((first, second)):
+            time.sleep(PAUSE)
+            run(arrays)  # wakes the threads
+            began = time.perf_counter()
+            run(arrays)
+            best[at] = min(best[at], time.perf_counter() - began)
+    return best[0], best[1]

@@ -1,0 +1,99 @@
+"""An island that moves to the engine that runs it fastest.
+
+It starts on ONNX Runtime. Once it has taken `PATIENCE` seconds, the other choices race on the inputs of a
+call, and it moves to the fastest that gives the same answers. The choice is remembered: the next process
+makes it at the second call. A process that calls a model once is not slowed down.
+
+ONNX Runtime answers where OpenVINO might answer otherwise: empty inputs, NaN, infinities, errors. It
+does not stay loaded for that, so there are never two pools of threads that spin.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfport.errors import Error, RunStopped
+from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
+from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.engines.race import fastest
+from tfport.runtime.onnx.island_work import IslandWork
+
+PATIENCE = 0.5
+"""Seconds in an island after which a race pays."""
+
+
+@dataclass
+class RacedIsland:
+    """A compiled island: on ONNX Runtime at first, later on what was fastest."""
+
+    compiled_by: Callable[[Choice], Compiled]
+    usual: Choice
+    rivals: Callable[[], tuple[str, list[Choice]]]
+    """The key of the island, and what could run it instead."""
+    choices: ChoiceCache
+    work: IslandWork
+    is_ordinary: Callable[[Sequence[Any]], bool]
+    """Whether OpenVINO may answer for these inputs."""
+    patience: float
+    _reference: Compiled | None = field(init=False, default=None)
+    _faster: Compiled | None = field(init=False, default=None)
+    """OpenVINO, if it was chosen."""
+    _calls: int = field(init=False, default=0)
+    _spent: float = field(init=False, default=0)
+    _settled: bool = field(init=False, default=False)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._reference = self.compiled_by(self.usual)
+
+    def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        faster = self._faster
+        if faster is not None and self.is_ordinary(arrays):
+            try:
+                return faster(arrays)
+            except EngineFailed:
+                pass  # ONNX Runtime answers, or says what is wrong
+        reference = self._reference
+        if reference is None:
+            reference = self._reference = self.compiled_by(self.usual)
+        if self._settled:
+            return reference(arrays)
+        began = time.perf_counter()
+        outputs = reference(arrays)
+        self._spent += time.perf_counter() - began
+        self._calls += 1
+        if self._calls > 1 and not self.work.is_light(arrays) and self.is_ordinary(arrays):
+            self._settle(reference, arrays, outputs)
+        return outputs
+
+    def _settle(self, reference: Compiled, arrays: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Choose, unless another thread does so now or it is too early."""
+        key, rivals = self.rivals()
+        key = f"{key}:{[array.shape for array in arrays]}"
+        choice = self.choices.get(key)
+        if (choice is None and self._spent < self.patience) or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if choice is None:
+                choice = fastest(self.compiled_by, reference, self.usual, rivals, arrays, outputs)
+                self.choices.put(key, choice)
+            if choice in rivals:
+                self._use(choice)
+            self._settled = True
+        except RunStopped:
+            self._spent = 0  # the answer is there; race again later
+        except Error:
+            self._settled = True  # a remembered choice that cannot be compiled any more
+        finally:
+            self._lock.release()
+
+    def _use(self, choice: Choice) -> None:
+        compiled = self.compiled_by(choice)
+        if choice.engine == self.usual.engine:
+            self._reference = compiled
+        else:
+            self._faster, self._reference = compiled, None

@@ -1,0 +1,71 @@
+"""Races: the fastest contender wins if its answers are the same."""
+
+import numpy as np
+import pytest
+
+import tfport
+from tfport.runtime.engines.choice_cache import Choice
+from tfport.runtime.engines.race import best_times, fastest
+
+USUAL, SINGLE, OTHER = Choice("onnxruntime", 2), Choice("onnxruntime", 1), Choice("openvino", 2)
+X = np.float32([1, 2])
+
+
+def double(arrays):
+    return [2 * arrays[0]]
+
+
+def wrong(arrays):
+    return [2.001 * arrays[0]]
+
+
+def refused(arrays):
+    raise tfport.Error("not supported")
+
+
+def stopped(arrays):
+    raise tfport.DeadlineExceeded("late")
+
+
+def race(runs, seconds):
+    def times(first, second, _arrays):
+        return seconds[first], seconds[second]
+
+    keys = [choice for choice in runs if choice != USUAL]
+    return fastest(runs.__getitem__, runs[USUAL], USUAL, keys, [X], double([X]), times=times)
+
+
+def contender():
+    return lambda arrays: double(arrays)
+
+
+def test_the_fastest_wins():
+    runs = {USUAL: contender(), SINGLE: contender(), OTHER: contender()}
+    assert race(runs, dict(zip(runs.values(), (1.0, 0.8, 0.5), strict=True))) == OTHER
+    assert race(runs, dict(zip(runs.values(), (1.0, 0.5, 0.48), strict=True))) == SINGLE
+
+
+def test_what_is_usual_stays_if_both_are_about_as_fast():
+    runs = {USUAL: contender(), OTHER: contender()}
+    assert race(runs, dict(zip(runs.values(), (1.0, 0.95), strict=True))) == USUAL
+
+
+@pytest.mark.parametrize("loser", [wrong, refused])
+def test_other_answers_and_errors_never_win(loser):
+    runs = {USUAL: contender(), OTHER: loser}
+    assert race(runs, {runs[USUAL]: 1.0, loser: 0.1}) == USUAL
+
+
+def test_a_run_that_is_stopped_decides_nothing():
+    with pytest.raises(tfport.DeadlineExceeded):
+        race({USUAL: contender(), OTHER: stopped}, {})
+
+
+def test_both_contenders_are_measured():
+    calls = []
+    first, second = best_times(
+        lambda arrays: calls.append("first"), lambda arrays: calls.append("second"), [X]
+    )
+    assert calls[:4] == ["first", "first", "second", "second"]
+    assert 0 <= first < float("inf")
+    assert 0 <= second < float("inf")
