@@ -38,7 +38,8 @@ class IslandWork:
         """
         if not self.may_be_light:
             return False
-        growth = max(1.0, sum(array.size for array in arrays) / self.elements)
+        size: int = sum(array.size for array in arrays)
+        growth = max(1.0, size / self.elements)
         return self.most * growth * growth < LIGHT
 
 
