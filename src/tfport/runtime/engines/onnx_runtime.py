@@ -17,6 +17,7 @@ from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 ONLY_FATAL = 4
 BLOCKED_LAYOUT = ("NchwcTransformer",)
 """With this optimizer, a convolution over an empty image divides by zero and kills the process."""
+CONVOLUTION = b"Conv"
+"""What a serialized model with convolutions contains: for them, denormal numbers are flushed to zero."""
 LARGE = 128
 """Images of at least this size do not shrink to nothing in any known network."""
 NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation")
@@ -79,10 +82,14 @@ class OnnxRuntime:
         work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
         values = _to_share(weights)
+        flushes = CAN_FLUSH and CONVOLUTION in model
+        run = functools.partial(flushed, _run) if flushes else _run
 
         @functools.cache
         def session(threads: int, checked: bool) -> tuple[ort.InferenceSession, list[PoolWindow]]:
             options = _options(threads, self.spins and alone)
+            if flushes:
+                options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
                 use_limited_arena(options, self.max_bytes)
             _share(options, values)
@@ -97,13 +104,13 @@ class OnnxRuntime:
             names = [*wanted, *(window.output for window in windows)]
             feeds = dict(zip(fed, arrays, strict=True))
             try:
-                results = _run(selected, names, feeds)
+                results = run(selected, names, feeds)
             except ResourceExhausted:
                 if not self.max_bytes:
                     raise
                 shrink_arena()
                 try:
-                    results = _run(selected, names, feeds)
+                    results = run(selected, names, feeds)
                 except ResourceExhausted:
                     shrink_arena()
                     raise
@@ -163,8 +170,13 @@ def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] =
     if recorder is not None and recorder.engine_events:
         record_events(options, recorder.engine_events)
     try:
-        session = ort.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(without)
+        # the first session of a process sets the mode of the thread that makes it, for good
+        session = flushed(
+            ort.InferenceSession,
+            model,
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=list(without),
         )
     except Exception as error:  # ONNX Runtime raises many exception classes
         raise Error(f"ONNX Runtime rejects the model that tfport made: {_sentence(error)}") from None
