@@ -1,4 +1,4 @@
-"""Islands with convolutions flush denormal numbers, as TensorFlow does; the caller's thread keeps its mode."""
+"""Islands with convolutions flush denormal numbers, as TensorFlow does; the caller keeps its mode."""
 
 import numpy as np
 import pytest
