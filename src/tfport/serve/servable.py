@@ -80,9 +80,8 @@ def run_signature(
     stop: StopSignal | None = None,
 ) -> Arrays:
     """Compute outputs of a signature in this thread; runtime errors become status errors."""
-    wanted = {name: signature.outputs[name] for name in outputs}
-    fetches = [tensor for spec in wanted.values() for tensor in spec.tensors]
-    called = Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
+    called = _with_outputs(signature, outputs)
+    fetches = [tensor for spec in called.outputs.values() for tensor in spec.tensors]
     try:
         # as in TensorFlow Serving, the ops decide whether a shape is right
         arrays = session.run(fetches, flatten_inputs(called, inputs), any_shape=True, stop=stop)
@@ -98,11 +97,20 @@ def run_signature(
         raise StatusError(StatusCode.RESOURCE_EXHAUSTED, "OOM: not enough memory for this request") from None
 
 
+def _with_outputs(signature: Signature, outputs: Sequence[str]) -> Signature:
+    """The signature with some of its outputs."""
+    if list(signature.outputs) == outputs:
+        return signature
+    wanted = {name: signature.outputs[name] for name in outputs}
+    return Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
+
+
 class Servable:
     """A session with its signatures, under the model name and version that clients use."""
 
     def __init__(self, name: str, version: int, session: Session, runner: Runner) -> None:
         self.name, self.version, self.session, self.runner = name, version, session, runner
+        self.interface = ServableInterface(name, session.model.signatures)
         self.running = 0
         """Calls in progress: unloading waits for them."""
 
@@ -113,10 +121,6 @@ class Servable:
     @property
     def signatures(self) -> dict[str, Signature]:
         return self.model.signatures
-
-    @property
-    def interface(self) -> ServableInterface:
-        return ServableInterface(self.name, self.signatures)
 
     def signature(self, name: str = "") -> Signature:
         """Return the signature of this name; the default one if the name is empty."""

@@ -30,6 +30,7 @@ from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
 from tfport.serve.grpc.server import GrpcServer
 from tfport.serve.grpc.tls import Tls, read_ssl_config
+from tfport.serve.light_calls import LightCalls
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings, one_model, settings_of
 from tfport.serve.models.loading import session_opener
@@ -40,7 +41,7 @@ from tfport.serve.monitoring.config import metrics_path
 from tfport.serve.monitoring.exposition import CONTENT_TYPE
 from tfport.serve.monitoring.limited_lines import LimitedLines
 from tfport.serve.monitoring.logs import Logs
-from tfport.serve.monitoring.measured_runner import MeasuredThreadRunner
+from tfport.serve.monitoring.measured_runner import MeasuredRunner
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import request_tracer
@@ -196,7 +197,7 @@ class Server:
             shared = self.batching.runner(settings.name, version, session.model.files)
             if shared is not None:
                 return shared
-        return MeasuredThreadRunner(self.pool, self.metrics, settings.name, version)
+        return MeasuredRunner(self.pool, self.metrics, LightCalls(session.model), settings.name, version)
 
     def _attempted(self, attempt: LoadAttempt) -> None:
         self.metrics.loaded(attempt.name, attempt.version, attempt.path, attempt.seconds, attempt.code)

@@ -8,16 +8,17 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.serve.batching.batched_models import Gate, opened, rows, watched
 
-from tfport.serve.monitoring.measured_runner import MeasuredThreadRunner
+from tfport.serve.light_calls import LightCalls
+from tfport.serve.monitoring.measured_runner import MeasuredRunner
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusError
 
 
 def measured(gate):
-    metrics = Metrics(process=False)
-    runner = MeasuredThreadRunner(ThreadPoolExecutor(1), metrics, "m", 2)
-    return Servable("m", 2, watched(gate), runner), metrics
+    metrics, session = Metrics(process=False), watched(gate)
+    runner = MeasuredRunner(ThreadPoolExecutor(1), metrics, LightCalls(session.model), "m", 2)
+    return Servable("m", 2, session, runner), metrics
 
 
 def values(metrics, name):

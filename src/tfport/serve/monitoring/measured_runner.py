@@ -1,4 +1,4 @@
-"""Run each call alone in a thread, like `ThreadRunner`, and report metrics.
+"""Run each call alone, in a thread like `ThreadRunner` unless it is light, and report metrics.
 
 For servables that are not batched; `batching` reports its own metrics.
 """
@@ -14,25 +14,33 @@ from tfport.graph.model import Signature
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.session import Session
 from tfport.serve.batching.joining import rows_of
+from tfport.serve.light_calls import CallKind, LightCalls
 from tfport.serve.monitoring.metrics import QUEUE, RUN, Metrics
 from tfport.serve.servable import Arrays, in_thread, run_signature
 
 
-class MeasuredThreadRunner:
-    """Runs each call of one servable alone, in a thread of a pool."""
+class MeasuredRunner:
+    """Runs each call of one servable alone: a light one at once, others in a thread of a pool."""
 
-    def __init__(self, pool: Executor, metrics: Metrics, name: str, version: int) -> None:
-        self.pool, self.metrics, self.name, self.version = pool, metrics, name, version
+    def __init__(self, pool: Executor, metrics: Metrics, light: LightCalls, name: str, version: int) -> None:
+        self.pool, self.metrics, self.light = pool, metrics, light
+        self.name, self.version = name, version
 
     async def __call__(
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Arrays:
+        kind = self.light.kind_of(signature, inputs, outputs)
+        if self.light.is_light(kind):
+            return self._at_once(session, signature, inputs, outputs, kind)
         began: list[float] = []
         submitted = perf_counter()
 
         def run(stop: StopSignal) -> Arrays:
             began.append(perf_counter())
-            return run_signature(session, signature, inputs, outputs, stop)
+            try:
+                return run_signature(session, signature, inputs, outputs, stop)
+            finally:
+                began.append(perf_counter())
 
         self.metrics.waiting(self.name, self.version, 1)
         try:
@@ -40,10 +48,27 @@ class MeasuredThreadRunner:
         finally:
             self.metrics.waiting(self.name, self.version, -1)
             if began:  # a call that was cancelled before it started has run nothing
-                self._report(signature.name, rows_of(inputs) or 1, submitted, began[0])
+                self._report(signature.name, inputs, submitted, began[0])
+            if len(began) == 2:
+                self.light.ran(kind, began[1] - began[0])
 
-    def _report(self, signature: str, rows: int, submitted: float, began: float) -> None:
+    def _at_once(
+        self,
+        session: Session,
+        signature: Signature,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str],
+        kind: CallKind | None,
+    ) -> Arrays:
+        began = perf_counter()
+        try:
+            return run_signature(session, signature, inputs, outputs)
+        finally:
+            self.light.ran(kind, perf_counter() - began)
+            self._report(signature.name, inputs, began, began)
+
+    def _report(self, signature: str, inputs: Mapping[str, Any], submitted: float, began: float) -> None:
         labels, seconds = (self.name, self.version, signature), perf_counter() - began
         self.metrics.stage(*labels, QUEUE, began - submitted)
         self.metrics.stage(*labels, RUN, seconds)
-        self.metrics.ran(*labels, rows, seconds)
+        self.metrics.ran(*labels, rows_of(inputs) or 1, seconds)

@@ -98,8 +98,10 @@ def _packed(flat: list[Any], dtype: DType, plain: bool) -> NDArray[Any]:
         raise NotATensor from None
     except OverflowError:  # larger than the largest float: infinity
         packed = _wide(flat)
+    if packed.dtype == dtype.numpy:
+        return packed
     with np.errstate(over="ignore"):
-        return packed.astype(dtype.numpy, copy=False)
+        return packed.astype(dtype.numpy)
 
 
 def _wide(flat: list[Any]) -> NDArray[Any]:

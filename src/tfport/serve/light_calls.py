@@ -1,0 +1,89 @@
+"""Find calls that are so short that the event loop runs them itself.
+
+Handing a call to a thread and back takes about 50 microseconds: as long as a small model runs. But nothing
+else is answered while the event loop runs a model. So a call is light only if its time is known: nearly
+all calls with inputs of the same shapes were short, and only these shapes decide how much its ops compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.model import Model, Signature
+from tfport.graph.reach import called_by, needed_by
+
+LIGHT_SECONDS = 500e-6
+SHORT_CALLS = 32
+"""How many calls must have been short; a long one counts as `LONG_CALL` fewer."""
+LONG_CALL = 8
+MOST_KINDS = 256
+"""Kinds of calls that are counted; clients choose them freely."""
+_STEADY = """
+    _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul Abs Add AddN AddV2 ArgMax ArgMin AvgPool
+    BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchNormWithGlobalNormalization BiasAdd BiasAddV1 Cast Ceil
+    ConcatV2 Const Conv2D Conv3D DepthwiseConv2dNative DivNoNan Einsum Elu Equal Erf Exp ExpandDims
+    Expm1 Floor FloorDiv FloorMod FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 Gather GatherV2
+    Greater GreaterEqual Identity IdentityN LRN LeakyRelu Less LessEqual Log Log1p LogSoftmax LogicalAnd
+    LogicalNot LogicalOr MatMul Max MaxPool MaxPoolV2 Maximum Mean Min Minimum Mul MulNoNan Neg NoOp
+    NotEqual Pack PartitionedCall Placeholder Pow Prod ReadVariableOp RealDiv Reciprocal Relu Relu6
+    Reshape Round Rsqrt Select SelectV2 Selu Shape Sigmoid Sign Snapshot Softmax Softplus Softsign Split
+    SplitV Sqrt Square SquaredDifference Squeeze StatefulPartitionedCall StopGradient StridedSlice Sub
+    Sum Tanh TopKV2 Transpose Unpack VarHandleOp VariableV2
+"""
+STEADY_OPS = frozenset(_STEADY.split())
+"""Ops whose work does not depend on values, which a client chooses; not `Tile`, `Range` or `While`."""
+
+CallKind = tuple[str, tuple[str, ...], tuple[tuple[int, ...], ...]]
+"""A signature, the outputs that are wanted, and the shapes of the inputs."""
+
+
+class LightCalls:
+    """The calls of one model, counted in the event loop."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._steady: dict[str, bool] = {}
+        self._short: dict[CallKind, int] = {}
+
+    def kind_of(
+        self, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> CallKind | None:
+        """The kind of a call; None if it can never be light."""
+        arrays = inputs.values()
+        # a scalar may be a switch, and each of its values has a plan
+        if not all(isinstance(array, np.ndarray) and array.ndim for array in arrays):
+            return None
+        if (steady := self._steady.get(signature.name)) is None:
+            steady = self._steady[signature.name] = is_steady(self._model, signature)
+        if not steady:
+            return None
+        return signature.name, tuple(outputs), tuple(array.shape for array in arrays)
+
+    def is_light(self, kind: CallKind | None) -> bool:
+        return kind is not None and self._short.get(kind, 0) >= SHORT_CALLS
+
+    def ran(self, kind: CallKind | None, seconds: float) -> None:
+        """Count a call that took so long."""
+        if kind is None:
+            return
+        count = self._short.get(kind, 0)
+        if seconds > LIGHT_SECONDS:
+            count = max(count - LONG_CALL, 0)
+        elif count < 2 * SHORT_CALLS:
+            count += 1
+        if count and (kind in self._short or len(self._short) < MOST_KINDS):
+            self._short[kind] = count
+        else:
+            self._short.pop(kind, None)
+
+
+def is_steady(model: Model, signature: Signature) -> bool:
+    """Whether only the shapes of the inputs decide how much a signature computes."""
+    nodes = needed_by(value.node for value in model.ends_of(signature))
+    functions = called_by(nodes)
+    bodies = (node.op for function in functions.values() for node in function)
+    ops = {*(node.op for node in nodes), *bodies}
+    return ops - set(functions) <= STEADY_OPS
