@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import CannotLower, rank_of
+from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.nn.windows import DataLayout, same_pads
 
 
 def channels_second(b: Builder, x: Operand, layout: DataLayout) -> Operand:
-    """Transpose from the layout of the op to ONNX's."""
-    if rank_of(x) != layout.rank:
+    """Transpose from the layout of the op to ONNX's.
+
+    An unknown rank is taken for the right one: the engine fails at another, so that the host reports it.
+    """
+    if x.rank not in (layout.rank, None):
         raise CannotLower(f"the input must have {layout.rank} axes, found {x.rank}")
     return b.transpose(x, (0, layout.channel_axis, *layout.spatial_axes))
 

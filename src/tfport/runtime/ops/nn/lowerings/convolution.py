@@ -29,6 +29,13 @@ def filter_sizes(w: Operand) -> list[int]:
     return sizes
 
 
+def _group_count_of(x: Operand, axis: int, per_group: int, out: int) -> int:
+    """The number of groups; 1 for an unknown number of channels, as the engine fails at any other."""
+    if x.shape is None or x.shape[axis] is None:
+        return 1
+    return group_count(x.shape[axis], per_group, out)
+
+
 def group_count(channels: int | None, per_group: int, out: int) -> int:
     """The number of groups of a convolution: input channels divided by the filter's depth."""
     if channels is None:
@@ -64,15 +71,14 @@ def convolution(
 ) -> Operand:
     """Convolve an input in any layout."""
     *kernel, per_group, out = sizes = filter_sizes(w)
-    if rank_of(x) != layout.rank or len(sizes) != layout.rank:
+    if x.rank not in (layout.rank, None) or len(sizes) != layout.rank:
         raise CannotLower(f"the input and the filter must have {layout.rank} axes")
     if depthwise:
-        if x.shape is None or x.shape[layout.channel_axis] not in (per_group, None):
+        if x.shape is not None and x.shape[layout.channel_axis] not in (per_group, None):
             raise CannotLower(f"the input must have {per_group} channels, the depth of the filter")
         group, w, out = per_group, b.reshape(w, *kernel, 1, per_group * out), per_group * out
     else:
-        channels = x.shape[layout.channel_axis] if x.shape is not None else None
-        group = group_count(channels, per_group, out)
+        group = _group_count_of(x, layout.channel_axis, per_group, out)
     n = len(kernel)
     weights = b.transpose(w, (n + 1, n, *range(n)))
     strides, dilations = spatial_values(layout, strides), spatial_values(layout, dilations)
