@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _REF = 100
 _PYTHON_NAMES = {"FLOAT": "float32", "DOUBLE": "float64", "HALF": "float16"}
+_NUMPY: dict[int, np.dtype[Any]] = {}
+"""The NumPy types that were asked for: the table of all of them is imported at its first use."""
 _FLOATS = ("float", "bfloat", "half", "double")
 
 
@@ -78,9 +80,12 @@ class DType:
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type; KeyError for `resource` and `variant`, which have none."""
-        from tfport.formats.encoding.tensor import NUMPY
+        kind = _NUMPY.get(self.number)
+        if kind is None:
+            from tfport.formats.encoding.tensor import NUMPY
 
-        return NUMPY[self.base.number]
+            kind = _NUMPY[self.number] = NUMPY[self.base.number]
+        return kind
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DType) and other.number == self.number

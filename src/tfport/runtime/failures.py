@@ -9,7 +9,7 @@ Kernels of custom ops are called by `custom.checked_call`, which attributes all 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from tfport.atlas.known_ops import known_ops
 from tfport.errors import Error, InternalError, MalformedGraph, ResourceExhausted, RunFailed, UnreadableFile
@@ -23,6 +23,8 @@ from tfport.runtime.program import Run
 BUGS = (TypeError, AttributeError)
 VALUES = (ValueError, LookupError, ArithmeticError, MemoryError, RecursionError)
 """What NumPy and Python raise for values that a kernel cannot handle."""
+FAILURES = (RunFailed, UnreadableFile, *VALUES, *BUGS)
+"""What a step may raise where its node is to be named."""
 PLANNING = (ValueError, LookupError, ArithmeticError, *BUGS)
 
 
@@ -32,14 +34,21 @@ def naming_node(run: Run, name: str, op: str, attrs: Mapping[str, Attr] | None =
     def named(inputs: Sequence[Any]) -> Sequence[Any]:
         try:
             return run(inputs)
-        except (EngineFailed, ResourceExhausted):
-            raise  # the session repeats the run on the host, which names the node; a limit names its own
-        except (RunFailed, UnreadableFile) as error:
-            raise RunFailed(f"`{name}` ({op}): {error}") from None
-        except (*VALUES, *BUGS) as error:
-            raise _run_error(error, name, op, attrs or {}, inputs) from error
+        except FAILURES as error:
+            raise_named(error, name, op, attrs or {}, inputs)
 
     return named
+
+
+def raise_named(
+    error: Exception, name: str, op: str, attrs: Mapping[str, Attr], inputs: Sequence[Any]
+) -> NoReturn:
+    """Raise the error of a run that names the node."""
+    if isinstance(error, EngineFailed | ResourceExhausted):
+        raise error  # the session repeats the run on the host, which names the node; a limit names its own
+    if isinstance(error, RunFailed | UnreadableFile):
+        raise RunFailed(f"`{name}` ({op}): {error}") from None
+    raise _run_error(error, name, op, attrs, inputs) from error
 
 
 def planning_error(

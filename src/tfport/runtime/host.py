@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.op_signature import OpSignature
 from tfport.runtime.custom.checked_call import checked_call
-from tfport.runtime.failures import naming_node
+from tfport.runtime.failures import FAILURES, raise_named
 from tfport.runtime.lower import Context, Implementation
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Run
@@ -77,19 +78,44 @@ def host_run(
     regroup = _regroup(groups)
     if declared.strict:
         return checked_call(function, named, regroup, context)
-    kinds = _kinds(context.outputs)
-    quick = function.quick(groups, kwargs) if hasattr(function, "quick") else None
+    call = functools.partial(function, **named) if named else function
+    if regroup is not None:
+        call = _regrouped(call, regroup)
+    if hasattr(function, "quick") and (quick := function.quick(groups, kwargs)) is not None:
+        call = _quickly(quick, call)
+    name, op, kinds = context.name, context.op, _kinds(context.outputs)
+    kind = kinds[0] if kinds is not None and len(kinds) == 1 else None
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
-        result = None if quick is None else quick(inputs)
-        if result is None:
-            result = function(*(regroup(inputs) if regroup else inputs), **named)
-        flat = (result,) if type(result) is np.ndarray else result
-        if type(flat) is tuple and [type(array) is np.ndarray and array.dtype for array in flat] == kinds:
-            return flat  # nearly always
-        return flat_outputs(result, context)
+        try:
+            result = call(*inputs)
+            if type(result) is np.ndarray:
+                if result.dtype is kind:  # nearly always
+                    return (result,)
+            elif type(result) is tuple:
+                if [type(array) is np.ndarray and array.dtype for array in result] == kinds:
+                    return result
+            elif kind is not None and type(result) is kind.type:  # a NumPy scalar
+                return (np.asarray(result),)
+            return flat_outputs(result, context)
+        except FAILURES as error:
+            raise_named(error, name, op, kwargs, inputs)
 
-    return naming_node(run, context.name, context.op, kwargs)
+    return run
+
+
+def _regrouped(call: Callable[..., Any], regroup: Callable[[Sequence[Any]], list[Any]]) -> Callable[..., Any]:
+    return lambda *inputs: call(*regroup(inputs))
+
+
+def _quickly(quick: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """The quick variant of a kernel where it has an answer."""
+
+    def either(*inputs: Any) -> Any:
+        result = quick(*inputs)
+        return call(*inputs) if result is None else result
+
+    return either
 
 
 def _kinds(types: Sequence[DType]) -> list[Any] | None:

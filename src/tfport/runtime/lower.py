@@ -114,7 +114,8 @@ def host(ops: str, *, once: bool = False, **constraints: Iterable[Attr]) -> Call
 def quick(kernel: Callable[..., Any]) -> Callable[[F], F]:
     """Declare a faster variant of a kernel for constant inputs: `f(groups, attrs)`, called once per node.
 
-    It returns None, or a function of flat arrays that returns None where the kernel must be called.
+    It returns None, or a function of the inputs (of a list, its elements) that returns None where the
+    kernel must be called.
     """
 
     def declare(function: F) -> F:

@@ -16,8 +16,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
-from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, Engine
+from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
@@ -31,6 +31,10 @@ from tfport.runtime.program import OnnxNode, Program, Step
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
+MAX_SIZE_STEPS = 32
+"""An island of at most this many steps that compute sizes and indices runs on the host: calling the engine
+takes as long as about twenty of them."""
+_SIZES = frozenset(("int32", "int64", "bool"))
 _WINDOWS = ("Conv", "MaxPool", "AveragePool")
 _HEAVY = frozenset(
     ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Loop", "Einsum", "Resize", "MaxPool",
@@ -89,7 +93,7 @@ class Plan:
         for (run, reads, writes), free in zip(self._stages, self._freed, strict=True):
             if scope is not None:
                 scope.stop.check()
-            outputs = run([slots[i] if i >= 0 else self._slots.constants[~i] for i in reads])
+            outputs = run([slots[i] for i in reads])
             for slot, output in zip(writes, outputs, strict=True):
                 slots[slot] = output
             for slot in free:
@@ -117,7 +121,7 @@ class Plan:
             last.update(dict.fromkeys((*reads, *writes), at))
         freed: list[list[int]] = [[] for _ in self._stages]
         for slot, at in last.items():
-            if slot >= 0 and slot not in kept:
+            if slot not in kept:
                 freed[at].append(slot)
         return freed
 
@@ -161,8 +165,20 @@ def cut_into_stages(program: Program) -> list[Stage]:
 def _is_worthwhile(steps: Sequence[Step]) -> bool:
     if any(step.run is None for step in steps):
         return True
+    if len(steps) <= MAX_SIZE_STEPS and all(map(_computes_sizes, steps)):
+        return False
     nodes = [node for step in steps for node in step.lowered or ()]
     return len(nodes) > MIN_ISLAND or any(node.op in _HEAVY for node in nodes)
+
+
+def _computes_sizes(step: Step) -> bool:
+    """Whether a step computes with sizes and indices only, which are few."""
+    if step.programs:
+        return False
+    return all(
+        operand.rank == 0 or (operand.dtype.name in _SIZES and operand.rank in (1, 2))
+        for operand in (*step.inputs, *step.outputs)
+    )
 
 
 def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[tuple[int, bool, list[Step]]]:
@@ -218,10 +234,8 @@ def _borders(stages: Sequence[Stage], program: Program) -> None:
         computed = _computed_by(stage)
         passed = {o for o in reads if o in inside and o not in computed}
         stage.writes = [o for o in inside if o in wanted and o not in passed and not o.is_constant]
-        stage.reads = [o for o in reads if o not in inside or o in passed]
-        if stage.lowered:
-            stage.reads = [o for o in stage.reads if not o.is_constant]
-        wanted.update(o for o in stage.reads if not o.is_constant)
+        stage.reads = [o for o in reads if (o not in inside or o in passed) and not o.is_constant]
+        wanted.update(stage.reads)
 
 
 def _computed_by(stage: Stage) -> set[Operand]:
@@ -287,32 +301,20 @@ def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[On
 
 def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:
     numbers = _Slots(stage.reads)
-    work = []
+    calls = []
     for step in stage.steps:
         if step.run is None:
             raise RunFailed(f"`{step.name}` ({step.op}) has no host kernel")
         run_step = step.run if recorder is None else recorder.step(step)
-        work.append((run_step, [numbers[o] for o in step.inputs], [numbers[o] for o in step.outputs]))
-    starts = [numbers[o] for o in stage.reads]
+        calls.append(
+            HostCall(run_step, [numbers[o] for o in step.inputs], [numbers[o] for o in step.outputs])
+        )
     ends = [numbers[o] for o in stage.writes]
     # constants come after the slots, in reverse, so that their negative numbers index them
-    blank, constants = [None] * len(numbers), numbers.constants[::-1]
+    loop = host_loop(calls, len(stage.reads), len(numbers), numbers.constants[::-1])
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
-        scope = current_scope()
-        signal = scope.stop if scope is not None else NEVER
-        slots = [*blank, *constants]
-        for slot, value in zip(starts, inputs, strict=True):
-            if slot >= 0:
-                slots[slot] = value
-        with np.errstate(all="ignore"):
-            for step, reads, writes in work:
-                if signal.reason is not None:
-                    signal.check()
-                outputs = step([slots[i] for i in reads])
-                for slot, output in zip(writes, outputs, strict=True):
-                    if slot >= 0:
-                        slots[slot] = output
+        slots = loop(inputs)
         return [slots[i] for i in ends]
 
     return run

@@ -54,7 +54,7 @@ def variant_and_kernel(op, inputs, attrs):
     kernel, make_variant = VARIANTS[op]
     attrs = {name: attrs[name] for name in ATTR_NAMES[op]}
     variant = make_variant([operands(values) for values in inputs], attrs)
-    got = variant([inputs[0]]) if variant is not None else None
+    got = variant(inputs[0]) if variant is not None else None
     try:
         expected = flat(kernel(*inputs, **attrs))
     except RunFailed as error:

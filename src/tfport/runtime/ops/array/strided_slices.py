@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,28 @@ def index_of(
         index.append(slice(None) if part.kind == ALL else _axis_index(part, shape[axis], begin, end, strides))
         axis += 1
     return tuple(index)
+
+
+def constant_index(
+    begin: NDArray[Any], end: NDArray[Any], strides: NDArray[Any], attrs: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """The NumPy index of a slice of any tensor; None where it depends on the shape, or is wrong."""
+    if not begin.shape == end.shape == strides.shape or begin.ndim != 1 or attrs["ellipsis_mask"]:
+        return None
+    index: list[Any] = []
+    for i, (first, last, step) in enumerate(zip(begin.tolist(), end.tolist(), strides.tolist(), strict=True)):
+        if attrs["new_axis_mask"] >> i & 1:
+            index.append(np.newaxis)
+        elif attrs["shrink_axis_mask"] >> i & 1:
+            if step < 1:
+                return None
+            index.append(first)
+        elif not step:
+            return None
+        else:
+            starts, ends = attrs["begin_mask"] >> i & 1, attrs["end_mask"] >> i & 1
+            index.append(slice(None if starts else first, None if ends else last, step))
+    return (*index, ...)
 
 
 def _axis_index(part: Part, size: int, begin: NDArray[Any], end: NDArray[Any], strides: NDArray[Any]) -> Any:

@@ -76,8 +76,7 @@ def _variant(names: Any, sparse: Any, dense: Any, ragged: Any) -> Variant:
     sizes = [math.prod(feature.shape) for feature in fixed]
     first, last = len(sparse_specs), len(sparse_specs) + len(fixed)
 
-    def parse(inputs: Sequence[Any]) -> Any:
-        serialized = inputs[0]
+    def parse(serialized: Any, *_: Any) -> Any:
         if serialized.ndim != 1 or not 0 < len(serialized) <= MAX_EXAMPLES:
             return None
         messages = serialized.tolist()

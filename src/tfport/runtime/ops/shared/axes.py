@@ -13,7 +13,7 @@ from tfport.errors import RunFailed
 
 def axis_in(axis: Any, rank: int, what: str = "axis") -> int:
     """An axis counted from the front; negative ones count from the back."""
-    number = int(np.asarray(axis).reshape(()))
+    number = axis if type(axis) is int else axis.item()
     if not -rank <= number < rank:
         raise RunFailed(f"{what} {number} is not in [{-rank}, {rank})")
     return number % rank
@@ -54,6 +54,8 @@ def check_places(
 ) -> None:
     """Raise TensorFlow's sentence if an index is not in [0, size), or only if it is too large."""
     if not places.size:
+        return
+    if places.max() < size and (may_be_negative or places.min() >= 0):
         return
     bad = (places >= size) | ((places < 0) & (not may_be_negative))
     if bad.any():

@@ -11,9 +11,13 @@ NARROW = frozenset(["float16", "bfloat16"])
 
 def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """float32 for narrow floats, any other type as it is."""
-    return np.dtype(np.float32) if dtype.name in NARROW else dtype
+    return np.dtype(np.float32) if _is_narrow(dtype) else dtype
 
 
 def widen(array: Any) -> Any:
     """The array in the type to compute in; not copied if it has that type already."""
-    return array.astype(np.float32) if array.dtype.name in NARROW else array
+    return array.astype(np.float32) if _is_narrow(array.dtype) else array
+
+
+def _is_narrow(dtype: np.dtype[Any]) -> bool:
+    return dtype.itemsize == 2 and dtype.name in NARROW  # the size first: NumPy computes the name

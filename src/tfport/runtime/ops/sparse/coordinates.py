@@ -12,6 +12,8 @@ from tfport.errors import RunFailed
 from tfport.runtime.ops.shared.precision import widen
 
 MOST_PLACES = 1 << 62
+FEW = 8
+"""Up to this many indices are compared one by one."""
 
 
 def checked(indices: Any, values: Any, shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
@@ -43,13 +45,23 @@ def in_bounds(indices: Any, dims: tuple[int, ...], what: str = "the sparse tenso
 
 def outside(indices: Any, dims: tuple[int, ...]) -> Iterator[tuple[int, list[int]]]:
     """The indices that are out of bounds, with their positions."""
+    if len(indices) <= FEW and _are_inside(indices.tolist(), dims):
+        return
     if len(indices):
         for at in np.flatnonzero(((indices < 0) | (indices >= np.array(dims, np.int64))).any(1)):
             yield int(at), indices[at].tolist()
 
 
+def _are_inside(rows: list[list[int]], dims: tuple[int, ...]) -> bool:
+    """Whether a few indices are in bounds: for them NumPy's calls take longer than the comparisons."""
+    return all(0 <= n < size for row in rows for n, size in zip(row, dims, strict=True))
+
+
 def places(indices: Any, dims: tuple[int, ...]) -> Any:
     """The flat position of each index in the dense tensor."""
+    if len(dims) == 2:
+        wide = indices.astype(np.int64, copy=False)
+        return wide[:, 0] * dims[1] + wide[:, 1]
     steps = np.array([math.prod(dims[i + 1 :]) for i in range(len(dims))], np.int64)
     return indices.astype(np.int64, copy=False) @ steps
 
@@ -59,15 +71,13 @@ def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
     out = np.empty((len(flat), len(dims)), np.int64)
     rest = flat
     for axis in range(len(dims) - 1, -1, -1):
-        size = max(dims[axis], 1)
-        out[:, axis] = rest % size
-        rest = rest // size
+        rest, out[:, axis] = np.divmod(rest, max(dims[axis], 1))
     return out
 
 
 def in_order(flat: Any) -> bool:
     """Whether positions strictly increase."""
-    return bool((flat[1:] > flat[:-1]).all())
+    return len(flat) < 2 or bool((flat[1:] > flat[:-1]).all())
 
 
 def sorted_order(indices: Any) -> Any:

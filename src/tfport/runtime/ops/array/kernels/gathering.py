@@ -22,7 +22,7 @@ def gather_v2(params, indices, axis, *, batch_dims):
         return np.empty((*params.shape[:at], *indices.shape, *params.shape[at + 1 :]), params.dtype)
     check_places(indices, params.shape[at])
     if not batch:
-        return np.take(params, indices, at)
+        return params.take(indices, at)
     if params.shape[:batch] != indices.shape[:batch]:
         raise RunFailed(f"the batch shapes {params.shape[:batch]} and {indices.shape[:batch]} differ")
     front = np.moveaxis(params, at, batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
+from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.shared.axes import axis_in, full, zero_of
 from tfport.runtime.ops.shared.precision import wide_type
 
@@ -13,6 +13,23 @@ from tfport.runtime.ops.shared.precision import wide_type
 @host("Pack")
 def pack(values, *, axis):
     return np.stack(values, axis_in(axis, values[0].ndim + 1))
+
+
+@quick(pack)
+def pack_scalars(groups, attrs):
+    """Most packed values are the sizes of a shape, or one tensor that becomes a batch."""
+    (values,) = groups
+    if len(values) == 1 and attrs["axis"] == 0 and values[0].dtype.name != "variant":
+        return lambda value: value[np.newaxis]
+    if not values or not values[0].dtype.is_integer:
+        return None
+    kind = values[0].dtype.numpy
+
+    def packed(*arrays):
+        numbers = [array.item() for array in arrays if not array.ndim]
+        return np.array(numbers, kind) if len(numbers) == len(arrays) else None
+
+    return packed if all(value.rank in (0, None) for value in values) else None
 
 
 @host("Unpack")
@@ -78,9 +95,10 @@ def transpose(x, perm, *, context):
 @host("Tile")
 def tile(input, multiples):
     _check_length(multiples, input, "multiples")
-    if np.any(multiples < 0):
-        raise RunFailed(f"multiples must not be negative, found {multiples.tolist()}")
-    return np.tile(input, tuple(int(n) for n in multiples))
+    times = multiples.tolist()
+    if min(times, default=0) < 0:
+        raise RunFailed(f"multiples must not be negative, found {times}")
+    return input if times.count(1) == len(times) else np.tile(input, times)
 
 
 @host("Pad")

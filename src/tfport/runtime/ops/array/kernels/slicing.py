@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
-from tfport.runtime.ops.array.strided_slices import index_of
+from tfport.runtime.lower import host, quick
+from tfport.runtime.ops.array.strided_slices import constant_index, index_of
 from tfport.runtime.ops.shared.axes import full, sizes_of, zero_of
 
 
@@ -33,6 +33,25 @@ def strided_slice(
 ):
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     return input[(*index_of(input.shape, begin, end, strides, masks), ...)]
+
+
+@quick(strided_slice)
+def constant_slice(groups, attrs):
+    """The NumPy index of a constant slice, prepared once."""
+    begin, end, strides = (operand.array for operand in groups[1:])
+    if begin is None or end is None or strides is None:
+        return None
+    index = constant_index(begin, end, strides, attrs)
+    if index is None:
+        return None
+
+    def sliced(input, begin, end, strides):
+        try:
+            return input[index]
+        except IndexError:
+            return None  # the kernel says what is wrong
+
+    return sliced
 
 
 @host("StridedSliceGrad")

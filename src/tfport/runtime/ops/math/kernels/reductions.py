@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from tfport.runtime.ops.shared.precision import widen
 @host("Sum")
 def reduce_sum(input, reduction_indices, *, keep_dims):
     x = widen(input)
-    return np.sum(x, axis=axes_of(reduction_indices, input.ndim), dtype=x.dtype, keepdims=keep_dims)
+    return np.add.reduce(x, axes_of(reduction_indices, input.ndim), x.dtype, keepdims=keep_dims)
 
 
 @host("Prod")
 def reduce_prod(input, reduction_indices, *, keep_dims):
     x = widen(input)
-    return np.prod(x, axis=axes_of(reduction_indices, input.ndim), dtype=x.dtype, keepdims=keep_dims)
+    return np.multiply.reduce(x, axes_of(reduction_indices, input.ndim), x.dtype, keepdims=keep_dims)
 
 
 @host("Mean")
@@ -42,19 +43,21 @@ def reduce_mean(input, reduction_indices, *, keep_dims):
 @host("Max")
 def reduce_max(input, reduction_indices, *, keep_dims):
     axes = axes_of(reduction_indices, input.ndim)
-    return np.max(input, axis=axes, keepdims=keep_dims, initial=_lowest(input.dtype))
+    return np.maximum.reduce(input, axes, keepdims=keep_dims, initial=_lowest(input.dtype))
 
 
 @host("Min")
 def reduce_min(input, reduction_indices, *, keep_dims):
     axes = axes_of(reduction_indices, input.ndim)
-    return np.min(input, axis=axes, keepdims=keep_dims, initial=_highest(input.dtype))
+    return np.minimum.reduce(input, axes, keepdims=keep_dims, initial=_highest(input.dtype))
 
 
+@functools.cache
 def _lowest(kind: Any) -> Any:
     return np.iinfo(kind).min if kind.kind in "iu" else kind.type(-np.inf)
 
 
+@functools.cache
 def _highest(kind: Any) -> Any:
     return np.iinfo(kind).max if kind.kind in "iu" else kind.type(np.inf)
 
@@ -128,12 +131,12 @@ def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: 
     at = int(axis)
     if not -x.ndim <= at < x.ndim:
         raise RunFailed(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {at}")
-    line = np.moveaxis(widen(x), at, 0)
+    line = widen(x)
+    around: tuple[Any, ...] = (slice(None),) * (at % x.ndim)
     if reverse:
-        line = line[::-1]
+        line = line[(*around, slice(None, None, -1))]
     if exclusive:
-        line = np.concatenate([np.full_like(line[:1], start), line[:-1]])
-    scanned = step.accumulate(line, axis=0, dtype=line.dtype) if line.size else line
-    if reverse:
-        scanned = scanned[::-1]
-    return np.moveaxis(scanned, 0, at)
+        first, others = line[(*around, slice(1))], line[(*around, slice(-1))]
+        line = np.concatenate([np.full_like(first, start), others], at)
+    scanned = step.accumulate(line, axis=at, dtype=line.dtype) if line.size else line
+    return scanned[(*around, slice(None, None, -1))] if reverse else scanned

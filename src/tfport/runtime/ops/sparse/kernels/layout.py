@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.sparse.coordinates import checked, indices_of, places, sizes, sorted_order
+from tfport.runtime.ops.sparse.coordinates import checked, indices_of, outside, places, sizes, sorted_order
 
 
 @host("SparseReshape")
@@ -22,6 +22,8 @@ def sparse_reshape(input_indices, input_shape, new_shape):
         raise RunFailed(f"indices {list(input_indices.shape)} do not match rank {len(input_shape)}")
     dims = sizes(input_shape)
     made = _inferred(dims, [int(n) for n in new_shape.tolist()])
+    if made == dims and not any(outside(input_indices, dims)):
+        return input_indices, input_shape
     return indices_of(places(input_indices, dims), made), np.array(made, np.int64)
 
 

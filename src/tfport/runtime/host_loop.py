@@ -1,0 +1,67 @@
+"""Run host steps one after another, with as little work between them as possible.
+
+A step of a few numbers takes about a microsecond, so what happens between two steps counts: inputs are
+taken from the list of values by one call into C, and a single output needs no loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.bounds.stop_signal import NEVER
+from tfport.runtime.program import Run
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A step: its function, the places of its inputs, and of its outputs."""
+
+    run: Run
+    reads: Sequence[int]
+    writes: Sequence[int]
+
+
+def host_loop(calls: Sequence[HostCall], inputs: int, values: int, constants: Sequence[Any]) -> Run:
+    """A function of the first `inputs` values that returns all values and the constants after them.
+
+    Places from 0 on are values; the place -1 is the last constant, and so on. An output that is a
+    constant is not stored.
+    """
+    spare = values  # for outputs that nobody reads
+    blank = [None] * (values - inputs + 1)
+    work = [
+        (call.run, _taking(call.reads), [place if place >= 0 else spare for place in call.writes])
+        for call in calls
+    ]
+    steps = [(run, take, writes[0] if len(writes) == 1 else None, writes) for run, take, writes in work]
+
+    def run(arrays: Sequence[Any]) -> list[Any]:
+        scope = current_scope()
+        signal = NEVER if scope is None else scope.stop
+        slots = [*arrays, *blank, *constants]
+        with np.errstate(all="ignore"):
+            for step, take, single, writes in steps:
+                if signal.reason is not None:
+                    signal.check()
+                if single is not None:
+                    (slots[single],) = step(take(slots))
+                else:
+                    for place, output in zip(writes, step(take(slots)), strict=True):
+                        slots[place] = output
+        return slots
+
+    return run
+
+
+def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Any]:
+    """A function that takes these elements of a list."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    first = places[0] if places else 0
+    return itemgetter(slice(first, (first + 1) or None) if places else slice(0))
