@@ -46,6 +46,30 @@ def test_not_a_number_is_equal_to_itself():
     assert nan == Tensor.from_proto(nan.to_proto())
 
 
+INTEGERS = [
+    message(pb.DT_INT32, 2, tensor_content=b"\xff\xff\xff\xff\2\0\0\0"),
+    message(pb.DT_INT64, 1, 2, tensor_content=b"\1" + b"\0" * 7 + b"\xff" * 8),
+    message(pb.DT_INT32, int_val=[-7]),
+    message(pb.DT_INT64, 3, int64_val=[1, 2**40, -(2**40)]),
+    message(pb.DT_INT32, 4, int_val=[5, 6]),
+    message(pb.DT_INT32, 2),
+    message(pb.DT_INT32, 0, tensor_content=b"\1\0\0\0"),
+    message(pb.DT_INT8, 2, int_val=[300, -1]),
+    message(pb.DT_UINT8, 1, 1, 1, tensor_content=b"\xff"),
+]
+
+
+@pytest.mark.parametrize("proto", INTEGERS, ids=range(len(INTEGERS)))
+def test_integers_are_those_of_the_array(proto):
+    tensor = Tensor.from_proto(proto)
+    assert tensor.integers() == tensor.numpy().ravel().tolist()
+
+
+def test_integers_of_an_invalid_tensor_are_refused():
+    with pytest.raises(UnreadableFile, match="must have 3 elements, found 1"):
+        Tensor.from_proto(message(pb.DT_INT32, 3, tensor_content=b"\0\0\0\0")).integers()
+
+
 def test_strings_are_read_without_numpy():
     assert Tensor.from_proto(message(pb.DT_STRING, 2, string_val=[b"a", b"\xff"])).strings() == [
         b"a",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from tfport.atlas.atlas import ARM, X86
 
@@ -89,6 +88,8 @@ def why_not(package: str) -> str | None:
 
 def suggestion(package: str, recorded: list[str]) -> str:
     """Return the end of an error message: similar package names."""
+    from difflib import get_close_matches  # here, as only mistakes need it
+
     known = sorted({*TENSORFLOW_PACKAGES, *SERVING_PACKAGES, *recorded})
     near = get_close_matches(package, known, 3, 0.85)
     return f"; did you mean {' or '.join(near)}?" if near else "; `tfport targets` lists what is recorded"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from importlib import resources
+from pathlib import Path
 
 from tfport.formats.encoding.message import parse_text
 from tfport.formats.proto.graph_pb2 import OpDef, OpList
@@ -18,5 +18,5 @@ _FILE = "tfjs_ops.pbtxt"
 @functools.cache
 def tfjs_ops() -> dict[str, OpDef]:
     """Return the definitions by name."""
-    text = (resources.files("tfport.atlas") / _FILE).read_bytes()
+    text = Path(__file__).with_name(_FILE).read_bytes()
     return {op.name: op for op in parse_text(OpList, text, _FILE).op}

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from tfport.errors import Error
 from tfport.graph.graph import Value
-from tfport.graph.inference_outputs import guess_outputs
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.reach import needed_by
 
@@ -57,7 +56,7 @@ def graph_outputs(
         if fed := next(iter(feeds), None):
             raise Error(f"`{fed}` is fed, but nothing is fetched; name the tensors to fetch too")
         return None
-    ends = {_short(name): _tensor(model, name, "fetch") for name in fetches or guess_outputs(model)}
+    ends = {_short(name): _tensor(model, name, "fetch") for name in fetches or _guess(model)}
     if not ends:
         return None
     fed_values = {_short(name): _tensor(model, name, "feed") for name in feeds}
@@ -77,6 +76,12 @@ def graph_outputs(
 def _short(name: str) -> str:
     """The name of an output without `:0`."""
     return name.removesuffix(":0")
+
+
+def _guess(model: Model) -> list[str]:
+    from tfport.graph.inference_outputs import guess_outputs  # here, as few models have no signatures
+
+    return guess_outputs(model)
 
 
 def _tensor(model: Model, name: str, purpose: str) -> Value:

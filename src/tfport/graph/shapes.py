@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from tfport.formats.proto import graph_pb2 as pb
@@ -17,18 +18,9 @@ class Shape:
     names: tuple[str, ...] = ()
     """The names of the axes in the file; almost always empty."""
 
-    @classmethod
-    def from_proto(cls, proto: pb.TensorShapeProto) -> Shape:
-        if proto.unknown_rank:
-            return UNKNOWN
-        sizes, names = [], []
-        for dim in proto.dim:
-            sizes.append(None if dim.size < 0 else dim.size)
-            if name := dim.name:
-                names.append(name)
-        if names:
-            names = [dim.name for dim in proto.dim]
-        return cls(tuple(sizes), tuple(names))
+    @staticmethod
+    def from_proto(proto: pb.TensorShapeProto) -> Shape:
+        return _shape_in(proto.SerializeToString())
 
     def to_proto(self) -> pb.TensorShapeProto:
         if self.dims is None:
@@ -70,3 +62,16 @@ class Shape:
 
 
 UNKNOWN = Shape(None)
+
+
+@functools.lru_cache(4096)
+def _shape_in(data: bytes) -> Shape:
+    """The shape in a serialized message; a graph states few shapes, each many times."""
+    proto = pb.TensorShapeProto.FromString(data)
+    if proto.unknown_rank:
+        return UNKNOWN
+    sizes, names = [], []
+    for dim in proto.dim:
+        sizes.append(None if dim.size < 0 else dim.size)
+        names.append(dim.name)
+    return Shape(tuple(sizes), tuple(names) if any(names) else ())

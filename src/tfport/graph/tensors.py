@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_STRINGS = 1 << 24
+MOST_AXES = 2
+_INTEGERS = {"int32": ("i", "int_val"), "int64": ("q", "int64_val")}
+"""The code of `struct` for raw bytes, and the list for other elements, by type."""
 _DESCRIBING = ("dtype", "tensor_shape", "version_number")
 """The fields of a TensorProto without elements."""
 
@@ -75,6 +79,19 @@ class Tensor:
                 f"expected a list of strings, found a {self.dtype} tensor of shape {self.shape}"
             )
         return [bytes(s) for s in self.numpy().ravel()]
+
+    def integers(self) -> list[int]:
+        """The elements of an integer tensor, in order; imports NumPy for rare encodings only."""
+        elements = _INTEGERS.get(self.dtype.name)
+        size = self.shape.size if (self.shape.rank or 0) <= MOST_AXES else None
+        if self._proto is not None and elements is not None and size is not None:
+            code, typed_list = elements
+            content, values = self._proto.tensor_content, getattr(self._proto, typed_list)
+            if content and len(content) == size * struct.calcsize(f"<{code}"):
+                return list(struct.unpack(f"<{size}{code}", content))
+            if not content and len(values) == size:
+                return list(values)
+        return [int(value) for value in self.numpy().ravel()]
 
     @property
     def is_stripped(self) -> bool:

@@ -391,7 +391,7 @@ def integers(node: Node, place: int) -> tuple[int, ...] | None:
     tensor = constant(node.inputs[place]) if place < len(node.inputs) else None
     if tensor is None or (tensor.shape.size or 0) > MOST_VALUES or not tensor.dtype.is_integer:
         return None
-    return tuple(int(value) for value in tensor.numpy().ravel())
+    return tuple(tensor.integers())
 
 
 def text(shape: Shape) -> str:

@@ -11,19 +11,25 @@ loaded.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import threading
 import types
 import warnings
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from tfport.runtime.custom.source_location import declared_by_package
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from tfport.runtime.custom.registry import Registry
 
 GROUP = "tfport.ops"
+FILE = "entry_points.txt"
 
 
 class BrokenOps(UserWarning):
@@ -45,11 +51,40 @@ def load_entry_points(registry: Registry) -> None:
         if _Progress.begun:
             return
         _Progress.begun = True
-        points = sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name))
-        messages = [sentence for point in points if (sentence := _load(point, registry))]
+        messages = [sentence for point in _entry_points() if (sentence := _load(point, registry))]
         _Progress.done = True
     for sentence in messages:
         warnings.warn(sentence, BrokenOps, stacklevel=2)
+
+
+def _entry_points() -> list[EntryPoint]:
+    if not any(map(_may_declare, sys.path)) and not _has_other_finders():
+        return []
+    from importlib.metadata import entry_points  # here: importing it takes longer than looking into the files
+
+    return sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name))
+
+
+def _has_other_finders() -> bool:
+    """Whether packages are also found in another way than in the folders of `sys.path`."""
+    return any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder)
+
+
+def _may_declare(place: str) -> bool:
+    """Whether a package in an entry of `sys.path` may declare an entry point: in an archive, always."""
+    return os.path.isfile(place) or any(GROUP.encode() in text for text in _declarations(place or "."))
+
+
+def _declarations(folder: str) -> Iterator[bytes]:
+    """The entry points of each package that is installed in a folder, as its file has them."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.lower().endswith((".dist-info", "egg-info")):
+            with contextlib.suppress(OSError), open(os.path.join(folder, name, FILE), "rb") as file:
+                yield file.read()
 
 
 def _load(point: EntryPoint, registry: Registry) -> str | None:

@@ -1,0 +1,42 @@
+"""Which modules each command imports: what it does not need, it does not wait for."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import contextlib, sys
+from tfport.cli.main import main
+with contextlib.suppress(SystemExit): main(sys.argv[1:])
+print(*sys.modules, file=sys.stderr)
+"""
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
+SERVER = {"aiohttp", "grpc", "ssl", "asyncio", "prometheus_client"}
+RUNTIME = {"numpy", "scipy", "onnxruntime", "ml_dtypes", "tfport.runtime", *SERVER}
+RARE = {
+    "difflib",
+    "importlib.metadata",
+    "importlib.resources",
+    "multiprocessing",
+    "tfport.graph.inference_outputs",
+}
+ON = ["--on", "tensorflow==2.21.0"]
+COMMANDS = [  # arguments                                    modules that it must not import
+    (["--help"], {"google.protobuf", "sqlite3", "rich", "dataclasses", *RARE, *RUNTIME}),
+    (["inspect", ATTENTION], {"packaging", *RARE, *RUNTIME}),
+    (["inspect", ATTENTION, "--json"], {"rich", *RARE, *RUNTIME}),
+    (["check", ATTENTION, *ON], {*RARE, *RUNTIME}),
+    (["check", ATTENTION, *ON, "--json"], {"rich", *RARE, *RUNTIME}),
+    (["matrix", ATTENTION], {*RARE, *RUNTIME}),
+    (["ops", "MatMul"], {"packaging.specifiers", *RARE, *RUNTIME}),
+    (["run", ATTENTION, "--input", 'words=[["a"]]'], {"scipy", "packaging", *RARE, *SERVER}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "unneeded"), COMMANDS, ids=range(len(COMMANDS)))
+def test_a_command_imports_only_what_it_needs(arguments, unneeded):
+    program = [sys.executable, "-c", PROGRAM, *arguments]
+    imported = subprocess.run(program, capture_output=True, text=True, check=True).stderr.splitlines()[-1]
+    assert not unneeded & set(imported.split())
