@@ -238,3 +238,24 @@ def test_excessive_nesting_is_refused():
     inner = b'{"func": {"attr": {"a": ' * 300 + b"{}" + b"}}}" * 300
     node = b'{"modelTopology": {"node": [{"attr": {"a": ' + inner + b"}}]}}"
     assert "too deep" in read_or_error(node)
+
+
+def test_a_shard_is_read_once_for_all_its_weights(tmp_path):
+    opened = []
+
+    class Counted(Folder):
+        def map(self, name):
+            opened.append(name)
+            return super().map(name)
+
+    specs = [{"name": f"w{i}", "dtype": "int32", "shape": [1]} for i in range(6)]
+    model = {
+        "modelTopology": {"node": [W]},
+        "weightsManifest": [{"paths": ["a", "b"], "weights": specs}],
+    }
+    (tmp_path / "model.json").write_text(json.dumps(model))
+    (tmp_path / "a").write_bytes(struct.pack("<4i", 0, 1, 2, 3))
+    (tmp_path / "b").write_bytes(struct.pack("<2i", 4, 5))
+    weights = read_tfjs(Counted(tmp_path), "model.json").weights
+    assert [weights.read(f"w{i}").tolist() for i in range(6)] == [[i] for i in range(6)]
+    assert opened == ["model.json", "a", "b"]

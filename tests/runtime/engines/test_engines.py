@@ -8,6 +8,7 @@ from tests.runtime.programs import WatchedEngine, session_of
 import tfport
 from tfport.graph.dtypes import FLOAT32, STRING
 from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.onnx_runtime import _options
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import OnnxNode
@@ -69,3 +70,19 @@ def test_islands_of_loop_bodies_are_not_alone():
     engine = WatchedEngine(session.engine)
     Plan(session.program(["y:0"], ["x:0"]), engine, repeated=True)
     assert [options["alone"] for options in engine.options] == [False]
+
+
+@pytest.mark.parametrize(
+    ("spins", "alone", "entries"), [(True, True, ("50", None)), (True, False, (None, "0"))]
+)
+def test_idle_threads_spin_for_a_moment_at_most(spins, alone, entries):
+    options = _options(2, spins and alone)
+    keys = ("session.intra_op.spin_duration_us", "session.intra_op.allow_spinning")
+    assert tuple(entry_of(options, key) for key in keys) == entries
+
+
+def entry_of(options, key):
+    try:
+        return options.get_session_config_entry(key)
+    except RuntimeError:  # not set
+        return None

@@ -51,6 +51,7 @@ class WeightGroup:
         self.paths = paths
         self.weights = weights
         self.label = label
+        self._opened: dict[str, memoryview] = {}
 
     @cached_property
     def starts(self) -> list[int]:
@@ -109,8 +110,14 @@ class WeightGroup:
         parts = []
         for path, begins, ends in zip(self.paths, self.starts, self.starts[1:], strict=False):
             if begins < end and start < ends:
-                parts.append(self.files.map(path)[max(0, start - begins) : end - begins])
+                parts.append(self._shard(path)[max(0, start - begins) : end - begins])
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _shard(self, path: str) -> memoryview:
+        """The content of a shard, opened once: a small file is read, and each weight would keep its copy."""
+        if path not in self._opened:
+            self._opened[path] = self.files.map(path)
+        return self._opened[path]
 
 
 class TfjsWeights:

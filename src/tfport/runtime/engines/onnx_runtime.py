@@ -39,6 +39,9 @@ LARGE = 128
 """Images of at least this size do not shrink to nothing in any known network."""
 NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation")
 """How ONNX Runtime reports that memory cannot be allocated, or that the limit of its arena is reached."""
+SPIN_MICROSECONDS = "50"
+"""How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
+and where other processes need the cores, threads that spin wait for threads that cannot run."""
 _HAS: dict[tuple[object, ...], bool] = {}
 """Whether ONNX Runtime has a kernel, by op and types: tried once per process."""
 
@@ -204,7 +207,9 @@ def may_run_out(arrays: Sequence[Any]) -> bool:
 
 def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
     options = ort.SessionOptions()
-    if not spins:
+    if spins:
+        options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
+    else:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
