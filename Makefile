@@ -56,8 +56,10 @@ bench-runtime: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/runtime.py
 
 # Models that other people published, beside TensorFlow: make bench-real MODELS="basic-pitch deepner"
+# One short turn, only beside TensorFlow: make bench-real MODELS=--short
 bench-real: $(BENCH_READY)
 	$(BIN)/python tools/real_models.py
+	$(BENCH)/bin/python benchmarks/real_generated.py
 	$(BENCH)/bin/python benchmarks/real.py $(MODELS)
 
 bench-fix: $(LIVE_READY)

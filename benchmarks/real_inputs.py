@@ -1,6 +1,7 @@
 """The models of `make bench-real` and their inputs: realistic sizes, batch 1.
 
-Every model that `tools/real_models.py` downloads takes part, unless `real_inputs.toml` says why not.
+Every model that `tools/real_models.py` downloads or `real_generated.py` writes takes part, unless
+`real_inputs.toml` says why not.
 The table also gives sizes and values where the defaults are not what a user of the model would feed.
 """
 
@@ -18,8 +19,11 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / "tools"), str(HERE.parent)]
 
+from real_generated import generated_models  # noqa: E402
+
 import real_models  # noqa: E402
 import tfport  # noqa: E402
+from tfport.formats.proto.serving_pb2 import Example  # noqa: E402
 from tfport.graph.model import Model, Signature, TensorSpec  # noqa: E402
 from tfport.runtime.select_signature import select_signature  # noqa: E402
 
@@ -42,30 +46,69 @@ class RealModel:
         name = self.row.get("signature", MAIN if MAIN in model.signatures else None)
         return select_signature(model, name)
 
-    def inputs(self, signature: Signature) -> dict[str, Any]:
-        """An array for each tensor that is fed."""
+    def inputs(self, model: Model, signature: Signature) -> dict[str, Any]:
+        """An array for each tensor that is fed; for each placeholder if the signature names no inputs."""
         rows, rng = self.row.get("inputs", {}), np.random.default_rng(0)
-        return {
-            spec.tensors[0]: _array(spec, rows.get(name, {}), rng) for name, spec in signature.inputs.items()
-        }
+        arrays: dict[str, Any] = {}
+        for name, spec in (signature.inputs or _placeholders(model)).items():
+            array = _array(spec, rows.get(name, {}), rng)
+            parts = [array] if len(spec.tensors) == 1 else _sparse(array)
+            arrays.update(zip(spec.tensors, parts, strict=True))
+        return arrays
 
 
 def real_model_list(chosen: list[str]) -> Iterator[RealModel]:
     """The models whose name contains one of the chosen words; all without any."""
     rows = {row.pop("model"): row for row in tomllib.loads(DATA.read_text())["model"]}
+    for name, kind, path in _all_models():
+        row = next((row for key, row in rows.items() if name.startswith(key)), {})
+        wanted = not chosen or any(word in name for word in chosen)
+        if wanted and kind != "checkpoint" and "skip" not in row:
+            yield RealModel(name, kind, path, row)
+
+
+def _all_models() -> Iterator[tuple[str, str, Path]]:
     for package in real_models.packages():
         for kind, path in package.models:
-            name = f"{package.name}-{package.version}/{path}"
-            row = next((row for key, row in rows.items() if name.startswith(key)), {})
-            wanted = not chosen or any(word in name for word in chosen)
-            if wanted and kind != "checkpoint" and "skip" not in row:
-                yield RealModel(name, kind, package.folder / path, row)
+            yield f"{package.name}-{package.version}/{path}", kind, package.folder / path
+    for name, folder in generated_models():
+        yield name, "saved_model", folder
+
+
+def _placeholders(model: Model) -> dict[str, TensorSpec]:
+    return {
+        node.name: TensorSpec((f"{node.name}:0",), node.output(0).dtype, node.output(0).shape)
+        for node in model.graph
+        if node.op == "Placeholder"
+    }
+
+
+def _sparse(array: Any) -> list[Any]:
+    """The values, indices and shape of a sparse tensor with all elements of an array."""
+    indices = np.argwhere(np.ones(array.shape, bool))
+    return [array.reshape(-1), indices.astype(np.int64), np.array(array.shape, np.int64)]
+
+
+def _example(features: dict[str, Any]) -> bytes:
+    """A serialized Example with a number or text for each feature."""
+    example = Example()
+    for name, value in features.items():
+        feature = example.features.feature[name]
+        if isinstance(value, str):
+            feature.bytes_list.value.append(value.encode())
+        elif isinstance(value, float):
+            feature.float_list.value.append(value)
+        else:
+            feature.int64_list.value.append(value)
+    return example.SerializeToString()
 
 
 def _array(spec: TensorSpec, row: dict[str, Any], rng: np.random.Generator) -> Any:
     if "value" in row:
         value = row["value"]
         return np.array(value.encode() if isinstance(value, str) else value, spec.dtype.numpy)
+    if "example" in row:
+        return np.array([_example(row["example"])], object)
     shape = row.get("shape") or _default_shape(spec)
     if spec.dtype.name == "string":
         return np.full(shape, row.get("text", "").encode(), object)
@@ -79,7 +122,7 @@ def _array(spec: TensorSpec, row: dict[str, Any], rng: np.random.Generator) -> A
 
 def _default_shape(spec: TensorSpec) -> list[int]:
     dims = spec.shape.dims or ()
-    other = DEFAULT_SIZES.get(len(dims), 1)
+    other = DEFAULT_SIZES.get(len(dims), 1) if len(spec.tensors) == 1 else 1
     return [d if d is not None else 1 if i == 0 else other for i, d in enumerate(dims)]
 
 

@@ -1,8 +1,9 @@
 """Run one contender of `benchmarks/real.py` in this process: `real_worker.py JOB.json`.
 
 It loads the model, calls it once, then repeatedly for some seconds. It prints as JSON: seconds to the first
-answer, seconds and processor seconds per call, and the peak of resident memory. Every contender is called
-in its fastest way: TensorFlow by a session's `make_callable`, with its default options.
+answer, seconds and processor seconds per call, and the peak of resident memory; for tfport also where the
+time goes, if the job asks for it. Every contender is called in its fastest way: TensorFlow by a session's
+`make_callable`, with its default options.
 """
 
 import time
@@ -45,21 +46,51 @@ def tensorflow_call(job: dict[str, Any]) -> Call:
 
 
 def openvino_call(job: dict[str, Any]) -> Call:
-    """Run the model with OpenVINO's TensorFlow frontend, in float32."""
+    """Run the model with OpenVINO in float32.
+
+    The first of these that it can read and run: the model as it is; its frozen GraphDef, by OpenVINO's
+    TensorFlow frontend; the ONNX file that `tfport export` writes.
+    """
     import openvino
 
     core = openvino.Core()
-    model = core.read_model(job["model"] if job["kind"] != "tfjs" else job["graph_def"])
-    names = [sorted(value.names) for value in model.inputs]
-    order = [next(i for i, feed in enumerate(job["feeds"]) if feed in n or feed[:-2] in n) for n in names]
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    return lambda arrays: compiled([arrays[i] for i in order])
+    arrays, errors = read_inputs(job["inputs"]), []
+    for path in filter(None, (job["model"], job["frozen"], job["onnx"])):
+        try:
+            model = core.read_model(path)
+            order = [_feed_of(value.names, job) for value in model.inputs]
+            compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+            compiled([arrays[i] for i in order])
+        except Exception as error:  # it raises many classes, of which most are RuntimeError
+            errors.append(f"{Path(path).name}: {str(error).strip().splitlines()[-1]}")
+        else:
+            return lambda arrays: compiled([arrays[i] for i in order])
+    raise SystemExit("; ".join(errors))
+
+
+def _feed_of(names: set[str], job: dict[str, Any]) -> int:
+    """The number of the feed that an input of OpenVINO's model has as one of its names."""
+    for i, (feed, name) in enumerate(zip(job["feeds"], job["input_names"], strict=True)):
+        if names & {feed, feed.partition(":")[0], name}:
+            return i
+    raise ValueError(f"unknown input {sorted(names)}")
+
+
+def tf2onnx_call(job: dict[str, Any]) -> Call:
+    """Run the model that tf2onnx makes of the frozen GraphDef, with ONNX Runtime."""
+    import onnxruntime as ort
+
+    session = ort.InferenceSession(job["tf2onnx"], providers=["CPUExecutionProvider"])
+    outputs = [output.name for output in session.get_outputs()]
+    inputs = [(job["feeds"].index(value.name), value.name) for value in session.get_inputs()]
+    return lambda arrays: session.run(outputs, {name: arrays[i] for i, name in inputs})
 
 
 CONTENDERS: dict[str, Callable[[dict[str, Any]], Call]] = {
     "tfport": tfport_call,
     "tensorflow": tensorflow_call,
     "openvino": openvino_call,
+    "tf2onnx": tf2onnx_call,
 }
 
 
@@ -95,5 +126,26 @@ def peak_memory() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
+def profiled(job: dict[str, Any]) -> dict[str, Any]:
+    """Where tfport's time goes, as in `tfport bench --profile --json`."""
+    from tfport.cli.bench_profile import profile_json
+    from tfport.runtime.profile.profile import profile_calls
+    from tfport.runtime.session import Session
+
+    feeds = dict(zip(job["feeds"], read_inputs(job["inputs"]), strict=True))
+    profile = profile_calls(
+        lambda: Session(job["model"]), lambda session: session.run(job["fetches"], feeds), seconds=0
+    )
+    return profile_json(profile)
+
+
+def main(path: str) -> None:
+    job = json.loads(Path(path).read_text())
+    result = measure(job)
+    if job["contender"] == "tfport" and job["profile"]:
+        result["profile"] = profiled(job)
+    print(json.dumps(result))
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(json.loads(Path(sys.argv[1]).read_text()))))
+    main(sys.argv[1])
