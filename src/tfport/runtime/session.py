@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.errors import Error, RunFailed
+from tfport.errors import Error
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.graph import Node
 from tfport.graph.load import load_model
 from tfport.graph.model import Model, Signature
-from tfport.graph.shapes import Shape
 from tfport.graph.state import assets
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
@@ -38,8 +37,7 @@ from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
 from tfport.runtime.engines.no_engine import NoEngine
-from tfport.runtime.fed_values import special_value
-from tfport.runtime.feeds import as_array
+from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.model_tracer import ModelTracer, unassumed
 from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.plan import Plan
@@ -78,6 +76,7 @@ class Session:
         )
         self.plans = PlanCache()
         self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
+        self._fed_tensors: dict[str, FedTensor] = {}
         self._lock = threading.RLock()
         self._initialize()
         self._unset = self._without_values()
@@ -106,8 +105,11 @@ class Session:
     def _run(self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool) -> Any:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
-        inputs = [self._fed(name, value, any_shape) for name, value in arrays.items()]
-        key, plan = self._plan(self._key(names, list(arrays), inputs))
+        tensors = [self._fed_tensor(name) for name in arrays]
+        inputs = [
+            tensor.array(value, any_shape) for tensor, value in zip(tensors, arrays.values(), strict=True)
+        ]
+        key, plan = self._plan(_key(names, tensors, inputs))
         try:
             outputs = iter(plan.run(unassumed(inputs, key.assumed)))
         except EngineFailed as error:
@@ -171,12 +173,6 @@ class Session:
                 self._release_checkpoint()
         return key, plan
 
-    def _key(self, fetches: tuple[str, ...], feeds: Sequence[str], inputs: Sequence[NDArray[Any]]) -> PlanKey:
-        """What to plan for: values of switches, and ranks that the tensors do not declare."""
-        shapes = [self._tracer.value(name).shape for name in feeds]
-        values = [special_value(s.dims, array) for s, array in zip(shapes, inputs, strict=True)]
-        return PlanKey(fetches, tuple(feeds), _ranks(shapes, inputs), tuple(values))
-
     def _initialize(self) -> None:
         """Restore and initialize as TensorFlow's own loader does: the restore op, then the init op."""
         saver, prefix = self.model.meta.saver_def, self.model.checkpoint_prefix
@@ -211,22 +207,21 @@ class Session:
         by_name = {_tensor_name(name): text for name, text in texts.items() if name}
         Plan(program, self.engine).run([_string(by_name[name]) for name in feeds])
 
-    def _fed(self, name: str, value: ArrayLike, any_shape: bool) -> NDArray[Any]:
-        """The fed value as an array of the tensor's type; RunFailed where type or shape do not match."""
-        tensor = self._tracer.value(name)
-        array = as_array(value, self._tracer.dtype(tensor), name)
-        shape = tensor.shape
-        if not any_shape and not shape.fits(Shape(array.shape)):
-            raise RunFailed(f"`{name}` must have shape {shape}, got {Shape(array.shape)}")
-        return array
+    def _fed_tensor(self, name: str) -> FedTensor:
+        """The tensor of this name, for the values that are fed to it."""
+        tensor = self._fed_tensors.get(name)
+        if tensor is None:
+            value = self._tracer.value(name)
+            tensor = self._fed_tensors[name] = FedTensor(name, self._tracer.dtype(value), value.shape)
+        return tensor
 
 
-def _ranks(shapes: Sequence[Shape], inputs: Sequence[NDArray[Any]]) -> tuple[int | None, ...]:
-    """The ranks of the inputs to plan for; None for an input that has the shape its tensor declares."""
-    return tuple(
-        None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
-        for shape, array in zip(shapes, inputs, strict=True)
-    )
+def _key(fetches: tuple[str, ...], tensors: Sequence[FedTensor], inputs: Sequence[NDArray[Any]]) -> PlanKey:
+    """What to plan for: values of switches, and ranks that the tensors do not declare."""
+    pairs = list(zip(tensors, inputs, strict=True))
+    ranks = tuple(tensor.undeclared_rank(array) for tensor, array in pairs)
+    values = tuple(tensor.special_value(array) for tensor, array in pairs)
+    return PlanKey(fetches, tuple(tensor.name for tensor in tensors), ranks, values)
 
 
 def _string(text: str) -> NDArray[Any]:

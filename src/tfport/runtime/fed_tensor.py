@@ -1,0 +1,61 @@
+"""A tensor that runs feed: its type and declared shape, looked up in the graph once per session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.graph.dtypes import DType
+from tfport.graph.shapes import Shape
+from tfport.runtime.fed_values import FedValue, special_value
+from tfport.runtime.feeds import as_array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class FedTensor:
+    """Converts and checks the values that are fed to one tensor."""
+
+    __slots__ = ("_kind", "dtype", "name", "shape")
+
+    def __init__(self, name: str, dtype: DType, shape: Shape) -> None:
+        self.name, self.dtype, self.shape = name, dtype, shape
+        self._kind = _numeric(dtype)
+
+    def array(self, value: ArrayLike, any_shape: bool) -> NDArray[Any]:
+        """The value as an array of the tensor's type; RunFailed where type or shape do not match."""
+        ready = type(value) is np.ndarray and value.dtype is self._kind
+        array: NDArray[Any] = value if ready else as_array(value, self.dtype, self.name)  # type: ignore[assignment]
+        if not any_shape and not self._fits(array):
+            raise RunFailed(f"`{self.name}` must have shape {self.shape}, got {Shape(array.shape)}")
+        return array
+
+    def undeclared_rank(self, array: NDArray[Any]) -> int | None:
+        """The rank to plan for; None for an array that has the shape that the tensor declares."""
+        return None if self.shape.dims is not None and self._fits(array) else array.ndim
+
+    def special_value(self, array: NDArray[Any]) -> FedValue | None:
+        """The value of a fed switch; None for an ordinary input."""
+        return None if array.ndim else special_value(self.shape.dims, array)
+
+    def _fits(self, array: NDArray[Any]) -> bool:
+        dims = self.shape.dims
+        if dims is None:
+            return True
+        if len(dims) != array.ndim:
+            return False
+        for size, actual in zip(dims, array.shape, strict=True):
+            if size is not None and size != actual:
+                return False
+        return True
+
+
+def _numeric(dtype: DType) -> np.dtype[Any] | None:
+    """The NumPy type of arrays that are fed as they are; None for strings, and for what cannot be fed."""
+    try:
+        return dtype.numpy if dtype.numpy.kind != "O" else None
+    except KeyError:
+        return None
