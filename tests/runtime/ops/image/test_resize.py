@@ -2,7 +2,20 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.runtime.cases import assert_same, bf16, case, check, checks, f32, i32, numbers, recorded, u8
+from tests.runtime.cases import (
+    assert_same,
+    bf16,
+    case,
+    check,
+    checks,
+    f32,
+    graph_case,
+    i32,
+    numbers,
+    recorded,
+    u8,
+)
+from tests.runtime.programs import islands_of
 
 import tfport
 from tfport.graph.dtypes import DType
@@ -154,6 +167,16 @@ QUANTIZED = [
     if channels == 1 or in_size == (5, 4)
 ]
 CASES += QUANTIZED
+PHOTOGRAPH = """
+    images = Placeholder() {dtype=uint8, shape=(?, ?, ?, 3)}
+    size = Placeholder() {dtype=int32, shape=(2)}
+    y = ResizeBilinear(images, size) {T=uint8, align_corners=false, half_pixel_centers=true}
+"""
+PIXELS = numbers(1, 31, 17, 3, kind=np.uint8, low=0, high=255)
+CASES += [
+    graph_case(PHOTOGRAPH, fetches="y:0", images=PIXELS, size=i32(*size), name="photograph")
+    for size in ((7, 5), (40, 20), (31, 17))
+]
 
 
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
@@ -175,3 +198,12 @@ def test_resizes_between_known_sizes(c):
     session = tfport.Session(tfport.load(graph_def.SerializeToString()), engine="onnxruntime")
     for ours, theirs in zip(session.run(["node:0"], feeds), recorded("resize", c), strict=True):
         assert_same(ours, theirs, c)
+
+
+def test_a_photograph_is_gathered_before_it_is_converted():
+    """In a quarter of the memory, and weights have the channels, as engines broadcast short rows slowly."""
+    (island,) = islands_of(PHOTOGRAPH, ["y:0"], ["images:0", "size:0"])
+    nodes = island.graph.node
+    assert not [n for n in nodes if n.op_type == "Cast" and n.input[0] == island.graph.input[0].name]
+    (repeated,) = [n.output[0] for n in nodes if n.op_type == "Expand"]
+    assert sum(repeated in n.input for n in nodes if n.op_type == "Mul") == 2

@@ -18,6 +18,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.image import resize_samples as sizes
 
 HEIGHT, WIDTH = 1, 2
+FEW_CHANNELS = 16
 
 
 def _known(images: Operand, size: Operand, axis: int) -> tuple[int, int] | None:
@@ -99,18 +100,17 @@ def resize_nearest_neighbor(b, images, size, *, align_corners, half_pixel_center
 @lower("ResizeBilinear")
 def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
     _check(images, align_corners, half_pixel_centers)
-    x = b.cast(images, FLOAT32)
     knowns = [_known(images, size, axis) for axis in (HEIGHT, WIDTH)]
     if all(known is not None and known[0] == known[1] for known in knowns):
+        x = b.cast(images, FLOAT32)
         return x if x is not images else b.Identity(x)
     if all(
         known is not None and _positions_agree(*known, align_corners, half_pixel_centers) for known in knowns
     ):
-        return _resize(
-            b, x, [known[1] for known in knowns if known is not None], align_corners, half_pixel_centers
-        )
+        out_size = [known[1] for known in knowns if known is not None]
+        return _resize(b, b.cast(images, FLOAT32), out_size, align_corners, half_pixel_centers)
     samples = [_samples(b, images, size, axis, align_corners, half_pixel_centers) for axis in (HEIGHT, WIDTH)]
-    return _interpolated(b, x, samples, _same_size(b, images, size), few_rows=_takes_few_rows(knowns[0]))
+    return _interpolated(b, images, samples, _same_size(b, images, size), few_rows=_takes_few_rows(knowns[0]))
 
 
 Samples = tuple[Operand, Operand, Operand]
@@ -133,21 +133,33 @@ def _takes_few_rows(known: tuple[int, int] | None) -> bool:
 
 
 def _interpolated(
-    b: Builder, x: Operand, samples: list[Samples], same: Operand | None, few_rows: bool
+    b: Builder, images: Operand, samples: list[Samples], same: Operand | None, few_rows: bool
 ) -> Operand:
     """Interpolate between columns, then between rows: TensorFlow rounds in this order."""
     (upper, lower_, weight), (left, right, across) = samples
+    across = _per_channel(b, b.reshape(across, -1, 1), images)
+    weight = b.reshape(weight, -1, 1, 1)
 
     def between_columns(rows: Operand) -> Operand:
-        pixels = b.Gather(rows, left, axis=WIDTH), b.Gather(rows, right, axis=WIDTH)
-        return _between(b, *pixels, across, WIDTH, same)
+        pixels = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
+        return _between(b, *pixels, across, same)
 
     if few_rows:
-        above, below = (between_columns(b.Gather(x, at, axis=HEIGHT)) for at in (upper, lower_))
+        above, below = (between_columns(b.Gather(images, at, axis=HEIGHT)) for at in (upper, lower_))
     else:
-        narrow = between_columns(x)
+        narrow = between_columns(b.cast(images, FLOAT32))
         above, below = (b.Gather(narrow, at, axis=HEIGHT) for at in (upper, lower_))
-    return _between(b, above, below, weight, HEIGHT, same)
+    return _between(b, above, below, weight, same)
+
+
+def _per_channel(b: Builder, weights: Operand, images: Operand) -> Operand:
+    """Weights of columns repeated for each of a few channels: engines broadcast over short rows slowly."""
+    channels = images.shape[3] if images.shape is not None else None
+    if channels is None or not 1 < channels <= FEW_CHANNELS:
+        return weights
+    if weights.array is not None:
+        return b.const(np.repeat(weights.array, channels, axis=1), FLOAT32)
+    return b.Expand(weights, b.ints(1, channels))
 
 
 def _positions_agree(in_size: int, out_size: int, align_corners: bool, half_pixel_centers: bool) -> bool:
@@ -177,14 +189,11 @@ def _same_size(b: Builder, images: Operand, size: Operand) -> Operand | None:
     return b.Equal(b.ReduceMin(equal, b.ints(0), keepdims=1), b.ints(1))
 
 
-def _between(
-    b: Builder, low: Operand, high: Operand, weight: Operand, axis: int, same: Operand | None
-) -> Operand:
-    along = b.reshape(weight, *(-1 if i == axis else 1 for i in range(axis, 4)))
+def _between(b: Builder, low: Operand, high: Operand, weight: Operand, same: Operand | None) -> Operand:
     difference = b.Sub(high, low)
     if same is not None:  # without resizing, infinities must be preserved
         difference = b.Where(same, b.const(0, FLOAT32), difference)
-    return b.Add(low, b.Mul(difference, along))
+    return b.Add(low, b.Mul(difference, weight))
 
 
 @lower("ResizeBicubic")
@@ -203,6 +212,8 @@ def _mixed(b: Builder, x: Operand, taps: sizes.Taps, axis: int) -> Operand:
     total = None
     for k in range(taps.at.shape[1]):
         weights = b.const(taps.weights[:, k].reshape(-1, *(1,) * (3 - axis)), FLOAT32)
+        if axis == WIDTH:
+            weights = _per_channel(b, weights, x)
         part = b.Mul(b.Gather(x, b.const(taps.at[:, k], INT64), axis=axis), weights)
         total = part if total is None else b.Add(total, part)
     assert total is not None
