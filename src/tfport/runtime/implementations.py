@@ -103,12 +103,12 @@ class OpImplementations:
             yield layer
             layer = layer.base
 
-    def _chain_of(self, op: str) -> Iterator[OpImplementations]:
+    def _chain_of(self, op: str) -> list[OpImplementations]:
         """The layers that count for an op: none below the one that defines it."""
-        for layer in self.chain():
-            yield layer
-            if op in layer.definitions:
-                return
+        layers = [self]
+        while op not in layers[-1].definitions and (below := layers[-1].base) is not None:
+            layers.append(below)
+        return layers
 
 
 class _BuiltIn(OpImplementations):

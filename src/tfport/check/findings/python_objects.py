@@ -175,21 +175,29 @@ def objects_can_be_restored(model: CheckedModel, target: Target, loader: Loader)
     saved_model = model.model
     if saved_model.format is not SAVED_MODEL or not has_objects(saved_model):
         return
-    graph = saved_model.meta.object_graph_def
     # 2.6 and 2.7 know the kinds of Keras only once Keras is imported
     keras_missing = since(target, "2.6") and not since(target, "2.8") and loader.name != KERAS
     without_keras = since(target, "2.16") or keras_missing
     known = ("tf_deprecated_optimizer", *(() if without_keras else KERAS_2))
-    with_slots = {node.user_object.identifier for node in graph.nodes if node.slot_variables}
-    for identifier in sorted(with_slots - set(known)):
-        yield OptimizerOfAnotherKeras(identifier=identifier)
-    kinds = {node.WhichOneof("kind") or "" for node in graph.nodes}
-    for kind in sorted(kinds & set(NEWER_OBJECTS)):
-        if not since(target, NEWER_OBJECTS[kind]):
+    for identifier in model.once(_objects_with_slots):
+        if identifier not in known:
+            yield OptimizerOfAnotherKeras(identifier=identifier)
+    for kind in model.once(_kinds_of_objects):
+        if kind in NEWER_OBJECTS and not since(target, NEWER_OBJECTS[kind]):
             yield NewerObject(kind=kind.replace("_", " "))
     for kind in model.once(_kinds_of_values):
         if kind in NEWER_VALUES and not since(target, NEWER_VALUES[kind]):
             yield NewerArgument(kind=kind.removesuffix("_value").replace("_", " "))
+
+
+def _objects_with_slots(model: CheckedModel) -> list[str]:
+    """The identifiers of the objects with slot variables: optimizers."""
+    nodes = model.model.meta.object_graph_def.nodes
+    return sorted({node.user_object.identifier for node in nodes if node.slot_variables})
+
+
+def _kinds_of_objects(model: CheckedModel) -> list[str]:
+    return sorted({node.WhichOneof("kind") or "" for node in model.model.meta.object_graph_def.nodes})
 
 
 def _kinds_of_values(model: CheckedModel) -> list[str]:
