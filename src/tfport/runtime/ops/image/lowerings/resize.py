@@ -141,8 +141,8 @@ def _interpolated(
     weight = b.reshape(weight, -1, 1, 1)
 
     def between_columns(rows: Operand) -> Operand:
-        pixels = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
-        return _between(b, *pixels, across, same)
+        first, second = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
+        return _between(b, first, second, across, same)
 
     if few_rows:
         above, below = (between_columns(b.Gather(images, at, axis=HEIGHT)) for at in (upper, lower_))
