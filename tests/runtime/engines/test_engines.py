@@ -72,11 +72,9 @@ def test_islands_of_loop_bodies_are_not_alone():
     assert [options["alone"] for options in engine.options] == [False]
 
 
-@pytest.mark.parametrize(
-    ("spins", "alone", "entries"), [(True, True, ("50", None)), (True, False, (None, "0"))]
-)
-def test_idle_threads_spin_for_a_moment_at_most(spins, alone, entries):
-    options = _options(2, spins and alone)
+@pytest.mark.parametrize(("spins", "entries"), [(True, ("50", None)), (False, (None, "0"))])
+def test_idle_threads_spin_for_a_moment_at_most(spins, entries):
+    options = _options(2, spins)
     keys = ("session.intra_op.spin_duration_us", "session.intra_op.allow_spinning")
     assert tuple(entry_of(options, key) for key in keys) == entries
 

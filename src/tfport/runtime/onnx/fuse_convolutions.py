@@ -228,7 +228,7 @@ def _fused_node(conv: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
 
 
 def _constant(like: Operand, value: NDArray[Any]) -> Operand:
-    return Operand(like.dtype, value=value.astype(like.dtype.numpy, copy=False), name="fused")
+    return Operand(like.dtype, value=value.astype(like.dtype.numpy, order="C", copy=False), name="fused")
 
 
 def _per_channel(array: NDArray[Any], channels: int, rank: int) -> NDArray[Any] | None:
