@@ -7,7 +7,7 @@ small to be worth the copying is computed on the host instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +59,19 @@ class Plan:
     """
 
     @no_search_for_garbage()
-    def __init__(self, program: Program, engine: Engine, *, repeated: bool = False) -> None:
-        """`repeated`: the plan of a loop body or a branch."""
+    def __init__(
+        self,
+        program: Program,
+        engine: Engine,
+        *,
+        repeated: bool = False,
+        release: Callable[[], None] | None = None,
+    ) -> None:
+        """`repeated`: the plan of a loop body or a branch.
+
+        `release` frees what was read of the files of the weights; it is called before an engine makes its
+        own copies, which is when a plan needs most memory.
+        """
         self.inputs = [*program.args, *program.captures()]
         program = with_embedding_lookups(program)
         self.ops = [step.op for step in program.steps]
@@ -68,7 +79,7 @@ class Plan:
         self._slots = _Slots(self.inputs)
         stages = cut_into_stages(program)
         alone = not repeated and sum(stage.lowered for stage in stages) == 1
-        self._stages = [self._compiled(stage, engine, alone) for stage in stages]
+        self._stages = [self._compiled(stage, engine, alone, release) for stage in stages]
         self._results = [
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
@@ -103,14 +114,16 @@ class Plan:
                 scope.reserve(own_bytes(slots[len(inputs) :]), self._names[writes[0]] if writes else "")
         return [slots[slot] if slot is not None else value for value, slot in self._results]
 
-    def _compiled(self, stage: Stage, engine: Engine, alone: bool) -> tuple[Compiled, list[int], list[int]]:
+    def _compiled(
+        self, stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None
+    ) -> tuple[Compiled, list[int], list[int]]:
         recorder = current_recorder()
         if not stage.lowered:
             run = _on_host(stage, recorder)
         elif recorder is None:
-            run = _island(stage, engine, alone)
+            run = _island(stage, engine, alone, release)
         else:
-            run = recorder.island(stage.steps, lambda: _island(stage, engine, alone))
+            run = recorder.island(stage.steps, lambda: _island(stage, engine, alone, release))
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _last_uses(self) -> list[list[int]]:
@@ -245,7 +258,7 @@ def _computed_by(stage: Stage) -> set[Operand]:
     return {o for step in stage.steps for node in step.lowered or () for o in node.outputs}
 
 
-def _island(stage: Stage, engine: Engine, alone: bool) -> Compiled:
+def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None = None) -> Compiled:
     nodes = island_nodes(half_steps_in_float32(stage.steps, stage.writes), stage.writes)
     used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
     stage.reads = [o for o in stage.reads if o in used]
@@ -255,6 +268,8 @@ def _island(stage: Stage, engine: Engine, alone: bool) -> Compiled:
     open_windows = any(node.op in _WINDOWS and _is_open(node.outputs[0]) for node in nodes)
     model = island.model.SerializeToString()
     work = island_work(nodes, stage.reads)
+    if release is not None:
+        release()
     run = engine.compile(model, island.weights, *outside, open_windows=open_windows, alone=alone, work=work)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]

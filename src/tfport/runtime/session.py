@@ -38,6 +38,7 @@ from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor
+from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.model_tracer import ModelTracer, unassumed
 from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.plan import Plan
@@ -168,9 +169,10 @@ class Session:
             plan = self.plans.get(key, self.state.version)
             if plan is None:
                 program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
-                plan = Plan(program, self.engine)
+                plan = Plan(program, self.engine, release=self._release_checkpoint)
                 self.plans.add(key, plan, version)
                 self._release_checkpoint()
+                return_freed_memory()
         return key, plan
 
     def _initialize(self) -> None:

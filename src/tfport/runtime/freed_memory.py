@@ -1,0 +1,24 @@
+"""Return freed memory to the system.
+
+While a model is compiled, copies of its weights are made and freed. The C library keeps most of that
+memory, as pieces of it are in use: after compiling ResNet-50, a quarter of the resident memory is free.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+
+
+def return_freed_memory() -> None:
+    """Give the system what this process has freed, if the C library can do that."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@functools.cache
+def _trim() -> Callable[[int], int] | None:
+    """`malloc_trim` of glibc."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
