@@ -28,6 +28,7 @@ from real_forms import FORMS, write_forms
 from real_generated import GENERATED
 from real_inputs import RealModel, load, real_model_list
 
+from tfport.check.console import count
 from tfport.errors import Error
 from tfport.runtime.bench.bench import run_worker
 
@@ -146,7 +147,7 @@ def summary(table: dict[str, dict[str, Result]], contender: str, what: str) -> N
     slower = sum(ratio < 1 for ratio in ratios.values())
     means = {of: mean([speedup(table[n], contender, of) or 1 for n in ratios]) for of in MEASURES}
     print(
-        f"\n{contender}, {len(ratios)} {what} models: tfport is {means['latency']:.2f}x faster "
+        f"\n{contender}, {count(len(ratios), f'{what} model')}: tfport is {means['latency']:.2f}x faster "
         f"(geometric mean; slower on {slower}), processor time {means['processor']:.2f}x less, "
         f"first answer {means['first']:.1f}x sooner, memory {1 / means['peak']:.2f}x"
     )

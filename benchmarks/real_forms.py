@@ -51,7 +51,7 @@ def write_forms(
 
     if real.kind in ("graph_def", "tfjs"):
         job["graph_def"] = made("graph.pb", lambda path: _write_graph_def(model, path))
-    if NEEDS_FROZEN & set(contenders):
+    if NEEDS_FROZEN & set(contenders) or real.kind == "meta_graph":
         job["frozen"] = made("frozen.pb", lambda path: _write_frozen(model, signature, path))
     if "openvino" in contenders:
         job["onnx"] = made("tfport.onnx", lambda path: _export(model, signature, path))

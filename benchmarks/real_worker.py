@@ -37,11 +37,25 @@ def tensorflow_call(job: dict[str, Any]) -> Call:
         if job["kind"] == "saved_model":
             v1.saved_model.load(session, job["tags"], job["model"])
         elif job["kind"] == "meta_graph":
-            saver = v1.train.import_meta_graph(job["model"], clear_devices=True)
-            saver.restore(session, job["model"].removesuffix(".meta"))
+            try:
+                saver = v1.train.import_meta_graph(job["model"], clear_devices=True)
+                saver.restore(session, job["model"].removesuffix(".meta"))
+            except ValueError:  # its nodes of training contradict TensorFlow 2
+                return _graph_def_call(job, job["frozen"])
         else:
-            tf.import_graph_def(v1.GraphDef.FromString(Path(job["graph_def"]).read_bytes()), name="")
+            return _graph_def_call(job, job["graph_def"])
         call = session.make_callable(job["fetches"], feed_list=job["feeds"])
+    return lambda arrays: call(*arrays)
+
+
+def _graph_def_call(job: dict[str, Any], path: str) -> Call:
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(v1.GraphDef.FromString(Path(path).read_bytes()), name="")
+        call = v1.Session(graph=graph).make_callable(job["fetches"], feed_list=job["feeds"])
     return lambda arrays: call(*arrays)
 
 
