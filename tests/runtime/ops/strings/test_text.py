@@ -8,6 +8,7 @@ from tests.runtime.cases import boolean, case, check, checks, f32, f64, i32, i64
 
 import tfport
 from tfport.graph.dtypes import INT32, INT64
+from tfport.runtime.ops.strings.kernels.regex import plain_replacement
 
 A = strings("abcabc", "éa€", "", b"a\xffb\x80", "aaa", "a\nb")
 REWRITES = [
@@ -72,6 +73,19 @@ UTF8 = [
     0xE1,
 ]
 WIDE = [0, 0, 0, 0x41, 0xD8, 0xDC, 0xDF, 0xFF, 0xFE, 0x10, 0x11]
+PUNCTUATED = strings(
+    b"He[l]l'o, \xffw^o_r-d!", b"<br /><br />a--b", b"", b"aaaa", b"\\]^-", "Stra\u00dfe \u00e9!".encode(),
+    b"a\0b\n-",
+)  # fmt: skip
+PLAIN = [
+    ("[!\"#$%&()\\*\\+,-\\./:;<=>?@\\[\\\\\\]^_`{|}~\\']", ""), ("<br />", " "), ("aa", "b"), ("[a-c]", "x"),
+    ("[-a]", "-"), ("[a-]", ""), ("[a\\]b]", ""), ("[\\-a]", "+"), ("[\\\\]", "/"), ("[!-~]", "."),
+]  # fmt: skip
+"""Plain texts, and sets of ASCII characters."""
+NOT_PLAIN = [
+    ("[^a]", ""), ("[]a]", "x"), ("a", "\\0\\0"), ("[ab]", "yz"), ("[\\w]", ""), ("[[:alpha:]]", ""), ("\u00e9", "e"),
+    ("[\u00e9]", "e"), ("[a][b]", ""),
+]  # fmt: skip
 MARKED = strings(
     b"\xff\xfea\0b\0", b"\xfe\xff\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\xfe\xff\0\0\0a", b"\xfe\xff", b"\0a"
 )
@@ -110,6 +124,11 @@ CASES = [
     ),
     *(case("StaticRegexReplace", A, pattern=p, rewrite=r) for p, r in REWRITES[:8]),
     case("StaticRegexReplace", A, pattern="a", rewrite="x", replace_global=False),
+    *(
+        case("StaticRegexReplace", texts, pattern=p, rewrite=r)
+        for p, r in (*PLAIN, *NOT_PLAIN)
+        for texts in (PUNCTUATED, BYTES)
+    ),
     case("StaticRegexReplace", A, pattern="[", rewrite="", fails=True),
     case("RegexReplace", A, string_scalar("["), string_scalar(""), fails=True),
     case("RegexReplace", A, strings("a"), string_scalar(""), fails=True),
@@ -202,3 +221,8 @@ def test_several_strings_with_byte_order_marks_are_unsupported():
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
 def test_text(c, way):
     check("text", c, way)
+
+
+def test_plain_texts_and_sets_of_characters_are_replaced_without_a_regular_expression():
+    assert all(plain_replacement(pattern.encode(), rewrite.encode()) for pattern, rewrite in PLAIN)
+    assert not any(plain_replacement(pattern.encode(), rewrite.encode()) for pattern, rewrite in NOT_PLAIN)

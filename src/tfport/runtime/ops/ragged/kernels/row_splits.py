@@ -14,6 +14,8 @@ from tfport.runtime.ops.ragged.splits import check_nested_splits, excerpt, withi
 from tfport.runtime.ops.shared.arrays import expand_ranges
 from tfport.runtime.ops.sparse.kernels.dense import dense_of
 
+_MODERATE = 1 << 62
+
 
 @host("RaggedTensorToTensor")
 def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors, *, row_partition_types):
@@ -173,13 +175,21 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
 def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
     back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
     if start.dtype.kind in "iu":
-        span, step = np.abs(limit.astype(object) - start), np.abs(delta.astype(object))
+        kind = np.int64 if _are_moderate(start, limit, delta) else object
+        span, step = np.abs(limit.astype(kind) - start), np.abs(delta.astype(kind))
         counts = -(-span // step)
     else:
         counts = np.ceil(np.abs((limit - start) / delta))
         if (~np.isfinite(counts) & ~back).any() or (counts > 1 << 33).any():
             raise RunFailed("a range is infinite or too long")
     return np.where(back, 0, counts).astype(np.int64)
+
+
+def _are_moderate(*vectors: Any) -> bool:
+    """Whether differences of the elements have 64 bits."""
+    return all(
+        not v.size or v.itemsize < 8 or (v.min() > -_MODERATE and v.max() < _MODERATE) for v in vectors
+    )
 
 
 def _stepped(start: Any, delta: Any, count: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ _CHARACTER = re.compile(
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 ).match
 """One character of UTF-8."""
+_PLAIN_TEXT = re.compile(rb"[A-Za-z0-9 \t\n_\-<>=,;:!@#%&\"'`~/]+").fullmatch
+"""A pattern that matches itself only."""
+_ASCII_SET = re.compile(rb"\[(?!\^|\])(?:[^\\\[\]\x80-\xff]|\\[!-/:-@\[-`{-~])+\]").fullmatch
+"""A pattern like `[a-z!\\?]`: one of some ASCII characters."""
 
 
 @functools.lru_cache(256)
@@ -61,6 +66,9 @@ def static_regex_replace(input, *, pattern, rewrite, replace_global):
 
 
 def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> Any:
+    plain = plain_replacement(pattern, rewrite) if everywhere else None
+    if plain is not None:
+        return map_strings(input, plain)
     compiled = compiled_regex(pattern)
     pieces, valid = _rewrite(rewrite)
     if any(piece > compiled.groups for piece in pieces if isinstance(piece, int)):
@@ -71,6 +79,24 @@ def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> A
     return map_strings(input, lambda text: _first_replaced(compiled.search, text, pieces)) if valid else input
 
 
+@functools.lru_cache(256)
+def plain_replacement(pattern: bytes, rewrite: bytes) -> Callable[[bytes], bytes] | None:
+    """The same replacement by methods of bytes: of a plain text, or of single ASCII characters."""
+    if b"\\" in rewrite:
+        return None
+    if _PLAIN_TEXT(pattern):
+        return lambda text: text.replace(pattern, rewrite)
+    if not _ASCII_SET(pattern) or len(rewrite) > 1:
+        return None
+    matches = compiled_regex(pattern).fullmatch
+    replaced = bytes(code for code in range(128) if matches(bytes([code])) is not None)
+    if not rewrite:
+        return lambda text: text.translate(None, replaced)
+    table = bytes.maketrans(replaced, rewrite * len(replaced))
+    return lambda text: text.translate(table)
+
+
+@functools.lru_cache(256)
 def _rewrite(rewrite: bytes) -> tuple[list[bytes | int], bool]:
     r"""The text and group numbers of a rewrite, and whether each `\` starts one of `\\`, `\0` … `\9`."""
     pieces: list[bytes | int] = []
