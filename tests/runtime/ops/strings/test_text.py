@@ -83,8 +83,8 @@ PLAIN = [
 ]  # fmt: skip
 """Plain texts, and sets of ASCII characters."""
 NOT_PLAIN = [
-    ("[^a]", ""), ("[]a]", "x"), ("a", "\\0\\0"), ("[ab]", "yz"), ("[\\w]", ""), ("[[:alpha:]]", ""), ("\u00e9", "e"),
-    ("[\u00e9]", "e"), ("[a][b]", ""),
+    ("[^a]", ""), ("[]a]", "x"), ("a", "\\0\\0"), ("[ab]", "yz"), ("[\\w]", ""), ("[[:alpha:]]", ""),
+    ("\u00e9", "e"), ("[\u00e9]", "e"), ("[a][b]", ""),
 ]  # fmt: skip
 MARKED = strings(
     b"\xff\xfea\0b\0", b"\xfe\xff\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\xfe\xff\0\0\0a", b"\xfe\xff", b"\0a"
