@@ -152,7 +152,8 @@ def files_of(kind: str, path: str, inside: Members) -> Iterator[str]:
             below = (n for n in inside if n.startswith(f"{path}/"))
             yield from (n for n in below if PARTS_OF_A_SAVED_MODEL.fullmatch(n[len(path) + 1 :]))
         case "meta_graph" | "checkpoint":
-            prefix = re.escape(posixpath.join(folder, posixpath.splitext(name)[0]))
+            stem = name.rpartition(".")[0] if "." in name else name  # empty for `.meta`
+            prefix = re.escape(posixpath.join(folder, stem))
             part = re.compile(rf"{prefix}(\.meta|\.index|(\.data)?-\d+-of-\d+)?")
             yield from (n for n in inside if part.fullmatch(n))
             yield from {posixpath.join(folder, "checkpoint")} & inside.keys()
