@@ -14,9 +14,9 @@ import numpy as np
 from tfport.errors import CannotRun, Error
 from tfport.formats.output import new_path
 from tfport.graph.model import Signature
+from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.model import OnnxModel, onnx_model
 from tfport.runtime.operand import Operand
-from tfport.runtime.plan import island_nodes
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
 from tfport.runtime.session import Session
 

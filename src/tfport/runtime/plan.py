@@ -19,15 +19,13 @@ from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
-from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
+from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
-from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
-from tfport.runtime.onnx.patterns.simplify import simplified
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
-from tfport.runtime.program import OnnxNode, Program, Step
+from tfport.runtime.program import Program, Step
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
@@ -292,26 +290,6 @@ def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[i
         return outputs
 
     return converted
-
-
-def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
-    """The nodes of an island after the ONNX passes: simplified, fewer transposes, fused convolutions."""
-    better = fuse_convolutions(
-        with_fewer_transposes(_live_nodes(simplified(nodes), outputs), outputs), outputs
-    )
-    return _live_nodes(better, outputs)
-
-
-def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
-    """The nodes that the wanted operands depend on."""
-    needed = set(wanted)
-    kept = []
-    for node in reversed(nodes):
-        if any(output in needed for output in node.outputs):
-            kept.append(node)
-            needed.update(o for o in node.inputs if o is not None)
-            needed.update(o for program in node.programs for o in program.captures())
-    return kept[::-1]
 
 
 def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:

@@ -10,10 +10,10 @@ from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
+from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import onnx_model
 from tfport.runtime.operand import Operand
-from tfport.runtime.plan import island_nodes
 
 TO_FIRST, TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 SHAPE = (2, 5, 6, 3)

@@ -17,6 +17,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.fast_activations import with_fast_activations
+from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
 
@@ -181,10 +182,9 @@ class _Writer:
         graph.name = "body"
         for operand in program.args:
             _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
-        self.nodes(graph, list(nodes_of(program)), program.results)
-        computed = {
-            output for step in program.steps for node in step.lowered or () for output in node.outputs
-        }
+        nodes = island_nodes(list(nodes_of(program)), program.results)
+        self.nodes(graph, nodes, program.results)
+        computed = {output for node in nodes for output in node.outputs}
         seen: set[str] = set()
         for operand in program.results:
             name = self.name(operand)

@@ -41,16 +41,10 @@ CHAINS = {
     "crossed": (CROSSED, ["Clip"]),
     "relu": (RELU, ["Relu", "Neg"]),
     "at_most": (AT_MOST, ["Min", "Neg"]),
-    "integers": (INTEGERS, ["Max", "Min"]),
 }
 CASES = [
-    graph_case(
-        graph,
-        fetches="y:0",
-        input=X if name != "integers" else np.array([-5, 0, 3, 9], np.int32),
-        name=name,
-    )
-    for name, (graph, _) in CHAINS.items()
+    *(graph_case(graph, fetches="y:0", input=X, name=name) for name, (graph, _) in CHAINS.items()),
+    graph_case(INTEGERS, fetches="y:0", input=np.array([-5, 0, 3, 9], np.int32), name="integers"),
 ]
 
 

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 from tests.runtime.cases import case, check, checks, f32, graph_case, i32, numbers, run, scalar
+from tests.runtime.programs import islands_of
 
 from tfport.graph.dtypes import FLOAT32, DType
 
@@ -13,6 +14,9 @@ BOXES = f32(
     [0, 0, 1, 1], [0.2, 0.1, 0.7, 0.9], [0.9, 0.8, 0.1, 0.2], [-0.5, -0.2, 1.2, 1.5], [0.3, 0.3, 0.3, 0.3]
 )
 WHICH = i32(0, 1, 1, 0, 1)
+RANDOM_BOXES, FIRST = numbers(40, 4, low=-0.2, high=1.2), np.zeros(40, np.int32)
+ODD_IMAGE = np.where(numbers(1, 6, 5, 3) > 0.7, np.float32(np.inf), numbers(1, 6, 5, 3))
+WIDE_BOXES = f32([0, 0, 1e30, 1], [-1e30, 0.2, 0.4, 1e-40])
 METHODS = ("bilinear", "nearest")
 TYPES = [np.uint8, np.uint16, np.int8, np.int16, np.int32, np.int64, np.float16, np.float64]
 
@@ -32,6 +36,23 @@ CROPS = [
         for t in TYPES
         for m in METHODS
     ),
+    *(
+        case(
+            "CropAndResize",
+            numbers(1, 37, 41, 3),
+            RANDOM_BOXES,
+            np.zeros(40, np.int32),
+            i32(14, 9),
+            method=m,
+            ulps=0,
+        )
+        for m in METHODS
+    ),
+    *(case("CropAndResize", ODD_IMAGE, WIDE_BOXES, i32(0, 0), i32(4, 3), method=m) for m in METHODS),
+    case("CropAndResize", IMAGE, f32([0, np.nan, 1, 1]), i32(0), i32(3, 3), fails=True),
+    case("CropAndResize", IMAGE, f32([0, 0, -np.inf, 1]), i32(0), i32(3, 3), fails=True),
+    case("CropAndResize", IMAGE[..., :0], BOXES, WHICH, i32(3, 3)),
+    case("CropAndResize", IMAGE, BOXES, WHICH[:1], i32(3, 3), fails=True),
     case("CropAndResize", IMAGE, BOXES[:0], WHICH[:0], i32(3, 3)),
     case("CropAndResize", IMAGE, BOXES, i32(0, 1, 2, 0, 0), i32(3, 3), fails=True),
     case("CropAndResize", IMAGE, BOXES, i32(0, 1, -1, 0, 0), i32(3, 3), fails=True),
@@ -246,3 +267,18 @@ def test_the_first_adjust_contrast_clips():
     images = np.array([[[[8, 2], [6, 7]], [[3, 2], [1, 8]]]], np.uint8)
     c = case("AdjustContrast", images, factor(1.5), factor(1), factor(7))
     assert run(c, "host")[0].tolist() == [[[[7.0, 1.0], [6.75, 7.0]], [[2.25, 1.0], [1.0, 7.0]]]]
+
+
+PICKED = """
+    image = Placeholder() {dtype=float32, shape=(1, ?, ?, 3)}
+    boxes = Placeholder() {dtype=float32, shape=(?, 4)}
+    which = Placeholder() {dtype=int32, shape=(?,)}
+    size = Const() {dtype=int32, value=int32(2)[3, 4]}
+    crops = CropAndResize(image, boxes, which, size) {T=float32}
+    y = Neg(crops) {T=float32}
+"""
+
+
+def test_crops_are_cut_out_in_the_engine():
+    (island,) = islands_of(PICKED, ["y:0"], ["image:0", "boxes:0", "which:0"])
+    assert sum(node.op_type == "Gather" for node in island.graph.node) > 4

@@ -75,6 +75,8 @@ def crop_and_resize(image, boxes, box_ind, crop_size, *, method, extrapolation_v
     height, width = _size(crop_size)
     if not box_ind.size:
         return np.zeros((0, height, width, image.shape[3]), np.float32)
+    if not np.isfinite(boxes).all():
+        raise RunFailed("boxes must be finite")
     y = _axis(boxes[:, 0], boxes[:, 2], image.shape[1], height)
     x = _axis(boxes[:, 1], boxes[:, 3], image.shape[2], width)
     which = box_ind[:, None, None]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.graph.dtypes import FLOAT32, INT64
+from tfport.graph.dtypes import BOOL, FLOAT32, INT64
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.image import resize_samples as sizes
+from tfport.runtime.program import ONNX_TYPES, Program, Step
 
 HEIGHT, WIDTH = 1, 2
 FEW_CHANNELS = 16
@@ -48,7 +49,7 @@ class _ResizeAxis:
         self.b, self.half = b, half
         self.in_size = b.Shape(images, start=axis, end=axis + 1)
         out_size = b.Slice(b.Reshape(b.int64(size), b.ints(2)), b.ints(axis - 1), b.ints(axis), b.ints(0))
-        self.out_size = b.Add(out_size, _zero_or_error(b, b.LessOrEqual(out_size, b.ints(0))))
+        self.out_size = b.Add(out_size, zero_or_error(b, b.LessOrEqual(out_size, b.ints(0))))
         in_float, out_float = b.cast(self.in_size, FLOAT32), b.cast(self.out_size, FLOAT32)
         unit = b.const([1], FLOAT32)
         self.scale = b.Div(in_float, out_float)
@@ -74,7 +75,7 @@ class _ResizeAxis:
         return b.Min(whole, b.Sub(self.in_size, b.ints(1)))
 
 
-def _zero_or_error(b: Builder, wrong: Operand) -> Operand:
+def zero_or_error(b: Builder, wrong: Operand) -> Operand:
     """0, or an index out of range if `wrong`, which makes the engine fail."""
     return b.Gather(b.ints(0), b.cast(wrong, INT64), axis=0)
 
@@ -110,7 +111,19 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
         out_size = [known[1] for known in knowns if known is not None]
         return _resize(b, b.cast(images, FLOAT32), out_size, align_corners, half_pixel_centers)
     samples = [_samples(b, images, size, axis, align_corners, half_pixel_centers) for axis in (HEIGHT, WIDTH)]
-    return _interpolated(b, images, samples, _same_size(b, images, size), few_rows=_takes_few_rows(knowns[0]))
+    if None not in knowns:
+        return _interpolated(b, images, samples, few_rows=_takes_few_rows(knowns[0]))
+    unchanged, resized = Builder(b.name), Builder(b.name)
+    as_float = unchanged.nodes("Cast", images, dtype=FLOAT32, to=ONNX_TYPES[FLOAT32.name])[0]
+    output = _interpolated(resized, images, samples, few_rows=True)
+    return b.nodes(
+        "If",
+        _same_size(b, images, size),
+        dtype=FLOAT32,
+        shape=output.shape,
+        then_branch=_branch(unchanged, as_float),
+        else_branch=_branch(resized, output),
+    )[0]
 
 
 Samples = tuple[Operand, Operand, Operand]
@@ -132,34 +145,36 @@ def _takes_few_rows(known: tuple[int, int] | None) -> bool:
     return known is None or 2 * known[1] < known[0]
 
 
-def _interpolated(
-    b: Builder, images: Operand, samples: list[Samples], same: Operand | None, few_rows: bool
-) -> Operand:
+def _branch(b: Builder, result: Operand) -> Program:
+    return Program([], [Step(b.name, "ResizeBilinear", (), (result,), b.made)], [result])
+
+
+def _interpolated(b: Builder, images: Operand, samples: list[Samples], few_rows: bool) -> Operand:
     """Interpolate between columns, then between rows: TensorFlow rounds in this order."""
     (upper, lower_, weight), (left, right, across) = samples
-    across = _per_channel(b, b.reshape(across, -1, 1), images)
+    across = per_channel(b, b.reshape(across, -1, 1), images)
     weight = b.reshape(weight, -1, 1, 1)
 
     def between_columns(rows: Operand) -> Operand:
-        first, second = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
-        return _between(b, first, second, across, same)
+        near, far = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
+        return between(b, near, far, across)
 
     if few_rows:
         above, below = (between_columns(b.Gather(images, at, axis=HEIGHT)) for at in (upper, lower_))
     else:
         narrow = between_columns(b.cast(images, FLOAT32))
         above, below = (b.Gather(narrow, at, axis=HEIGHT) for at in (upper, lower_))
-    return _between(b, above, below, weight, same)
+    return between(b, above, below, weight)
 
 
-def _per_channel(b: Builder, weights: Operand, images: Operand) -> Operand:
+def per_channel(b: Builder, weights: Operand, images: Operand) -> Operand:
     """Weights of columns repeated for each of a few channels: engines broadcast over short rows slowly."""
     channels = images.shape[3] if images.shape is not None else None
     if channels is None or not 1 < channels <= FEW_CHANNELS:
         return weights
     if weights.array is not None:
-        return b.const(np.repeat(weights.array, channels, axis=1), FLOAT32)
-    return b.Expand(weights, b.ints(1, channels))
+        return b.const(np.repeat(weights.array, channels, axis=-1), FLOAT32)
+    return b.Expand(weights, b.ints(channels))
 
 
 def _positions_agree(in_size: int, out_size: int, align_corners: bool, half_pixel_centers: bool) -> bool:
@@ -181,19 +196,15 @@ def _resize(b: Builder, x: Operand, out_size: list[int], align_corners: bool, ha
     return b.transpose(resized, [0, 2, 3, 1])
 
 
-def _same_size(b: Builder, images: Operand, size: Operand) -> Operand | None:
-    """Whether the output size is the input size, computed by the engine; None if both are known."""
-    if all(_known(images, size, axis) is not None for axis in (HEIGHT, WIDTH)):
-        return None
+def _same_size(b: Builder, images: Operand, size: Operand) -> Operand:
+    """Whether the output size is the input size, computed by the engine."""
     equal = b.cast(b.Equal(b.Shape(images, start=HEIGHT, end=WIDTH + 1), b.int64(size)), INT64)
-    return b.Equal(b.ReduceMin(equal, b.ints(0), keepdims=1), b.ints(1))
+    return b.cast(b.ReduceMin(equal, b.ints(0), keepdims=0), BOOL)
 
 
-def _between(b: Builder, low: Operand, high: Operand, weight: Operand, same: Operand | None) -> Operand:
-    difference = b.Sub(high, low)
-    if same is not None:  # without resizing, infinities must be preserved
-        difference = b.Where(same, b.const(0, FLOAT32), difference)
-    return b.Add(low, b.Mul(difference, weight))
+def between(b: Builder, low: Operand, high: Operand, weight: Operand) -> Operand:
+    """Interpolate, rounding as TensorFlow does."""
+    return b.Add(low, b.Mul(b.Sub(high, low), weight))
 
 
 @lower("ResizeBicubic")
@@ -213,7 +224,7 @@ def _mixed(b: Builder, x: Operand, taps: sizes.Taps, axis: int) -> Operand:
     for k in range(taps.at.shape[1]):
         weights = b.const(taps.weights[:, k].reshape(-1, *(1,) * (3 - axis)), FLOAT32)
         if axis == WIDTH:
-            weights = _per_channel(b, weights, x)
+            weights = per_channel(b, weights, x)
         part = b.Mul(b.Gather(x, b.const(taps.at[:, k], INT64), axis=axis), weights)
         total = part if total is None else b.Add(total, part)
     assert total is not None

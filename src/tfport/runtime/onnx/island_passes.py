@@ -1,0 +1,31 @@
+"""The passes over the ONNX nodes of an island, and of each branch and loop body in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
+from tfport.runtime.onnx.layout import with_fewer_transposes
+from tfport.runtime.onnx.patterns.simplify import simplified
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+
+def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
+    """The nodes of a graph after the ONNX passes: simplified, fewer transposes, fused convolutions."""
+    better = fuse_convolutions(
+        with_fewer_transposes(_live_nodes(simplified(nodes), outputs), outputs), outputs
+    )
+    return _live_nodes(better, outputs)
+
+
+def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
+    """The nodes that the wanted operands depend on."""
+    needed = set(wanted)
+    kept = []
+    for node in reversed(nodes):
+        if any(output in needed for output in node.outputs):
+            kept.append(node)
+            needed.update(o for o in node.inputs if o is not None)
+            needed.update(o for program in node.programs for o in program.captures())
+    return kept[::-1]
