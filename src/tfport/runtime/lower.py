@@ -139,7 +139,7 @@ def structure(ops: str) -> Callable[[F], F]:
 def shapes(ops: str) -> Callable[[F], F]:
     """Declare the output shapes of host kernels: `f(inputs, attrs)`, from flat operands to a list of Dims.
 
-    Needed only where a lowered op that follows must know the rank.
+    Needed only where a lowered op that follows must know the rank, and `lowered_shapes` does not.
     """
 
     def declare(function: F) -> F:

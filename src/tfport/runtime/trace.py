@@ -31,8 +31,9 @@ from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
 from tfport.runtime.implementations import BUILT_IN, OpImplementations
-from tfport.runtime.lower import Context
+from tfport.runtime.lower import LOWERINGS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
+from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import reached, walk
@@ -321,7 +322,8 @@ class Tracer:
     def _shapes(self, node: Node, inputs: list[Operand], attrs: CallAttrs, count: int) -> list[Dims | None]:
         rule = self.implementations.shapes_of(node.op)
         if rule is None:
-            return [None] * count
+            own = self.implementations.definition_of(node.op) is None and LOWERINGS.of(node.op)
+            return lowered_shapes(node.op, inputs, attrs) if own else [None] * count
         try:
             return rule(inputs, attrs)
         except CannotRun as error:

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Sequence
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.patterns.simplify import simplified
+from tfport.runtime.onnx.squeezed_axes import with_fewer_squeezes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 
 def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
     """The nodes of a graph after the ONNX passes: simplified, fewer transposes, fused convolutions."""
-    better = fuse_convolutions(
-        with_fewer_transposes(_live_nodes(simplified(nodes), outputs), outputs), outputs
-    )
-    return _live_nodes(better, outputs)
+    straight = with_fewer_transposes(_live_nodes(simplified(nodes), outputs), outputs)
+    return _live_nodes(fuse_convolutions(with_fewer_squeezes(straight, outputs), outputs), outputs)
 
 
 def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:

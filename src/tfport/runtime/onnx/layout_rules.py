@@ -28,11 +28,20 @@ def _layout_rule(ops: str) -> Callable[[LayoutRule], LayoutRule]:
     return declare
 
 
-@_layout_rule(
+UNARY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast Ceil Celu Clip Cos Cosh Elu Erf Exp Floor Gelu "
     "HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink "
     "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
 )
+"""Elementwise ops with one tensor; further inputs are scalars."""
+TOGETHER = (
+    "Add Sub Mul Div Mod Pow Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Where Max Min Sum Mean "
+    "BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu"
+)
+"""Elementwise ops that broadcast their inputs."""
+
+
+@_layout_rule(UNARY)
 def _unary(state: LayoutState, node: OnnxNode) -> bool:
     x, *rest = node.inputs
     transposed = state.transposed.get(x) if x is not None else None
@@ -41,10 +50,7 @@ def _unary(state: LayoutState, node: OnnxNode) -> bool:
     return state.add_transposed(node, [transposed.inner, *rest], transposed.perm)
 
 
-@_layout_rule(
-    "Add Sub Mul Div Mod Pow Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Where Max Min Sum Mean "
-    "BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu"
-)
+@_layout_rule(TOGETHER)
 def _together(state: LayoutState, node: OnnxNode) -> bool:
     """Broadcasting ops: all inputs in one axis order; constants and scalars are transposed to it."""
     perm = _shared_perm(state, node.inputs)
