@@ -126,6 +126,17 @@ def needed(steps: Iterable[Step], results: Iterable[Operand]) -> list[Step]:
     return kept[::-1]
 
 
+def only_asserts(steps: Iterable[Step]) -> bool:
+    """Whether the only effects of steps are assertions, so that they can run a second time."""
+    return all(
+        not step.effect
+        or step.op == ASSERT
+        or (bool(step.programs) and all(only_asserts(program.steps) for program in step.programs))
+        for step in steps
+    )
+
+
+ASSERT = "Assert"
 ERFC = "Erfc"
 ONNX_TYPES: dict[str, int] = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,

@@ -43,7 +43,7 @@ from tfport.runtime.model_tracer import ModelTracer, unassumed
 from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.plan import Plan
 from tfport.runtime.plan_cache import PlanCache, PlanKey
-from tfport.runtime.program import Program
+from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.state import State
 from tfport.runtime.unsupported import raise_unsupported
@@ -121,10 +121,10 @@ class Session:
     def _run_on_host(self, key: PlanKey, inputs: list[NDArray[Any]], error: EngineFailed) -> list[Any]:
         """Repeat a run that the engine refused: TensorFlow's answer, or its error with the name of the node.
 
-        A run with effects is not repeated, as some of them have happened.
+        A run with effects other than assertions is not repeated, as some of them have happened.
         """
         program, tracer = self._tracer.trace(key.fetches, key.feeds, key.ranks, NoEngine())
-        if tracer.unsupported or any(step.effect for step in program.steps):
+        if tracer.unsupported or not only_asserts(program.steps):
             raise error
         return Plan(program, NoEngine()).run(inputs)
 

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.errors import MalformedGraph
+from tfport.graph.dtypes import BOOL
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.lifted_asserts import add_assert, and_true, lifted
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
     as_condition,
@@ -66,8 +68,42 @@ def _branch_step(
     captured = captured_by(programs)
     inputs = (condition, *captured, *resources_used_by(programs))
     run = _run(tracer, programs, captured)
+    if effect and _without_asserts(tracer, name, op, condition, programs, (inputs, outputs, run)):
+        return outputs
     reason = "" if lowered else why_on_host(programs)
     return tracer.add(Step(name, op, inputs, outputs, lowered, run, effect, reason, programs))
+
+
+def _without_asserts(
+    tracer: Tracer,
+    name: str,
+    op: str,
+    condition: Operand,
+    programs: tuple[Program, Program],
+    step: tuple[tuple[Operand, ...], tuple[Operand, ...], Run],
+) -> bool:
+    """Add the branches to the engine, and an assertion after them; False if that is impossible."""
+    sides = [lifted(tracer, name, program) for program in programs]
+    then, otherwise = sides
+    if then is None or otherwise is None:
+        return False
+    inputs, outputs, run = step
+    if not outputs and otherwise.holds is condition and then.holds.is_constant:
+        add_assert(tracer, name, condition)  # `AssertGuard`: assert only if the condition is false
+        return True
+    holds = Operand(BOOL, (), name=name)
+    branches = {
+        side: Program([], part.program.steps, [*part.program.results, part.holds])
+        for side, part in (("then_branch", then), ("else_branch", otherwise))
+    }
+    node = OnnxNode("If", (condition,), (*outputs, holds), dict(branches))
+    if not tracer.engine.takes(node):
+        return False
+    tracer.add(
+        Step(name, op, inputs, (*outputs, holds), [node], and_true(run), programs=tuple(branches.values()))
+    )
+    add_assert(tracer, name, holds)
+    return True
 
 
 def _run(tracer: Tracer, programs: Sequence[Program], captured: Sequence[Operand]) -> Run:

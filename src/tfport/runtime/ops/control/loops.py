@@ -22,6 +22,7 @@ from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.branches import choose
+from tfport.runtime.ops.control.lifted_asserts import TRUE, add_assert, all_of, and_true, lifted
 from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.loop_body import (
     Loop,
@@ -233,18 +234,56 @@ def _rows(item: Operand, name: str) -> Operand:
 
 def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs: Operands) -> None:
     captured = captured_by([program])
-    lowered = None
-    if program.is_lowered and outputs:
-        first, *others = starts
-        decide = (None, first) if first.dtype == BOOL else (first, Operand(BOOL, value=np.array(True)))
-        node = OnnxNode("Loop", (*decide, *others), tuple(outputs), {"body": program})
-        lowered = [node] if tracer.engine.takes(node) else None
     inputs = (*starts, *captured, *resources_used_by([program]))
     items = program.results[len(starts) :]
     run = _run(InnerProgram(program, tracer.engine, captured), len(starts), items, loop.name)
-    reason = "" if lowered else why_on_host([program])
     effect = has_effect([program])
+    if effect and _without_asserts(tracer, loop, program, starts, outputs, (inputs, run)):
+        return
+    lowered = _loop_node(tracer, program, starts, outputs) if program.is_lowered and outputs else None
+    reason = "" if lowered else why_on_host([program])
     tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,)))
+
+
+def _loop_node(
+    tracer: Tracer, program: Program, starts: Operands, outputs: Operands
+) -> list[OnnxNode] | None:
+    first, *others = starts
+    decide = (None, first) if first.dtype == BOOL else (first, Operand(BOOL, value=TRUE))
+    node = OnnxNode("Loop", (*decide, *others), tuple(outputs), {"body": program})
+    return [node] if tracer.engine.takes(node) else None
+
+
+def _without_asserts(
+    tracer: Tracer,
+    loop: Loop,
+    program: Program,
+    starts: Operands,
+    outputs: Operands,
+    step: tuple[tuple[Operand, ...], Run],
+) -> bool:
+    """Add the loop to the engine, which ends it where an assertion fails, and an assertion after it."""
+    part = lifted(tracer, loop.name, program)
+    if part is None:
+        return False
+    before = Operand(BOOL, (), name=loop.name)
+    holds = Operand(BOOL, (), name=loop.name)
+    last = len(starts)
+    continues, *results = part.program.results
+    decided = tracer.program([], lambda: [all_of(tracer, loop.name, [continues, part.holds])])
+    body = Program(
+        [*program.args, before],
+        [*part.program.steps, *decided.steps],
+        [*decided.results, *results[: last - 1], part.holds, *results[last - 1 :]],
+    )
+    all_outputs = [*outputs[: last - 1], holds, *outputs[last - 1 :]]
+    nodes = _loop_node(tracer, body, [*starts, Operand(BOOL, value=TRUE)], all_outputs)
+    if nodes is None or not body.is_lowered:
+        return False
+    inputs, run = step
+    tracer.add(Step(loop.name, loop.op, inputs, (*outputs, holds), nodes, and_true(run), programs=(body,)))
+    add_assert(tracer, loop.name, holds)
+    return True
 
 
 def _run(body: InnerProgram, carried: int, items: Operands, name: str) -> Run:
