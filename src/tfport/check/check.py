@@ -52,16 +52,24 @@ def check_on(
     """
     results: list[Result] = []
     for name in loaders or default_loaders(target):
-        loader = loader_for(name, model.model, target)
-        if soft_placement is not None:
-            loader = replace(loader, soft_placement=soft_placement)
-        result = _result(model, target, loader)
+        result = _result(model, target, _loader(name, model, target, soft_placement))
         same = next((r for r in results if _outline(r) == _outline(result)), None)
         if same is None:
             results.append(result)
         else:
             results[results.index(same)] = replace(same, loaders=(*same.loaders, name))
     return results
+
+
+def runs_on(model: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None) -> bool:
+    """Whether `check_on` says that the model runs with a loader; looks no further than the first error."""
+    findings = _findings(model, target, _loader(loader, model, target, soft_placement))
+    return not any(map(_is_noticed, findings))
+
+
+def _loader(name: str, model: CheckedModel, target: Target, soft_placement: bool | None) -> Loader:
+    loader = loader_for(name, model.model, target)
+    return loader if soft_placement is None else replace(loader, soft_placement=soft_placement)
 
 
 def loaders_of(loader: str | Iterable[str] | None) -> tuple[str, ...] | None:
@@ -90,10 +98,14 @@ def _result(model: CheckedModel, target: Target, loader: Loader) -> Result:
 
 def verdict_of(findings: Iterable[Finding]) -> tuple[str, str | None]:
     """The verdict, and the earliest stage at which the model fails."""
-    noticed = [f for f in findings if f.stage is not None and f.severity == ERROR]
+    noticed = list(filter(_is_noticed, findings))
     if any(f.decides and not f.doubt for f in noticed):
         return FAILS, LOAD if any(f.stage == LOAD for f in noticed) else RUN
     return (UNKNOWN if noticed else RUNS), None
+
+
+def _is_noticed(finding: Finding) -> bool:
+    return finding.stage is not None and finding.severity == ERROR
 
 
 def _findings(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:

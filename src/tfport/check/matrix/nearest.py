@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tfport.atlas.target import Target, resolve_targets
 from tfport.atlas.versions import version_key
-from tfport.check.check import RUNS, check_on
+from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.matrix.matrix import release_of, releases
 from tfport.check.target_libraries import with_same_libraries
@@ -46,14 +46,10 @@ def nearest_releases(
             for release in releases
             for candidate in with_same_libraries(_with_addons(release, target), target)
         )
-        return next((c for c in candidates if _runs(subject, c, loader, soft_placement)), None)
+        runs = (c for c in candidates if runs_on(subject, c, loader, soft_placement=soft_placement))
+        return next(runs, None)
 
     return NearestReleases(first(older), first(newer))
-
-
-def _runs(subject: CheckedModel, target: Target, loader: str, soft_placement: bool | None) -> bool:
-    (result,) = check_on(subject, target, (loader,), soft_placement=soft_placement)
-    return result.verdict == RUNS
 
 
 def _series(target: Target) -> list[Target]:
