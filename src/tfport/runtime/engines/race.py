@@ -11,7 +11,7 @@ from tfport.runtime.engines.choice_cache import Choice
 from tfport.runtime.engines.engine import Compiled
 from tfport.runtime.engines.same_answers import agree
 
-ROUNDS = 5
+ROUNDS = 15
 SECONDS = 1.0
 """A race of two ends after this time, but not before its second round."""
 LEAD = 0.9
