@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tfport.runtime.bench.samples import sample_inputs
 from tfport.runtime.select_signature import select_signature
 
 ROUNDS = 3
+EXCEPTION = re.compile(r"[\w.]+(Error|Failed|Exception): ")
 WORKER = "tfport.runtime.bench.worker"
 
 
@@ -106,10 +108,16 @@ def run_worker(command: Sequence[str], job: dict[str, Any], folder: str) -> dict
     quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([*command, str(file)], capture_output=True, text=True, env=quiet)
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise Error(f"{job['contender']} failed: {lines[-1] if lines else done.returncode}")
+        raise Error(f"{job['contender']} failed: {_error_line(done.stderr) or done.returncode}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
+
+
+def _error_line(stderr: str) -> str:
+    """The line that names the exception, or the last: TensorFlow prints more lines after its errors."""
+    lines = stderr.strip().splitlines()
+    named = (line for line in reversed(lines) if EXCEPTION.match(line))
+    return next(named, lines[-1] if lines else "")
 
 
 def summarize(name: str, batch: int, rounds: Sequence[dict[str, Any]]) -> Measured:
