@@ -23,12 +23,16 @@ MAX_SPECIAL_PLANS = 16
 
 
 class PlanKey(NamedTuple):
-    """What a plan is for. `ranks` has those that the graph does not declare, `values` those of switches."""
+    """What a plan is for. `ranks` has those that the graph does not declare, `values` those of switches.
+
+    `on_host`: a plan without an engine, for inputs that the engine refused.
+    """
 
     fetches: tuple[str, ...]
     feeds: tuple[str, ...]
     ranks: tuple[int | None, ...]
     values: tuple[FedValue | None, ...]
+    on_host: bool = False
 
     @property
     def assumed(self) -> list[Assumed]:
@@ -36,8 +40,9 @@ class PlanKey(NamedTuple):
 
     @property
     def is_special(self) -> bool:
-        """Whether the caller chose more than fetches and feeds."""
-        return self.ranks.count(None) < len(self.ranks) or self.values.count(None) < len(self.values)
+        """Whether the caller chose more than fetches and feeds, or inputs that the engine refused."""
+        known = len(self.ranks)
+        return self.on_host or self.ranks.count(None) < known or self.values.count(None) < known
 
     def for_any_value(self) -> PlanKey:
         return self._replace(values=(None,) * len(self.values))

@@ -123,10 +123,16 @@ class Session:
 
         A run with effects other than assertions is not repeated, as some of them have happened.
         """
-        program, tracer = self._tracer.trace(key.fetches, key.feeds, key.ranks, NoEngine())
-        if tracer.unsupported or not only_asserts(program.steps):
-            raise error
-        return Plan(program, NoEngine()).run(inputs)
+        key, version = key.for_any_value()._replace(on_host=True), self.state.version
+        plan = self.plans.get(key, version)
+        if plan is None:
+            program, tracer = self._tracer.trace(key.fetches, key.feeds, key.ranks, NoEngine())
+            if tracer.unsupported or not only_asserts(program.steps):
+                raise error
+            plan = Plan(program, NoEngine())
+            with self._lock:
+                self.plans.add(key, plan, version)
+        return plan.run(inputs)
 
     def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
         """A function from the named inputs of a signature to its named outputs."""
