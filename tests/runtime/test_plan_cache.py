@@ -12,6 +12,12 @@ SWITCH = """
     y = Mul(x, keep) {T=float32}
 """
 
+GROUPS = """
+    x = Placeholder() {dtype=float32, shape=(?, ?, ?, ?)}
+    w = Const() {dtype=float32, value=float32(1, 1, 2, 4)[1, 2, 3, 4, 5, 6, 7, 8]}
+    y = Conv2D(x, w) {T=float32, strides=[1, 1, 1, 1], padding="SAME"}
+"""
+
 
 def key(name="y:0", *, rank=None, value=None):
     return PlanKey((name,), ("x:0",), (rank,), (None if value is None else FedValue(value),))
@@ -72,3 +78,18 @@ def test_ranks_and_values_share_one_bound():
             answer = session.run("y:0", {"x:0": np.full((1,) * rank, 3, np.float32), "keep:0": keep})
             assert answer.tolist() == np.full((1,) * rank, 3 * keep).tolist()
     assert len(session.plans) <= MAX_SPECIAL_PLANS + 1
+
+
+def test_inputs_that_the_engine_refused_have_one_plan_on_the_host():
+    session = session_of(GROUPS)
+    x = np.ones((1, 8, 8, 4), np.float32)
+    first = session.run("y:0", {"x:0": x})
+    plans = session.plans.plans
+    assert [key.on_host for key in session.plans.keys] == [False, True]
+    np.testing.assert_array_equal(session.run("y:0", {"x:0": x}), first)
+    assert session.plans.plans == plans
+
+
+def test_plans_on_the_host_are_bounded():
+    cache = full(key(f"y:{i}")._replace(on_host=True) for i in range(2 * MAX_SPECIAL_PLANS))
+    assert len(cache) == MAX_SPECIAL_PLANS

@@ -4,7 +4,8 @@ A plan is for a set of fetches and feeds. Callers choose more: TF1 models feed s
 may have a rank that the graph does not declare. A plan for such a choice may have its own copy of the
 weights, so there are at most `MAX_SPECIAL_PLANS` of them. Beyond that, another value of a switch uses the
 plan for any value; another rank, which no other plan can run, displaces the plan that was not used for
-longest. Plans for further fetches and feeds displace others in the same way.
+longest. Plans for inputs that the engine refused count too. Plans for further fetches and feeds displace
+others in the same way.
 """
 
 from __future__ import annotations
@@ -64,6 +65,10 @@ class PlanCache:
 
     def __len__(self) -> int:
         return len(self._cached)
+
+    @property
+    def keys(self) -> list[PlanKey]:
+        return list(self._cached)
 
     @property
     def plans(self) -> list[Plan]:
