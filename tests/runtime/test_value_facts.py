@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.runtime.programs import session_of
+from tests.runtime.programs import WatchedEngine, session_of
+
+from tfport.runtime.engines.engine import make_engine
 
 DROPOUT_1 = """
     x = Placeholder() {{dtype={type}, shape=(?, 3)}}
@@ -77,6 +79,38 @@ def test_a_seeded_draw_advances_its_generator_even_if_nothing_is_dropped():
     first, second = (once.run("y:0", feeds).tolist() for _ in range(2))
     assert first != second
     assert twice.run("y:0", feeds).tolist() == second
+
+
+LOOP = """
+    n = Placeholder() {dtype=int32, shape=()}
+    x = Placeholder() {dtype=float32, shape=(?, 3)}
+    keep = Placeholder() {dtype=float32, shape=()}
+    zero = Const() {dtype=int32, value=int32()[0]}
+    w = While(zero, n, keep, x) {T=[int32, int32, float32, float32], cond=@go, body=@turn}
+    y = Identity(w:3) {T=float32}
+    def go(i: int32, n: int32, keep: float32, x: float32) -> (r: bool):
+      c = Less(i, n) {T=int32}
+      return r=c
+    def turn(i: int32, n: int32, keep: float32, x: float32) -> (i1: int32, n1: int32, k: float32, x1: float32):
+      one = Const() {dtype=int32, value=int32()[1]}
+      j = AddV2(i, one) {T=int32}
+      shape = Shape(x) {T=float32, out_type=int32}
+      draw = RandomUniform(shape) {dtype=float32, T=int32, seed=5, seed2=1}
+      above = AddV2(keep, draw) {T=float32}
+      mask = Floor(above) {T=float32}
+      m = Mul(x, mask) {T=float32}
+      doubled = AddV2(m, m) {T=float32}
+      return i1=j, n1=n, k=keep, x1=doubled
+"""
+
+
+def test_a_loop_without_dropout_runs_in_the_engine_even_if_its_draws_have_a_seed():
+    engine = WatchedEngine(make_engine("onnxruntime"))
+    session = session_of(LOOP, engine=engine)
+    feeds = {"n:0": np.int32(3), "x:0": np.ones((2, 3), np.float32)}
+    assert session.run("y:0", {**feeds, "keep:0": np.float32(1)}).tolist() == [[8] * 3] * 2
+    assert [node.op_type for model in engine.compiled for node in model.graph.node].count("Loop") == 1
+    assert 0 in session.run("y:0", {**feeds, "keep:0": np.float32(0.25)})
 
 
 def test_a_mask_of_another_shape_is_not_removed():

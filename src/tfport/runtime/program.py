@@ -115,12 +115,17 @@ class Program:
         yield from self.results
 
 
-def needed(steps: Iterable[Step], results: Iterable[Operand]) -> list[Step]:
-    """The steps that have an effect or that a result depends on; constants need no step."""
+def needed(steps: Iterable[Step], results: Iterable[Operand], *, unread_draws: bool = True) -> list[Step]:
+    """The steps that have an effect or that a result depends on; constants need no step.
+
+    A draw of random numbers has an effect, as it advances its generator; `unread_draws`: keep it even if
+    nothing reads the numbers.
+    """
     wanted = {result for result in results if not result.is_constant}
     kept = []
     for step in reversed(list(steps)):
-        if step.effect or any(output in wanted for output in step.outputs):
+        must_run = step.effect and (unread_draws or step.op not in DRAWS)
+        if must_run or any(output in wanted for output in step.outputs):
             kept.append(step)
             wanted.update(operand for operand in step.inputs if not operand.is_constant)
     return kept[::-1]
@@ -137,6 +142,11 @@ def only_asserts(steps: Iterable[Step]) -> bool:
 
 
 ASSERT = "Assert"
+DRAWS = frozenset(
+    ("Multinomial", "ParameterizedTruncatedNormal", "RandomGamma", "RandomPoissonV2", "RandomShuffle",
+     "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "TruncatedNormal")
+)  # fmt: skip
+"""Ops that draw random numbers from a generator of their own."""
 ERFC = "Erfc"
 ONNX_TYPES: dict[str, int] = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,

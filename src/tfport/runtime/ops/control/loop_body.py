@@ -17,7 +17,7 @@ from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import as_condition, common_shape
 from tfport.runtime.ops.control.traced_lists import counter_value
-from tfport.runtime.program import Program
+from tfport.runtime.program import Program, needed
 from tfport.runtime.trace import Tracer
 
 Operands = list[Operand]
@@ -109,7 +109,10 @@ def trace_body(
             return [Operand(BOOL, value=np.array(True)), *results]
         return [as_condition(tracer, loop.name, loop.condition(list(results))), *results]
 
-    return LoopBody(args, tracer.program([arg for i, arg in enumerate(args) if i not in fixed], trace))
+    program = tracer.program([arg for i, arg in enumerate(args) if i not in fixed], trace)
+    # TensorFlow draws for several iterations at once, in any order: its generator has no certain state
+    program.steps = needed(program.steps, program.results, unread_draws=False)
+    return LoopBody(args, program)
 
 
 def counts_from(loop: Loop, body: LoopBody, i: int) -> int | None:
