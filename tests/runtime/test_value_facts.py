@@ -91,16 +91,16 @@ LOOP = """
     def go(i: int32, n: int32, keep: float32, x: float32) -> (r: bool):
       c = Less(i, n) {T=int32}
       return r=c
-    def turn(i: int32, n: int32, keep: float32, x: float32) -> (i1: int32, n1: int32, k: float32, x1: float32):
+    def turn(i: int32, n: int32, keep: float32, x: float32) -> (j: int32, m: int32, k: float32, z: float32):
       one = Const() {dtype=int32, value=int32()[1]}
-      j = AddV2(i, one) {T=int32}
+      next = AddV2(i, one) {T=int32}
       shape = Shape(x) {T=float32, out_type=int32}
       draw = RandomUniform(shape) {dtype=float32, T=int32, seed=5, seed2=1}
       above = AddV2(keep, draw) {T=float32}
       mask = Floor(above) {T=float32}
-      m = Mul(x, mask) {T=float32}
-      doubled = AddV2(m, m) {T=float32}
-      return i1=j, n1=n, k=keep, x1=doubled
+      kept = Mul(x, mask) {T=float32}
+      doubled = AddV2(kept, kept) {T=float32}
+      return j=next, m=n, k=keep, z=doubled
 """
 
 
