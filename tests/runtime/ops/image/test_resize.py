@@ -202,19 +202,31 @@ def test_resizes_between_known_sizes(c):
 
 def test_a_photograph_is_gathered_before_it_is_converted():
     """In a quarter of the memory, and weights have the channels, as engines broadcast short rows slowly."""
-    nodes = _branches_of(PHOTOGRAPH)["else_branch"]
     (island,) = islands_of(PHOTOGRAPH, ["y:0"], ["images:0", "size:0"])
+    nodes = _branches_of(_resized(island))["then_branch"]
     assert not [n for n in nodes if n.op_type == "Cast" and n.input[0] == island.graph.input[0].name]
     (repeated,) = [n.output[0] for n in nodes if n.op_type == "Expand"]
     assert sum(repeated in n.input for n in nodes if n.op_type == "Mul") == 2
 
 
+def test_a_photograph_that_grows_is_interpolated_between_columns_once():
+    """Each of its rows is in several rows of the result, which are taken after that."""
+    (island,) = islands_of(PHOTOGRAPH, ["y:0"], ["images:0", "size:0"])
+    nodes = _branches_of(_resized(island))["else_branch"]
+    assert sum(n.op_type == "Mul" for n in nodes) == 2  # one between columns, one between rows
+
+
 def test_a_photograph_of_the_right_size_is_only_converted():
-    assert [node.op_type for node in _branches_of(PHOTOGRAPH)["then_branch"]] == ["Cast"]
+    (island,) = islands_of(PHOTOGRAPH, ["y:0"], ["images:0", "size:0"])
+    assert [node.op_type for node in _branches_of(island.graph.node)["then_branch"]] == ["Cast"]
 
 
-def _branches_of(graph):
+def _resized(island):
+    """The nodes for a result of a different size."""
+    return _branches_of(island.graph.node)["else_branch"]
+
+
+def _branches_of(nodes):
     """The nodes of the branches of the only If."""
-    (island,) = islands_of(graph, ["y:0"], ["images:0", "size:0"])
-    (choice,) = (node for node in island.graph.node if node.op_type == "If")
+    (choice,) = (node for node in nodes if node.op_type == "If")
     return {attribute.name: list(attribute.g.node) for attribute in choice.attribute}

@@ -4,19 +4,23 @@ ONNX `Resize` computes positions by a division where TensorFlow multiplies: at s
 nearest pixels differ, at many the weights of the neighbors. `Resize` is twice as fast and is used
 for bilinear resizing if both sizes are known and all positions agree.
 Gathers compute exactly what TensorFlow does. If both sizes are known, positions and weights
-are constants; otherwise the engine computes them, with the same float32 operations.
+are constants; otherwise the engine computes them, with the same float32 operations. Which comes first, taking
+the rows or interpolating between columns, depends on the sizes: the result is the same, the work is not.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.either import either
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.image import resize_samples as sizes
-from tfport.runtime.program import ONNX_TYPES, Program, Step
+from tfport.runtime.program import ONNX_TYPES
 
 HEIGHT, WIDTH = 1, 2
 FEW_CHANNELS = 16
@@ -111,19 +115,21 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
         out_size = [known[1] for known in knowns if known is not None]
         return _resize(b, b.cast(images, FLOAT32), out_size, align_corners, half_pixel_centers)
     samples = [_samples(b, images, size, axis, align_corners, half_pixel_centers) for axis in (HEIGHT, WIDTH)]
+    few_rows, many_rows = (
+        partial(_interpolated, images=images, samples=samples, few=few) for few in (True, False)
+    )
+    if knowns[0] is not None:
+        resized = few_rows if 2 * knowns[0][1] < knowns[0][0] else many_rows
+    else:
+        takes_few = _takes_few_rows(b, images, size)
+        resized = partial(either, condition=takes_few, make_then=few_rows, make_else=many_rows)
     if None not in knowns:
-        return _interpolated(b, images, samples, few_rows=_takes_few_rows(knowns[0]))
-    unchanged, resized = Builder(b.name), Builder(b.name)
-    as_float = unchanged.nodes("Cast", images, dtype=FLOAT32, to=ONNX_TYPES[FLOAT32.name])[0]
-    output = _interpolated(resized, images, samples, few_rows=True)
-    return b.nodes(
-        "If",
-        _same_size(b, images, size),
-        dtype=FLOAT32,
-        shape=output.shape,
-        then_branch=_branch(unchanged, as_float),
-        else_branch=_branch(resized, output),
-    )[0]
+        return resized(b)
+    return either(b, _same_size(b, images, size), partial(_as_float, images=images), resized)
+
+
+def _as_float(b: Builder, images: Operand) -> Operand:
+    return b.nodes("Cast", images, dtype=FLOAT32, to=ONNX_TYPES[FLOAT32.name])[0]
 
 
 Samples = tuple[Operand, Operand, Operand]
@@ -140,16 +146,14 @@ def _samples(b: Builder, images: Operand, size: Operand, axis: int, align: bool,
     return resize_axis.inside(floor), resize_axis.inside(b.Ceil(position)), b.Sub(position, floor)
 
 
-def _takes_few_rows(known: tuple[int, int] | None) -> bool:
-    """Whether less than half of the rows are needed; assumed if the sizes are unknown, as for photographs."""
-    return known is None or 2 * known[1] < known[0]
+def _takes_few_rows(b: Builder, images: Operand, size: Operand) -> Operand:
+    """Whether less than half of the rows are needed, computed by the engine."""
+    in_size = b.squeeze(b.Shape(images, start=HEIGHT, end=HEIGHT + 1), 0)
+    out_size = b.Gather(b.int64(size), b.const(0, INT64), axis=0)
+    return b.Less(b.Mul(out_size, b.const(2, INT64)), in_size)
 
 
-def _branch(b: Builder, result: Operand) -> Program:
-    return Program([], [Step(b.name, "ResizeBilinear", (), (result,), b.made)], [result])
-
-
-def _interpolated(b: Builder, images: Operand, samples: list[Samples], few_rows: bool) -> Operand:
+def _interpolated(b: Builder, images: Operand, samples: list[Samples], few: bool) -> Operand:
     """Interpolate between columns, then between rows: TensorFlow rounds in this order."""
     (upper, lower_, weight), (left, right, across) = samples
     across = per_channel(b, b.reshape(across, -1, 1), images)
@@ -159,7 +163,7 @@ def _interpolated(b: Builder, images: Operand, samples: list[Samples], few_rows:
         near, far = (b.cast(b.Gather(rows, at, axis=WIDTH), FLOAT32) for at in (left, right))
         return between(b, near, far, across)
 
-    if few_rows:
+    if few:
         above, below = (between_columns(b.Gather(images, at, axis=HEIGHT)) for at in (upper, lower_))
     else:
         narrow = between_columns(b.cast(images, FLOAT32))
