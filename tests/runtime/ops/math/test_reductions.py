@@ -23,6 +23,7 @@ from tests.runtime.cases import (
     u32,
     u64,
 )
+from tests.runtime.programs import islands_of
 
 from tfport.graph.dtypes import INT32, INT64, DType
 
@@ -33,6 +34,9 @@ COMPLEX = (c64, c128)
 SUMS = ("Sum", "Mean", "Prod", "EuclideanNorm")
 ALL = (*SUMS, "Max", "Min")
 NONE = np.zeros((0,), np.int32)
+SCORES = numbers(2, 3, 2, 5)
+SOME_NAN = np.where(SCORES > 1, np.float32(NAN), SCORES)
+INFINITE = np.where(SCORES > 0, np.float32(INF), np.float32(-INF))
 KINDS = (np.float32, np.int32, np.int8, np.uint8)
 
 
@@ -111,6 +115,11 @@ CASES = [
     ),
     *(case(op, numbers(2, 3, 4), scalar(1, np.int64), output_type=INT32) for op in ("ArgMax", "ArgMin")),
     *(case("ArgMax", numbers(2, 3), scalar(1), output_type=DType.parse(t)) for t in ("int16", "uint16")),
+    *(
+        case(op, scores, scalar(3), output_type=INT64)
+        for op in ("ArgMax", "ArgMin")
+        for scores in (SCORES, SCORES.astype(np.float64), SOME_NAN, INFINITE)
+    ),
     *(case(op, np.zeros((2, 0), np.float32), scalar(0), output_type=INT64) for op in ("ArgMax", "ArgMin")),
     *(case(op, np.zeros((0, 2), np.float32), scalar(0), fails=True) for op in ("ArgMax", "ArgMin")),
     *(case(op, f32([1, 2]), scalar(2), fails=True) for op in ("ArgMax", "ArgMin")),
@@ -150,3 +159,16 @@ CASES = [
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
 def test_reductions(c, way):
     check("reductions", c, way)
+
+
+def test_nan_in_a_map_of_scores_is_replaced_only_if_there_may_be_any():
+    """The sum of all tells; replacing takes longer than the search."""
+    text = """
+        scores = Placeholder() {dtype=float32, shape=(?, ?, ?, 21)}
+        axis = Const() {dtype=int32, value=int32()[3]}
+        y = ArgMax(scores, axis) {T=float32, Tidx=int32, output_type=int64}
+    """
+    (island,) = islands_of(text, ["y:0"], ["scores:0"])
+    assert [node.op_type for node in island.graph.node] == ["ReduceSum", "IsNaN", "If"]
+    branches = {a.name: [node.op_type for node in a.g.node] for a in island.graph.node[2].attribute}
+    assert branches == {"then_branch": ["IsNaN", "Where", "ArgMax"], "else_branch": ["ArgMax"]}

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.graph.dtypes import INT32, INT64
+from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.either import either
 from tfport.runtime.operand import Operand
 
 
@@ -99,16 +100,31 @@ lower("All")(_of_bools("ReduceMin"))
 lower("Any")(_of_bools("ReduceMax"))
 
 
+MAP_RANK = 4
+"""The rank of maps of scores, where passes over the input to replace NaN take longer than the search."""
+
+
 def _arg(op: str, instead: float) -> Any:
     def arg(b, input, dimension, *, output_type):
         axis = constant_of(dimension, "the axis")
         if axis.ndim or (input.rank is not None and not -input.rank <= int(axis) < input.rank):
             raise CannotLower("the axis is out of range")
-        if input.dtype.is_floating:
-            # NaN is only chosen if there is nothing else
-            input = b.Where(b.IsNaN(input), b.const(instead, input.dtype), input)
-        index = b.nodes(op, input, axis=int(axis), keepdims=0, dtype=INT64)[0]
-        return b.cast(index, output_type)
+
+        def index(b: Builder, x: Operand) -> Operand:
+            return b.nodes(op, x, axis=int(axis), keepdims=0, dtype=INT64)[0]
+
+        def index_without_nan(b: Builder) -> Operand:
+            """NaN is only chosen if there is nothing else."""
+            return index(b, b.Where(b.IsNaN(input), b.const(instead, input.dtype), input))
+
+        if not input.dtype.is_floating:
+            result = index(b, input)
+        elif input.dtype == FLOAT32 and input.rank is not None and input.rank >= MAP_RANK:
+            may_have_nan = b.IsNaN(b.ReduceSum(input, keepdims=0))  # also after the sum of both infinities
+            result = either(b, may_have_nan, index_without_nan, lambda b: index(b, input))
+        else:
+            result = index_without_nan(b)
+        return b.cast(result, output_type)
 
     return arg
 
