@@ -1,8 +1,11 @@
 """The recorded builds, compared with numbers that were measured independently."""
 
+from pathlib import Path
+
 import pytest
 
-from tfport.atlas.atlas import ARM, TENSORFLOWS, atlas
+from tfport.atlas import atlas as atlas_module
+from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, atlas
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 from tfport.graph.dtypes import DType
@@ -66,6 +69,21 @@ def test_a_contrib_op_is_registered_only_if_its_library_is_imported():
     build = source("tensorflow", "1.12.3")
     assert build.definition("Resampler") is None
     assert build.providers("Resampler") == ["contrib/resampler/python/ops/_resampler_ops.so"]
+
+
+def test_an_op_is_queried_once_for_the_libraries_of_all_builds():
+    queries: list[str] = []
+    own = Atlas(Path(atlas_module.__file__).with_name("atlas.sqlite"))
+    builds = own.builds("tensorflow")
+    own._database.set_trace_callback(queries.append)
+    assert any(own.source(build).providers("Resampler") for build in builds)
+    assert len(queries) == 1
+
+
+def test_kernels_of_different_releases_share_the_types_that_they_allow():
+    old, new = (atlas().source(atlas().find("tensorflow", v)) for v in ("1.15.5", "2.21.0"))
+    allowed = [source.kernels("TopKV2")[0].constraints["T"] for source in (old, new)]
+    assert allowed[0] is allowed[1]
 
 
 def test_every_op_of_an_add_on_belongs_to_it():

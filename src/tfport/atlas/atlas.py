@@ -208,8 +208,8 @@ class RecordedSource:
 
     def providers(self, op: str) -> list[str]:
         """Return the libraries of this build that register an op when imported."""
-        rows = self._atlas.rows("SELECT provider, builds FROM op WHERE name = ? AND provider <> ''", op)
-        return sorted(provider for provider, bits in rows if has_bit(bits, self.build.number))
+        rows = self._atlas.definition_rows(op)
+        return sorted(r.provider for r in rows if r.provider and has_bit(r.builds, self.build.number))
 
     def _counts(self, provider: str, bits: bytes) -> bool:
         # importing an add-on loads all its libraries

@@ -71,7 +71,7 @@ class CheckedModel:
         functions = self.model.graph.library.functions
         return [usage for usage in usages(every_node(self.model.graph)) if usage.op not in functions]
 
-    @property
+    @cached_property
     def producer(self) -> int:
         """The version of the GraphDef."""
         rest = self.model.graph.rest
@@ -94,7 +94,8 @@ class CheckedModel:
             newer = self._newer_types.get(usage, ())
             for answer in unresolved_usage(usage, target, self._resolver, self.producer, newer):
                 yield usage, answer
-            yield from ((usage, answer) for answer in self._by_name(usage, target, devices))
+            if usage.node.graph is not self.model.graph:
+                yield from ((usage, answer) for answer in self._by_name(usage, target, devices))
 
     @cached_property
     def _placed(self) -> Sequence[Usage]:
@@ -114,15 +115,16 @@ class CheckedModel:
     def _by_name(self, usage: Usage, target: Target, devices: Sequence[str]) -> Iterator[Unresolved]:
         """What matters only in a function that is called by name, as in TF1."""
         without_xla = [device for device in devices if not device.startswith("XLA")]
-        definition = target.registry.get(usage.op)
-        if definition is None or usage.node.graph is self.model.graph:
+        has_xla, fills_defaults = len(without_xla) < len(devices), fills_defaults_in_functions(target)
+        definition = target.registry.get(usage.op) if has_xla or not fills_defaults else None
+        if definition is None:
             return
-        if len(without_xla) < len(devices):
+        if has_xla:
             without = self._resolver.unresolved(usage, target.registry, without_xla, self.producer)
             with_all = self._resolver.unresolved(usage, target.registry, devices, self.producer)
             if len(without) > len(with_all):
                 yield replace(without[-1], question=Question.ONLY_XLA)
-        if not fills_defaults_in_functions(target):
+        if not fills_defaults:
             for attr in definition.attr:
                 if attr.HasField("default_value") and attr.name not in usage.attrs:
                     yield Unresolved(Question.DEFAULT_ATTR, attr.name, expected=attr.type)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tfport.formats.proto import kernel_pb2 as pb
+from tfport.formats.proto.graph_pb2 import AttrValue
 from tfport.graph.attrs import Attr, decode
 
 
@@ -30,10 +32,16 @@ def kernels_from(records: Iterable[pb.KernelDef]) -> list[Kernel]:
         Kernel(
             op=record.op,
             device=record.device_type,
-            constraints={c.name: tuple(decode(c.allowed_values)) for c in record.constraint},
+            constraints={c.name: _allowed(c.allowed_values.SerializeToString()) for c in record.constraint},
             host_memory=tuple(record.host_memory_arg),
             label=record.label,
             priority=record.priority,
         )
         for record in records
     ]
+
+
+@functools.lru_cache(4096)
+def _allowed(values: bytes) -> tuple[Attr, ...]:
+    """The allowed values of an attribute; few lists are shared by most kernels."""
+    return tuple(decode(AttrValue.FromString(values)))

@@ -75,12 +75,15 @@ class OpRegistry(Mapping[str, OpDef]):
         """The first source that registers an op."""
         if not self._keeps(op):
             return None
-        return next((source for source in self.sources if source.definition(op) is not None), None)
+        for source in self.sources:
+            if source.definition(op) is not None:
+                return source
+        return None
 
     def is_whole(self, op: str) -> bool:
         """Whether the whole definition of an op is known; that of a library may be read only in part."""
-        is_whole = getattr(self.provider(op), "is_whole", None)
-        return is_whole is None or bool(is_whole(op))
+        provider = self.provider(op)
+        return provider is None or is_whole(provider, op)
 
     def accepts_older_attrs(self, op: str) -> bool:
         """Whether nodes may have the attributes of an older definition (`registry.attr_upgrade`)."""
@@ -92,3 +95,9 @@ class OpRegistry(Mapping[str, OpDef]):
 
     def _keeps(self, op: str) -> bool:
         return self.selection.ops is None or op in self.selection.ops
+
+
+def is_whole(source: Source, op: str) -> bool:
+    """Whether a source knows the whole definition of an op; that of a library may be read only in part."""
+    knows_whole = getattr(source, "is_whole", None)
+    return knows_whole is None or bool(knows_whole(op))

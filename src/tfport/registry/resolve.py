@@ -20,7 +20,7 @@ from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import OpRegistry
+from tfport.registry.registry import OpRegistry, is_whole
 from tfport.registry.unresolved import Question, Unresolved
 
 Answers = tuple[Unresolved, ...]
@@ -43,10 +43,11 @@ class Resolver:
         self, usage: Usage, registry: OpRegistry, devices: Sequence[str], producer: int
     ) -> Answers:
         """Everything that keeps a runtime with these devices from running the nodes of a usage."""
-        definition = registry.get(usage.op)
-        if definition is None:
+        provider = registry.provider(usage.op)
+        definition = provider.definition(usage.op) if provider is not None else None
+        if provider is None or definition is None:
             return UNREGISTERED
-        if not registry.is_whole(usage.op):
+        if not is_whole(provider, usage.op):
             return ()  # only its name is known
         answers = self._structure(usage, definition, registry)
         if definition.HasField("deprecation"):

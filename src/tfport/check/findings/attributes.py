@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Self
 
 from tfport.atlas.atlas import X86, atlas
@@ -111,6 +112,14 @@ def _is_ignored(unresolved: UnresolvedNodes) -> bool:
 
 def _declared(op: str, name: str, value: Attr) -> tuple[str, bool]:
     """The releases whose op has an attribute, and whether a value is its default in the newest."""
+    released, newest = _releases_with(op, name)
+    has_default = newest is not None and newest.HasField("default_value")
+    return released, newest is not None and has_default and decode(newest.default_value) == value
+
+
+@functools.lru_cache(1024)
+def _releases_with(op: str, name: str) -> tuple[str, OpDef.AttrDef | None]:
+    """The releases whose op has an attribute, and its declaration in the newest."""
     having = {}
     for chapter in atlas().definitions(op):
         declared = next((a for a in (chapter.definition or OpDef()).attr if a.name == name), None)
@@ -118,9 +127,7 @@ def _declared(op: str, name: str, value: Attr) -> tuple[str, bool]:
             having.update({build.number: declared for build in chapter.builds if build.platform == X86})
     stock = on_x86(atlas(), STOCK)
     newest = next((having[build.number] for build in reversed(stock) if build.number in having), None)
-    has_default = newest is not None and newest.HasField("default_value")
-    is_default = newest is not None and has_default and decode(newest.default_value) == value
-    return spans_text(spans(stock, having)), is_default
+    return spans_text(spans(stock, having)), newest
 
 
 @finding(

@@ -82,7 +82,8 @@ def finding_for(unresolved: UnresolvedNodes) -> Finding | None:
 
 def _key(usage: Usage, answer: Unresolved) -> tuple[object, ...]:
     """The key by which answers are grouped into one finding."""
-    types = sorted((k, str(v)) for k, v in usage.attrs.items() if answer.question is Question.KERNEL_TYPE)
+    has_types = answer.question is Question.KERNEL_TYPE
+    types = sorted((k, str(v)) for k, v in usage.attrs.items()) if has_types else ()
     return (
         usage.op,
         answer.question,

@@ -19,7 +19,6 @@ from tfport.check.findings.finding import ERROR, Finding, name_of
 from tfport.check.loaders import default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
-from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 
@@ -230,7 +229,6 @@ class _SignatureResults:
     def __init__(self, subject: CheckedModel, loaders: Sequence[str], soft_placement: bool | None) -> None:
         self.subject, self.loaders, self.soft_placement = subject, loaders, soft_placement
         self.signatures = sorted(subject.signatures)
-        self._shared: dict[Node, bool] = {}
 
     def results(self, target: Target) -> list[dict[str, Result]]:
         """The results by loader for each signature; signatures with the same findings are checked once."""
@@ -247,15 +245,12 @@ class _SignatureResults:
 
     def _is_shared(self, finding: Finding) -> bool:
         """Whether a finding affects all signatures equally: all of them run its nodes, or none does."""
-        return len(finding.signatures) in (0, len(self.signatures)) and all(
-            map(self._is_run_alike, finding.nodes)
-        )
-
-    def _is_run_alike(self, node: Node) -> bool:
-        if node not in self._shared:
-            running = self.subject.contexts.of(node).signatures & self.subject.signatures
-            self._shared[node] = len(running) in (0, len(self.signatures))
-        return self._shared[node]
+        if finding.contexts is not None:  # few, for many nodes
+            running = (context.signatures for context, _ in finding.contexts)
+        else:
+            running = (self.subject.contexts.of(node).signatures for node in finding.nodes)
+        counts = (len(finding.signatures), *(len(names & self.subject.signatures) for names in running))
+        return all(count in (0, len(self.signatures)) for count in counts)
 
 
 def _strips(signature_results: _SignatureResults, device: str, targets: Sequence[Target]) -> Iterator[Strip]:
