@@ -3,7 +3,8 @@
 A loop that only counts up to a limit has a trip count instead of a condition. A list that gains one
 element per iteration is not carried: its elements become a scan output, stacked after the loop
 (`loop_lists`). A loop over a recurrent cell becomes one node (`layers.rnn`). Any other loop is an
-ONNX `Loop` if its body can be lowered; otherwise its iterations run on the host.
+ONNX `Loop` if its body can be lowered, where possible without its random draws (`loop_draws`); otherwise
+its iterations run on the host.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tfport.runtime.ops.control.loop_body import (
     stable_body,
     trace_body,
 )
+from tfport.runtime.ops.control.loop_draws import LoopDraws, loop_draws
 from tfport.runtime.ops.control.loop_limit import limited
 from tfport.runtime.ops.control.loop_lists import appending_change, list_after_loop
 from tfport.runtime.ops.control.structure_steps import (
@@ -242,6 +244,10 @@ def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, ou
         return
     lowered = _loop_node(tracer, program, starts, outputs) if program.is_lowered and outputs else None
     reason = "" if lowered else why_on_host([program])
+    if (early := _with_early_draws(tracer, loop, program, starts, outputs)) is not None:
+        draws, in_engine = early
+        inputs, run = (*inputs, *draws.sources), _either(draws, in_engine, run, len(starts), len(inputs))
+        reason = "its random numbers are drawn before it; its iterations run in the engine"
     tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,)))
 
 
@@ -252,6 +258,37 @@ def _loop_node(
     decide = (None, first) if first.dtype == BOOL else (first, Operand(BOOL, value=TRUE))
     node = OnnxNode("Loop", (*decide, *others), tuple(outputs), {"body": program})
     return [node] if tracer.engine.takes(node) else None
+
+
+def _with_early_draws(
+    tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs: Operands
+) -> tuple[LoopDraws, InnerProgram] | None:
+    """The loop in the engine, with random numbers that are drawn before it, if it has a trip count."""
+    if starts[0].dtype == BOOL or not outputs:
+        return None
+    draws = loop_draws(tracer, loop.name, program, starts[1:])
+    if draws is None:
+        return None
+    args = [Operand(start.dtype, start.shape, name=loop.name) for start in starts]
+    results = [Operand(output.dtype, output.shape, name=loop.name) for output in outputs]
+    nodes = _loop_node(tracer, draws.body, args, results)
+    if nodes is None:
+        return None
+    step = Step(loop.name, loop.op, (*args, *draws.rows), tuple(results), nodes)
+    inner = Program([*args, *draws.rows], [step], results)
+    return draws, InnerProgram(inner, tracer.engine, captured_by([program]))
+
+
+def _either(draws: LoopDraws, in_engine: InnerProgram, on_host: Run, carried: int, count: int) -> Run:
+    """Run the loop in the engine if all draws can be made before it; `count`: inputs of the loop itself."""
+
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        rows = draws.drawn(int(inputs[0]), inputs[count:])
+        if rows is None:
+            return on_host(inputs[:count])
+        return in_engine.run([*inputs[:carried], *rows], inputs[carried:count])
+
+    return run
 
 
 def _without_asserts(

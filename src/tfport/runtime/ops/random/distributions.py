@@ -103,18 +103,19 @@ def uniform_int(philox: Philox, dims: tuple[int, ...], low: Any, high: Any) -> A
 
 def _filled(philox: Philox, dims: tuple[int, ...], kind: Any, convert: Convert) -> Any:
     kind, size = np.dtype(kind), size_of(dims)
-    group = _group(kind)
+    group = group_of(kind)
     return convert(philox.first(-(-size // group)), kind).reshape(-1)[:size].reshape(dims)
 
 
-def _group(kind: Any) -> int:
+def group_of(kind: Any) -> int:
+    """How many numbers a block gives."""
     return 2 if np.dtype(kind).itemsize == 8 else 4
 
 
 def truncated_normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
     """Normal numbers in (-2, 2): each group takes the accepted numbers of its part of the stream."""
     kind, size = np.dtype(kind), size_of(dims)
-    group = _group(kind)
+    group = group_of(kind)
     wide = np.float64 if kind == np.float64 else np.float32
     starts = np.arange(-(-size // group), dtype=np.uint64) * np.uint64(group * RESERVED // 4)
     out = np.empty((starts.size, group), wide)
@@ -149,7 +150,7 @@ class Buffer:
 
     def __init__(self, streams: Streams, convert: Convert, kind: Any) -> None:
         self._streams, self._convert, self._kind = streams, convert, np.dtype(kind)
-        self._rows = np.empty((streams.at.size, _group(kind)), kind)
+        self._rows = np.empty((streams.at.size, group_of(kind)), kind)
         self._left = np.zeros(streams.at.size, np.int64)
 
     def take(self, outputs: Any) -> Any:
