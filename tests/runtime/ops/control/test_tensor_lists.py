@@ -164,6 +164,34 @@ PUSHES = f"""
       set = TensorListPushBack(h, twice) {{{E}}}
       return i1=j, x1=twice, h1=set
 """
+FALLS = (
+    MAPS.replace("w = StatelessWhile(zero, rows, r, l)", "START\n    w = StatelessWhile(last, zero, SET, l)")
+    .replace("c1 = Less(i, n)", "c1 = GreaterEqual(i, n)")
+    .replace("j = AddV2(i, one)", "j = Sub(i, one)")
+    .replace("    zero = Const", "    one = Const() {dtype=int32, value=int32()[1]}\n    zero = Const")
+    .replace("row = TensorListGetItem(l, i, any)", "row = TensorListGetItem(l, READ, any)")
+)
+"""A loop that sets the elements of a list from the end, as `tf.scan(reverse=True)` does."""
+FROM_LAST = "last = Sub(rows, one) {T=int32}"
+AFTER_LAST = f"""{FROM_LAST.replace("last", "end")}
+    item = TensorListGetItem(l, end, any) {{{E}}}
+    set = TensorListSetItem(r, end, item) {{{E}}}
+    last = Sub(end, one) {{T=int32}}"""
+
+
+def falls(start=FROM_LAST, size="rows", read="i", until=0):
+    text = FALLS.replace("START", start).replace("SIZE", size).replace("READ", read)
+    text = text.replace("zero = Const() {dtype=int32, value=int32()[0]}", f"zero = {constant(until)}")
+    text = text.replace("    many =", f"    six = {constant(6)}\n    many =")
+    return text.replace("SET", "set" if start is AFTER_LAST else "r")
+
+
+def constant(value):
+    return f"Const() {{dtype=int32, value=int32()[{value}]}}"
+
+
+def falls_case(x, start=FROM_LAST, fails=False, **changes):
+    return graph_case(falls(start, **changes), fetches=["y:0", "n:0"], name="falls", x=x, fails=fails)
 
 
 def maps(size, x, **feeds):
@@ -178,6 +206,14 @@ CASES += [
     maps(6, numbers(4, 2)),
     maps(3, numbers(4, 2), fails=True),
     graph_case(PUSHES, fetches=["y:0", "w:1"], name="push", x=f32(1, 2)),
+    falls_case(numbers(4, 2)),
+    falls_case(numbers(4, 2), AFTER_LAST),
+    falls_case(numbers(1, 2), AFTER_LAST),
+    falls_case(numbers(0, 2), AFTER_LAST, fails=True),
+    falls_case(numbers(4, 2), until=2),
+    falls_case(numbers(4, 2), AFTER_LAST, until=2),
+    falls_case(numbers(4, 2), read="one", until=-1, fails=True),
+    falls_case(numbers(4, 2), size="six"),
 ]
 
 
@@ -186,9 +222,9 @@ def test_tensor_lists(c, way):
     check("tensor_lists", c, way)
 
 
-@pytest.mark.parametrize(("text", "fetch"), [(MAPS.replace("SIZE", "rows"), "y:0"), (PUSHES, "y:0")])
-def test_a_loop_over_lists_is_lowered_to_onnx(text, fetch):
+@pytest.mark.parametrize("text", [MAPS.replace("SIZE", "rows"), PUSHES, falls(), falls(AFTER_LAST)])
+def test_a_loop_over_lists_is_lowered_to_onnx(text):
     model = tfport.load(graph_to_def(graph(text)).SerializeToString())
-    program = tfport.Session(model).program([fetch], ["x:0"])
+    program = tfport.Session(model).program(["y:0"], ["x:0"])
     assert all(step.lowered for step in program.steps)
     assert "Loop" in {node.op for step in program.steps for node in step.lowered}

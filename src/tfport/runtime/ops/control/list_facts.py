@@ -15,7 +15,7 @@ from tfport.runtime.operand import Dims, Operand
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """A list that is `stacked`, or has a `head` and unset elements, or is a `change` of another list."""
+    """A list that is `stacked`, has only a `head` or `tail` set, or is a `change` of another list."""
 
     element: DType
     shape: Dims | None = None
@@ -23,9 +23,11 @@ class ListFacts:
     stacked: Operand | None = None
     """A tensor whose rows are the elements."""
     size: Operand | None = None
-    """Number of elements if only the head is set; None if no element is unset."""
+    """Number of elements if only the head or tail is set; None if no element is unset."""
     head: tuple[Operand, ...] | None = None
     """The first elements, if no others are set."""
+    tail: tuple[Operand, ...] = ()
+    """The last elements, from the end, if no others are set; the head is None then."""
     change: ListChange | None = None
 
 
@@ -39,3 +41,5 @@ class ListChange:
     item: Operand
     grows: bool = False
     """Whether an index after the last element extends the list."""
+    falls: bool = False
+    """Whether a loop sets the elements from the end."""

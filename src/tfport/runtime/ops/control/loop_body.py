@@ -115,6 +115,18 @@ def trace_body(
     return LoopBody(args, program)
 
 
+def falls(body: LoopBody, i: int) -> bool:
+    """Whether a variable becomes smaller by one per iteration."""
+    step = next((step for step in body.program.steps if body.results[i] in step.outputs), None)
+    if step is None or step.op not in ("Sub", *_ADDS) or len(step.inputs) != 2:
+        return False
+    value, delta = step.inputs if step.inputs[0] is body.args[i] or step.op == "Sub" else step.inputs[::-1]
+    change = 1 if step.op == "Sub" else -1
+    return (
+        value is body.args[i] and delta.array is not None and delta.rank == 0 and int(delta.array) == change
+    )
+
+
 def counts_from(loop: Loop, body: LoopBody, i: int) -> int | None:
     """The initial value of a variable that grows by one per iteration; None for any other."""
     start, arg, result = loop.initial[i].array, body.args[i], body.results[i]

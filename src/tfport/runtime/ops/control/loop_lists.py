@@ -1,4 +1,4 @@
-"""Lists that gain one element per iteration: the elements become a scan output of the loop."""
+"""Lists that gain one element per iteration, from either end: these become a scan output of the loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
-from tfport.runtime.ops.control.loop_body import Loop, LoopBody, counts_from
+from tfport.runtime.ops.control.loop_body import Loop, LoopBody, counts_from, falls
+from tfport.runtime.ops.control.tensor_list_structures import is_before_tail
 from tfport.runtime.ops.control.traced_lists import all_rows, last_row, list_from_rows
 from tfport.runtime.trace import Tracer
 
@@ -14,7 +15,7 @@ from tfport.runtime.trace import Tracer
 def appending_change(tracer: Tracer, loop: Loop, body: LoopBody, i: int) -> ListChange | None:
     """The change by which a list gains its next element in each iteration; None for any other change."""
     before, after = tracer.lists.get(loop.initial[i]), tracer.lists.get(body.results[i])
-    if before is None or after is None or after.change is None or before.head is None:
+    if before is None or after is None or after.change is None or (before.head is None and not before.tail):
         return None
     change = after.change
     if change.base is not body.args[i]:
@@ -29,7 +30,11 @@ def appending_change(tracer: Tracer, loop: Loop, body: LoopBody, i: int) -> List
         return change
     if change.index not in body.args:
         return None
-    return change if counts_from(loop, body, body.args.index(change.index)) == len(before.head) else None
+    at = body.args.index(change.index)
+    if before.head is not None and counts_from(loop, body, at) == len(before.head):
+        return change
+    from_end = falls(body, at) and is_before_tail(tracer, loop.initial[at], before)
+    return replace(change, falls=True) if from_end else None
 
 
 def _overwrites_only_element(change: ListChange, before: ListFacts) -> bool:
@@ -51,5 +56,6 @@ def list_after_loop(
     if _overwrites_only_element(change, facts):
         stacked = last_row(tracer, name, rows)
     else:
-        stacked = all_rows(tracer, name, facts, rows, grows=change.grows)
-    return list_from_rows(tracer, name, replace(facts, stacked=stacked, head=None, size=None, change=None))
+        stacked = all_rows(tracer, name, facts, rows, grows=change.grows, falls=change.falls)
+    after = replace(facts, stacked=stacked, head=None, tail=(), size=None, change=None)
+    return list_from_rows(tracer, name, after)

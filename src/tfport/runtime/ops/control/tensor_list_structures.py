@@ -21,6 +21,7 @@ from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import is_compatible, merged
 from tfport.runtime.ops.control.traced_lists import row_at
 from tfport.runtime.program import ONNX_TYPES
+from tfport.runtime.symbolic_values import SymbolicValues
 from tfport.runtime.trace import Tracer
 
 Attrs = dict[str, Attr]
@@ -96,12 +97,31 @@ def record_set_item(
     if facts is None:
         return
     head, size = None, None
+    tail: tuple[Operand, ...] = ()
     is_next = facts.head is not None and index.array is not None and int(index.array) == len(facts.head)
     if facts.head is not None and facts.size is not None and is_next:
         head, size = (*facts.head, item), facts.size
+    elif is_before_tail(tracer, index, facts):
+        tail, size = (*facts.tail, item), facts.size
     tracer.lists[out] = ListFacts(
-        facts.element, facts.shape, size=size, head=head, change=ListChange(base, index, item, grows)
+        facts.element,
+        facts.shape,
+        size=size,
+        head=head,
+        tail=tail,
+        change=ListChange(base, index, item, grows),
     )
+
+
+def is_before_tail(tracer: Tracer, index: Operand, facts: ListFacts) -> bool:
+    """Whether an index is that of the last element that is not set, and only the tail is."""
+    if facts.size is None or not (facts.tail or facts.head == ()):
+        return False
+    values = SymbolicValues(tracer)
+    size, at = values.of(facts.size), values.of(index)
+    if size is None or at is None or size.size != 1 or at.size != 1:
+        return False
+    return bool(size.item() - at.item() == len(facts.tail) + 1)
 
 
 @structure("TensorListGetItem")

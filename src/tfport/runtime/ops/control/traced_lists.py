@@ -27,9 +27,15 @@ def list_from_rows(tracer: Tracer, name: str, facts: ListFacts) -> Operand:
     return out
 
 
-def all_rows(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grows: bool) -> Operand:
-    """All elements of a list as one tensor: its head, the rows from a loop, and zeros for the rest."""
-    head = list(facts.head or ())
+def all_rows(
+    tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grows: bool, falls: bool = False
+) -> Operand:
+    """All elements of a list as one tensor: its head, the rows from a loop, and zeros for the rest.
+
+    `falls`: the same from the end, with its tail.
+    """
+    head = list(facts.tail if falls else facts.head or ())
+    grows = grows and not falls
     if not head and facts.size is None:
         return rows
     size = [facts.size] if facts.size is not None else []
@@ -39,11 +45,12 @@ def all_rows(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grow
         if size:
             missing = int(others[-1]) - len(head) - len(appended)
             if missing < 0 and not grows:
-                last = len(head) + len(appended) - 1
+                last = len(head) + len(appended) - 1 if not falls else missing
                 raise RunFailed(f"index {last} is out of range for a list of {int(others[-1])} elements")
             like = parts[0].shape[1:]
             parts.append(np.zeros((max(missing, 0), *like), appended.dtype))
-        return np.concatenate([p for p in parts if len(p)] or parts)
+        joined = np.concatenate([p for p in parts if len(p)] or parts)
+        return joined[::-1] if falls else joined
 
     def lower(b: Any, appended: Operand, *others: Operand) -> Operand:
         parts = [*(b.unsqueeze(element, 0) for element in others[: len(head)]), appended]
@@ -55,6 +62,8 @@ def all_rows(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grow
             zero = np.zeros(1, appended.dtype.numpy)
             parts.append(b.nodes("ConstantOfShape", dims, dtype=appended.dtype, value=zero)[0])
         out: Operand = b.Concat(*parts, axis=0)
+        if falls:
+            out = b.Slice(out, b.ints(-1), b.ints(np.iinfo(np.int64).min), b.ints(0), b.ints(-1))
         out.shape = shape
         return out
 
