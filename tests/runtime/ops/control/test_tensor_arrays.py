@@ -3,6 +3,7 @@
 import pytest
 from tests.recorded_models import graph
 from tests.runtime.cases import check, checks, f32, graph_case, i32, i64, numbers, scalar
+from tests.runtime.programs import session_of
 
 import tfport
 from tfport.graph.build import graph_to_def
@@ -29,6 +30,7 @@ def array(lines, fetches, *, size=3, element="(...)", dynamic="false", version="
 
 
 T, D = "{T=float32}", "{dtype=float32}"
+ROWS_OF_2 = "{dtype=float32, element_shape_except0=(2)}"
 FED = "i = Placeholder() {dtype=int32, shape=()}"
 UNSTACK = f"s = TensorArrayScatterV3(a, all, x, a:1) {T}"
 WRITE = f"w = TensorArrayWriteV3(a, one, v, a:1) {T}"
@@ -56,6 +58,13 @@ CASES = [
     array(f"n = Placeholder() {{dtype=int64, shape=(?)}}\ns = TensorArraySplitV3(a, x, n, a:1) {T}\n"
           f"y = TensorArrayConcatV3(a, s) {D}", ["y:0", "y:1"], n=i64(2, 2), fails=True),
     array(f"{UNSTACK}\ny = TensorArrayGatherV3(a, all, s) {D}", ["y:0"], size=0, dynamic="true"),
+    array(f"y = TensorArrayConcatV3(a, a:1) {ROWS_OF_2}", ["y:0", "y:1"], size=0),
+    array(f"y = TensorArrayConcatV3(a, a:1) {D}", ["y:0", "y:1"], size=0, fails=True),
+    array(f"y = TensorArrayConcatV3(a, a:1) {D}", ["y:0", "y:1"], size=0, element="(?, 2)", fails=True),
+    array(f"w = TensorArrayWriteV3(a, zero, x, a:1) {T}\ny = TensorArrayConcatV3(a, w) {ROWS_OF_2}", ["y:0"],
+          size=1),
+    array(f"w = TensorArrayWriteV3(a, zero, x, a:1) {T}\ny = TensorArrayConcatV3(a, w) {ROWS_OF_2}", ["y:0"],
+          size=1, x=numbers(2, 3), fails=True),
 ]  # fmt: skip
 FRAME = 'frame_name="loop", is_constant'
 SQUARES = f"""
@@ -96,7 +105,23 @@ SQUARES = f"""
     back = Range(zero, many, first) {{Tidx=int32}}
     y = TensorArrayGatherV3(r, back, f) {D}
 """
+PARTS = SQUARES.replace("identical_element_shapes=true", "identical_element_shapes=false").replace(
+    "w = TensorArrayWriteV3(er, i, square, sf:1)",
+    f"""ex = Enter(x) {{T=float32, {FRAME}=true}}
+    column = Const(^i) {{dtype=int32, value=int32()[0]}}
+    begin = Pack(i, column) {{N=2, T=int32, axis=0}}
+    rest = Const(^i) {{dtype=int32, value=int32(2,)[-1, -1]}}
+    part = Slice(ex, begin, rest) {{Index=int32, T=float32}}
+    w = TensorArrayWriteV3(er, i, part, sf:1)""",
+)
+PARTS += """
+    parts = TensorArrayConcatV3(r, f) {dtype=float32}
+    twice = ConcatV2(parts, parts, first) {N=2, T=float32, Tidx=int32}
+"""
+"""Elements of different lengths: the rows of x from the first, from the second …"""
 CASES += [
+    graph_case(PARTS, fetches=["twice:0", "parts:1"], name="parts", x=numbers(4, 2)),
+    graph_case(PARTS, fetches=["twice:0"], name="parts", x=numbers(0, 2), fails=True),
     graph_case(SQUARES, fetches=["y:0", "xi:0"], name="loop", x=numbers(4, 2)),
     graph_case(SQUARES, fetches=["y:0"], name="loop", x=numbers(1, 2)),
 ]
@@ -111,6 +136,14 @@ def test_a_loop_over_arrays_is_lowered_to_onnx():
     model = tfport.load(graph_to_def(graph(SQUARES)).SerializeToString())
     program = tfport.Session(model).program(["y:0"], ["x:0"])
     assert all(step.lowered for step in program.steps)
+
+
+def test_the_rank_of_what_a_loop_writes_is_known_after_a_concatenation():
+    """The array states none; what follows can run in the engine."""
+    program = session_of(PARTS).program(["twice:0"], ["x:0"])
+    (twice,) = (step for step in program.steps if step.name == "twice")
+    assert twice.lowered
+    assert twice.outputs[0].rank == 2
 
 
 def test_the_first_flow_of_version_2_is_a_number():

@@ -29,6 +29,8 @@ class ListFacts:
     tail: tuple[Operand, ...] = ()
     """The last elements, from the end, if no others are set; the head is None then."""
     change: ListChange | None = None
+    items: Dims | None = None
+    """Shape of each element that a loop has set, as far as it is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.branches import choose
+from tfport.runtime.ops.control.item_shapes import item_shape_after_loop
 from tfport.runtime.ops.control.lifted_asserts import TRUE, add_assert, all_of, and_true, lifted
 from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.loop_body import (
@@ -174,7 +175,8 @@ def _trace_iterations(
         elif i in changes:
             variables[i] = list_after_loop(tracer, loop.name, facts, changes[i], output)
         else:
-            tracer.lists[output] = ListFacts(facts.element, facts.shape)
+            items = item_shape_after_loop(tracer, loop.initial[i], body.args[i], body.results[i])
+            tracer.lists[output] = ListFacts(facts.element, facts.shape, items=items)
             variables[i] = output
 
 

@@ -20,9 +20,16 @@ from tfport.graph.shapes import Shape
 from tfport.runtime.layers.rnn import is_size_of
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.control.item_shapes import item_shape
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import emit
-from tfport.runtime.ops.control.tensor_list import TensorList, is_compatible, merged, rows_of_tensor
+from tfport.runtime.ops.control.tensor_list import (
+    TensorList,
+    is_compatible,
+    merged,
+    rows_of_tensor,
+    shape_text,
+)
 from tfport.runtime.ops.control.tensor_list_structures import length_of, record_set_item, rows_at
 from tfport.runtime.ops.control.traced_lists import list_from_rows, row_at
 from tfport.runtime.program import ONNX_TYPES
@@ -107,7 +114,8 @@ def read(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> lis
             raise RunFailed(f"element {int(at)} was read before it was written")
         return array.get(int(at), None)
 
-    return [emit(tracer, node.name, node.op, [flow, index], run, (info.dtype, info.shape))]
+    out = (info.dtype, item_shape(tracer, flow, info.shape))
+    return [emit(tracer, node.name, node.op, [flow, index], run, out)]
 
 
 @structure(_versions("TensorArrayScatter") + " TensorArrayUnpack")
@@ -186,7 +194,7 @@ def gather(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
         at = range(len(array)) if indices is None else np.asarray(indices).tolist()
         return array.rows(at, shape)
 
-    dims = info.shape if info.shape is not None else shape
+    dims = item_shape(tracer, flow, info.shape if info.shape is not None else shape)
     out = (info.dtype, None if dims is None else (None, *dims))
     return [emit(tracer, node.name, node.op, [flow, *middle], run, out)]
 
@@ -214,14 +222,21 @@ def concat(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
     def run(array: Any) -> Any:
         if any(item is None for item in array.items):
             raise RunFailed("an element was read before it was written")
-        return (
-            np.concatenate(array.items)
-            if array.items
-            else np.zeros((0, *(info.shape or ())[1:]), info.dtype.numpy)
-        )
+        if not array.items:
+            row = array.zeros(rows, "an array without elements was concatenated")
+            return np.zeros((0, *row.shape), row.dtype)
+        for item in array.items:
+            if not is_compatible(item.shape[1:], rows):
+                raise RunFailed(f"expected rows of shape {shape_text(rows)}, found {item.shape[1:]}")
+        return np.concatenate(array.items)
 
+    except_first = attrs.get("element_shape_except0")
+    rows = except_first.dims if isinstance(except_first, Shape) else None
+    element = item_shape(tracer, flow, info.shape if rows is None else (None, *rows))
     return [
-        emit(tracer, node.name, node.op, [flow], run, (info.dtype, None)),
+        emit(
+            tracer, node.name, node.op, [flow], run, (info.dtype, (None, *element[1:]) if element else None)
+        ),
         emit(tracer, node.name, node.op, [flow], lengths, (INT64, (None,))),
     ]
 
