@@ -22,6 +22,7 @@ from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
+from tfport.runtime.onnx.least_size import least_size
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
@@ -33,7 +34,6 @@ MAX_SIZE_STEPS = 32
 """An island of at most this many steps that compute sizes and indices runs on the host: calling the engine
 takes as long as about twenty of them."""
 _SIZES = frozenset(("int32", "int64", "bool"))
-_WINDOWS = ("Conv", "MaxPool", "AveragePool")
 _HEAVY = frozenset(
     ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Loop", "Einsum", "Resize", "MaxPool",
      "AveragePool", "Softmax")
@@ -263,20 +263,15 @@ def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], Non
     island = onnx_model(nodes, stage.reads, stage.writes)
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
-    open_windows = any(node.op in _WINDOWS and _is_open(node.outputs[0]) for node in nodes)
     model = island.model.SerializeToString()
     work = island_work(nodes, stage.reads)
     if release is not None:
         release()
-    run = engine.compile(model, island.weights, *outside, open_windows=open_windows, alone=alone, work=work)
+    least = least_size(nodes)
+    run = engine.compile(model, island.weights, *outside, least_size=least, alone=alone, work=work)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
     return _converted(run, wide, narrow) if wide or narrow else run
-
-
-def _is_open(image: Operand) -> bool:
-    """Whether a spatial size is unknown."""
-    return image.shape is None or None in image.shape[2:]
 
 
 def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:

@@ -20,6 +20,7 @@ from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
 from tfport.runtime.engines.same_answers import are_ordinary, may_run_elsewhere
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
+from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -64,17 +65,17 @@ class AutoEngine:
         inputs: Sequence[str],
         outputs: Sequence[str],
         *,
-        open_windows: bool = False,
+        least_size: int = ANY,
         alone: bool = True,
         work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
         def compiled_by(choice: Choice) -> Compiled:
             return self._engine(choice).compile(
-                model, weights, inputs, outputs, open_windows=open_windows, alone=alone, work=work
+                model, weights, inputs, outputs, least_size=least_size, alone=alone, work=work
             )
 
         def is_ordinary(arrays: Sequence[Any]) -> bool:
-            return are_ordinary(arrays) and not (open_windows and may_run_out(arrays))
+            return are_ordinary(arrays) and not may_run_out(arrays, least_size)
 
         def rivals() -> tuple[str, list[Choice]]:
             graph = pb.ModelProto.FromString(model).graph

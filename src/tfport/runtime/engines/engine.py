@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import Error, RunFailed
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
+from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ class Engine(Protocol):
         inputs: Sequence[str],
         outputs: Sequence[str],
         *,
-        open_windows: bool = False,
+        least_size: int = ANY,
         alone: bool = True,
         work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message.
 
-        `open_windows`: the spatial sizes of some convolution or pooling are unknown. `alone`: no other
+        `least_size`: for smaller inputs, some window may not fit into its image. `alone`: no other
         island and no loop needs the cores between calls. `work`: an estimate, to choose threads by.
         """
         ...

@@ -8,6 +8,7 @@ from typing import Any
 from tfport.errors import Error
 from tfport.runtime.engines.engine import Compiled
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
+from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.program import OnnxNode
 
 
@@ -27,7 +28,7 @@ class NoEngine:
         inputs: Sequence[str],
         outputs: Sequence[str],
         *,
-        open_windows: bool = False,
+        least_size: int = ANY,
         alone: bool = True,
         work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:

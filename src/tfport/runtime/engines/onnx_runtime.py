@@ -21,6 +21,7 @@ from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
+from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
 from tfport.runtime.onnx.model import SMALL, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.engine_events import record_events
@@ -35,8 +36,6 @@ BLOCKED_LAYOUT = ("NchwcTransformer",)
 """With this optimizer, a convolution over an empty image divides by zero and kills the process."""
 CONVOLUTION = b"Conv"
 """What a serialized model with convolutions contains: for them, denormal numbers are flushed to zero."""
-LARGE = 128
-"""Images of at least this size do not shrink to nothing in any known network."""
 NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation")
 """How ONNX Runtime reports that memory cannot be allocated, or that the limit of its arena is reached."""
 SPIN_MICROSECONDS = "50"
@@ -80,7 +79,7 @@ class OnnxRuntime:
         inputs: Sequence[str],
         outputs: Sequence[str],
         *,
-        open_windows: bool = False,
+        least_size: int = ANY,
         alone: bool = True,
         work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
@@ -103,7 +102,7 @@ class OnnxRuntime:
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             threads = 1 if work.is_light(arrays) else self.threads
-            selected, windows = session(threads, open_windows and may_run_out(arrays))
+            selected, windows = session(threads, may_run_out(arrays, least_size))
             names = [*wanted, *(window.output for window in windows)]
             feeds = dict(zip(fed, arrays, strict=True))
             try:
@@ -196,10 +195,12 @@ def _checked_session(
     return _session(checked, options, without=BLOCKED_LAYOUT), windows
 
 
-def may_run_out(arrays: Sequence[Any]) -> bool:
+def may_run_out(arrays: Sequence[Any], least_size: int) -> bool:
     """Whether an image or sequence is so small that pooling and strides may shrink it to nothing."""
+    if least_size <= NOT_EMPTY:
+        return any(a.size < least_size for a in arrays)
     return any(
-        sum(size < LARGE for size in a.shape[1:]) > 1 if a.ndim > 3 else a.shape[1] < LARGE
+        sum(size < least_size for size in a.shape[1:]) > 1 if a.ndim > 3 else a.shape[1] < least_size
         for a in arrays
         if a.ndim > 1
     )

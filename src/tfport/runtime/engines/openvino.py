@@ -11,6 +11,7 @@ from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
+from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -50,7 +51,7 @@ class OpenVino:
         inputs: Sequence[str],
         outputs: Sequence[str],
         *,
-        open_windows: bool = False,
+        least_size: int = ANY,
         alone: bool = True,
         work: IslandWork = UNKNOWN_WORK,
     ) -> Compiled:
