@@ -22,13 +22,16 @@ RARE = {
     "multiprocessing",
     "tfport.graph.inference_outputs",
 }
+REQUIREMENTS = {"packaging.specifiers", "packaging.markers", "packaging.utils", "logging", "subprocess"}
 ON = ["--on", "tensorflow==2.21.0"]
+OLD = ["--on", "tensorflow==1.13.2"]
 COMMANDS = [  # arguments                                    modules that it must not import
     (["--help"], {"google.protobuf", "sqlite3", "rich", "dataclasses", *RARE, *RUNTIME}),
     (["inspect", ATTENTION], {"packaging", *RARE, *RUNTIME}),
     (["inspect", ATTENTION, "--json"], {"rich", *RARE, *RUNTIME}),
-    (["check", ATTENTION, *ON], {*RARE, *RUNTIME}),
-    (["check", ATTENTION, *ON, "--json"], {"rich", *RARE, *RUNTIME}),
+    (["check", ATTENTION, *ON], {*REQUIREMENTS, *RARE, *RUNTIME}),
+    (["check", ATTENTION, *ON, "--json"], {"rich", *REQUIREMENTS, *RARE, *RUNTIME}),
+    (["check", ATTENTION, *OLD, "--json"], {"rich", *RARE, *RUNTIME}),
     (["matrix", ATTENTION], {*RARE, *RUNTIME}),
     (["ops", "MatMul"], {"packaging.specifiers", *RARE, *RUNTIME}),
     (["run", ATTENTION, "--input", 'words=[["a"]]'], {"scipy", "packaging", *RARE, *SERVER}),

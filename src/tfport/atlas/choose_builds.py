@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import Version
+from typing import TYPE_CHECKING
 
 from tfport.atlas import serving_releases
 from tfport.atlas.atlas import ARM, X86, Atlas, Build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
-from tfport.atlas.requirements import PackageRequirement
+from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
+
+if TYPE_CHECKING:
+    from packaging.version import Version
 
 FULL = 3
 """How many numbers a complete release has: 2.8.4."""
@@ -94,7 +95,7 @@ def choose_serving(
         patch = build or newest_patch(version, atlas.builds("tensorflow"))
         if patch is None:
             raise not_recorded(
-                PackageRequirement("tensorflow", SpecifierSet(f"=={version}")), recorded(atlas, "tensorflow")
+                PackageRequirement("tensorflow", f"=={version}"), recorded(atlas, "tensorflow")
             )
         more = [] if build else [f"tensorflow {version} is not recorded: {patch.version} is used instead"]
         chosen.append((version, ChosenBuild(patch.package, patch.version, patch, [*notes, *more])))
@@ -114,7 +115,7 @@ def choose_versions(
     """Return the matching recorded versions, the oldest first, and notes about the choice."""
     if not available:
         raise Error(f"{wanted.package} is not recorded; `tfport targets` lists what is")
-    if not list(wanted.versions):
+    if not wanted.limits:
         return [available[-1]], [] if typed else [newest_note(wanted, available[-1])]
     if wanted.pin is not None:
         return choose_pin(wanted, wanted.pin, available, typed=typed)
@@ -162,7 +163,7 @@ def not_recorded(wanted: PackageRequirement, available: Sequence[str]) -> Error:
         f"recorded: {available[0]} to {available[-1]}" if len(available) > 1 else f"recorded: {available[0]}"
     )
     if wanted.pin is None:
-        return Error(f"no recorded release of {wanted.package} matches {wanted.versions}; {extent}")
+        return Error(f"no recorded release of {wanted.package} matches {wanted.limits}; {extent}")
     asked = version_key(wanted.pin)
     before = [v for v in available if version_key(v) < asked][-1:]
     after = [v for v in available if version_key(v) > asked][:1]
@@ -214,6 +215,8 @@ def nearest(version: Version, available: Sequence[Build]) -> Build:
 
 def suits(addon: Build, tensorflow: Build) -> bool:
     """Whether an add-on accepts a release of TensorFlow; without a requirement it does."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # only add-ons need it
+
     asks = addon.facts.get("requires_tensorflow")
     try:
         return not isinstance(asks, str) or SpecifierSet(asks).contains(tensorflow.version, prereleases=True)

@@ -8,17 +8,10 @@ from __future__ import annotations
 
 import re
 
-from packaging.utils import canonicalize_name
-
 from tfport.atlas.atlas import ARM, X86
-from tfport.atlas.requirements import (
-    LONGEST,
-    PackageList,
-    PackageRequirement,
-    parse_requirement,
-    pinned,
-    requirement_if_valid,
-)
+from tfport.atlas.package_names import canonical_name
+from tfport.atlas.package_requirement import PackageList, PackageRequirement
+from tfport.atlas.requirements import LONGEST, parse_requirement, pinned, requirement_if_valid
 from tfport.errors import Error, UnreadableFile
 
 CONDA_FILE = re.compile(r"(?:.*/)?([^/]+)-([^-/]+)-([^-/]+)\.(?:conda|tar\.bz2)(?:#.*)?")
@@ -61,7 +54,7 @@ def conda_platform(text: str) -> str:
 
 def conda_name(name: str) -> str:
     """Map conda's other names of the same release to `tensorflow`."""
-    return "tensorflow" if canonicalize_name(name) in ("tensorflow-base", "tensorflow-gpu") else name
+    return "tensorflow" if canonical_name(name) in ("tensorflow-base", "tensorflow-gpu") else name
 
 
 def _add(listing: PackageList, wanted: PackageRequirement | None, name: str, build: str) -> None:
@@ -72,7 +65,7 @@ def _add(listing: PackageList, wanted: PackageRequirement | None, name: str, bui
     if wanted.package != "tensorflow" or build.startswith(FROM_PIP):
         return
     match = BUILD.fullmatch(build)
-    if canonicalize_name(name) == "tensorflow-gpu" or build.startswith(("gpu_", "cuda")):
+    if canonical_name(name) == "tensorflow-gpu" or build.startswith(("gpu_", "cuda")):
         listing.device = "gpu"
     if match and match["cuda"]:
         listing.cuda["cudart"] = f"{match['cuda'][:-1]}.{match['cuda'][-1]}"
@@ -124,5 +117,5 @@ def add_conda_spec(listing: PackageList, item: str) -> None:
         fuzzy = exact[3] or (exact[1] != "==" and not exact[4])
         versions = f"=={exact[2].rstrip('.')}{'.*' if fuzzy else ''}"
         build = (exact[4] or "").removeprefix("=")
-    wanted = requirement_if_valid(name, versions) or PackageRequirement(canonicalize_name(name))
+    wanted = requirement_if_valid(name, versions) or PackageRequirement(canonical_name(name))
     _add(listing, wanted, match[1], build.replace("*", ""))

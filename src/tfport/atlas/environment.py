@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from tfport.atlas.atlas import Atlas
-from tfport.atlas.requirements import PackageRequirement, extra_requirements, merged_requirements
+from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
+from tfport.atlas.requirements import extra_requirements
 from tfport.atlas.system_image import System, is_image, system_of
 from tfport.atlas.target import WITH_CUDA, NoTensorFlow, Target, resolve_targets
 from tfport.atlas.target_text import TargetText, parse_target_text
@@ -58,7 +59,7 @@ class Environment:
     def version_text(self, package: str) -> str:
         """Return the version or range of a package: `1.26.4`, or `>=1.20`."""
         wanted = self.packages.get(package)
-        return (wanted.pin or str(wanted.versions) or "any") if wanted else ""
+        return (wanted.pin or wanted.limits or "any") if wanted else ""
 
     @property
     def cuda(self) -> dict[str, str]:

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 from tfport.atlas.atlas import ARM, X86
-from tfport.atlas.requirements import PackageList, pinned
+from tfport.atlas.package_requirement import PackageList
+from tfport.atlas.requirements import pinned
 from tfport.atlas.system_image import is_image, site_packages_of
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason

@@ -18,15 +18,8 @@ from packaging.markers import InvalidMarker, Marker
 
 from tfport.atlas.conda_packages import read_conda, read_conda_list, read_explicit
 from tfport.atlas.containers.dockerfile import is_dockerfile, read_dockerfile
-from tfport.atlas.requirements import (
-    PackageList,
-    PackageRequirement,
-    RequirementsReader,
-    applies,
-    pinned,
-    read_text,
-    requirement_if_valid,
-)
+from tfport.atlas.package_requirement import PackageList, PackageRequirement
+from tfport.atlas.requirements import RequirementsReader, applies, pinned, read_text, requirement_if_valid
 from tfport.errors import UnreadableFile
 
 CONDA_LIST = re.compile(r"^# packages in environment at |^# \$ conda create ", re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tfport.atlas.atlas import ARM, X86
@@ -69,6 +70,11 @@ NIGHTLY = ("tf-nightly", "ai-edge-tensorflow")
 """How the names of nightly builds of TensorFlow itself begin."""
 SERVERS = ("tensorflow-serving", "tensorflow-serving-gpu", "tensorflow-model-server")
 """Serving itself, not its API for clients, as images and Dockerfiles install it."""
+
+
+def canonical_name(package: str) -> str:
+    """The spelling by which pip compares names: `TensorFlow_Text` is `tensorflow-text`."""
+    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 def is_nightly(package: str) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName, default_environment
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from tfport.atlas.package_names import canonical_name
+from tfport.atlas.package_requirement import PackageList, PackageRequirement
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 
@@ -37,61 +38,6 @@ LONG = re.compile(r"\d{100}")
 OPTIONS = re.compile(r"\s--(hash|config-settings?|global-option|install-option)\b.*")
 
 
-@dataclass(frozen=True, slots=True)
-class PackageRequirement:
-    """A package and its accepted versions."""
-
-    package: str
-    versions: SpecifierSet = field(default_factory=SpecifierSet)
-    extras: frozenset[str] = frozenset()
-
-    @property
-    def pin(self) -> str | None:
-        """The exact version, if there is one."""
-        only = list(self.versions)
-        if len(only) == 1 and only[0].operator in ("==", "===") and not only[0].version.endswith(".*"):
-            return only[0].version
-        return None
-
-    @property
-    def release(self) -> str:
-        """The exact version, the start of it (`11.2` of `==11.2.*`), or the oldest accepted version."""
-        limits = {limit.operator: limit.version for limit in self.versions}
-        exact = limits.get("==") or limits.get("===") or limits.get("~=") or limits.get(">=") or ""
-        return exact.removesuffix(".*")
-
-    @property
-    def text(self) -> str:
-        return f"{self.package}{self.versions}"
-
-
-@dataclass
-class PackageList:
-    """The packages of a file, a folder or a text."""
-
-    wanted: list[PackageRequirement] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    platform: str = ""
-    """The machine it is for, if known; the default is x86-64."""
-    python: str = ""
-    """The Python version it is for, if known."""
-    device: str = ""
-    """`gpu` if it is made for GPUs."""
-    cuda: dict[str, str] = field(default_factory=dict)
-    """The versions of `cudart` and `cudnn` that are not among the packages."""
-    unknown: str = ""
-    """Why its TensorFlow is unknown, if it has one that nothing names."""
-
-    def add(self, other: PackageList) -> None:
-        self.wanted += other.wanted
-        self.notes += other.notes
-        self.platform = other.platform or self.platform
-        self.python = other.python or self.python
-        self.device = other.device or self.device
-        self.cuda |= other.cuda
-        self.unknown = other.unknown or self.unknown
-
-
 def pinned(package: str, version: str) -> PackageRequirement | None:
     """Return a requirement for one version; None if the version is invalid."""
     return requirement_if_valid(package, f"=={version}")
@@ -103,7 +49,7 @@ def requirement_if_valid(package: str, versions: str) -> PackageRequirement | No
         return (
             None
             if LONG.search(versions)
-            else PackageRequirement(canonicalize_name(package), SpecifierSet(versions))
+            else PackageRequirement(canonical_name(package), str(SpecifierSet(versions)))
         )
     except InvalidSpecifier:
         return None
@@ -122,7 +68,7 @@ def parse_requirement(text: str) -> PackageRequirement | None:
     if requirement.url and (wheel := AT_WHEEL.search(requirement.url)):
         return from_wheel_name(wheel[0])
     return PackageRequirement(
-        canonicalize_name(requirement.name), requirement.specifier, frozenset(map(str, requirement.extras))
+        canonical_name(requirement.name), str(requirement.specifier), frozenset(map(str, requirement.extras))
     )
 
 
@@ -143,7 +89,7 @@ def from_wheel_name(name: str) -> PackageRequirement:
         raise Error(
             f"{name}: not the file name of a wheel; expected one such as tensorflow-2.8.4-cp310-…"
         ) from None
-    return PackageRequirement(package, SpecifierSet(f"=={version}"))
+    return PackageRequirement(package, f"=={version}")
 
 
 def read_text(path: str) -> str:
@@ -213,7 +159,7 @@ class RequirementsReader:
     def _add(self, line: str, constraint: bool) -> None:
         wanted = parse_requirement(line)
         if wanted is None:
-            self._left_out.add(canonicalize_name(Requirement(line).name))
+            self._left_out.add(canonical_name(Requirement(line).name))
         elif constraint:
             both = self._constraints.get(wanted.package, SpecifierSet()) & wanted.versions
             self._constraints[wanted.package] = both
@@ -230,7 +176,7 @@ class RequirementsReader:
     def _constrained(self, wanted: PackageRequirement) -> PackageRequirement:
         more = self._constraints.get(wanted.package)
         return (
-            PackageRequirement(wanted.package, wanted.versions & more, wanted.extras)
+            PackageRequirement(wanted.package, str(wanted.versions & more), wanted.extras)
             if more is not None
             else wanted
         )
@@ -269,26 +215,5 @@ def extra_requirements(texts: Iterable[str], extra: str) -> list[PackageRequirem
             continue
         marker = requirement.marker
         if marker is not None and "extra" in str(marker) and applies(marker, extra):
-            wanted.append(PackageRequirement(canonicalize_name(requirement.name), requirement.specifier))
+            wanted.append(PackageRequirement(canonical_name(requirement.name), str(requirement.specifier)))
     return wanted
-
-
-def merged_requirements(
-    wanted: Iterable[PackageRequirement], packages: Iterable[str]
-) -> list[PackageRequirement]:
-    """Return the requirements of some packages, merged so that each package occurs once."""
-    names, merged = set(packages), dict[str, PackageRequirement]()
-    for requirement in wanted:
-        if requirement.package in names:
-            before = merged.get(requirement.package)
-            both = (
-                requirement
-                if before is None
-                else PackageRequirement(
-                    requirement.package,
-                    before.versions & requirement.versions,
-                    before.extras | requirement.extras,
-                )
-            )
-            merged[requirement.package] = both
-    return list(merged.values())

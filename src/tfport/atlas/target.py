@@ -16,8 +16,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from packaging.specifiers import SpecifierSet
-
 from tfport.atlas import serving_releases
 from tfport.atlas.atlas import X86, Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
@@ -30,7 +28,7 @@ from tfport.atlas.package_names import (
     suggestion,
     why_not,
 )
-from tfport.atlas.requirements import PackageList, PackageRequirement, merged_requirements
+from tfport.atlas.package_requirement import PackageList, PackageRequirement, merged_requirements
 from tfport.atlas.target_text import parse_target_text
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
@@ -264,9 +262,7 @@ class _Resolver:
     def _linked(self, base: _Base) -> tuple[list[ChosenBuild], list[str]]:
         """Return the add-ons that are linked into a release of Serving."""
         version = base.requirement.partition("==")[2]
-        wanted = [
-            PackageRequirement(p, SpecifierSet(f"=={v}")) for p, v in serving_releases.linked(version).items()
-        ]
+        wanted = [PackageRequirement(p, f"=={v}") for p, v in serving_releases.linked(version).items()]
         chosen = [
             choice for requirement in wanted if (choice := choose_addon(requirement, base.build, self.atlas))
         ]

@@ -10,10 +10,8 @@ import re
 import sys
 from dataclasses import dataclass, field
 
-from packaging.utils import canonicalize_name
-
-from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
-from tfport.atlas.requirements import PackageList, PackageRequirement, from_wheel_name, parse_requirement
+from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, canonical_name
+from tfport.atlas.package_requirement import PackageList, PackageRequirement, exact_requirement
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.find import find_model
@@ -110,7 +108,7 @@ def is_path(word: str) -> bool:
         return True
     if word.lower() in DOCKERFILES or TAGGED.fullmatch(word):
         return True
-    if canonicalize_name(word) in TENSORFLOW_PACKAGES | SERVING_PACKAGES or re.search(r"[<>=!;\[]| @ ", word):
+    if canonical_name(word) in TENSORFLOW_PACKAGES | SERVING_PACKAGES or re.search(r"[<>=!;\[]| @ ", word):
         return False
     return "/" in word or "\\" in word or os.path.exists(word)
 
@@ -156,7 +154,11 @@ def _add_requirement(parts: TargetText, word: str) -> None:
         raise Error(f"{word} is a version without a package; write tensorflow=={word}")
     if match := ONE_EQUALS.fullmatch(word):
         raise Error(f"{word} has one equals sign; write {match[1]}=={match[2]}")
-    wanted = parse_requirement(word)
+    wanted = exact_requirement(word)
+    if wanted is None:
+        from tfport.atlas.requirements import parse_requirement  # slow to import
+
+        wanted = parse_requirement(word)
     if wanted is None:
         raise Error(f"{word}: its marker excludes Linux or this Python")
     parts.typed.append(wanted)
@@ -172,6 +174,8 @@ def _add_file(parts: TargetText, path: str) -> None:
             raise Error(f"two recorded targets, {parts.recorded} and {path}; name only one")
         parts.recorded = path
     elif path.endswith(".whl"):
+        from tfport.atlas.requirements import from_wheel_name
+
         parts.wheels.append(path)
         parts.typed.append(from_wheel_name(os.path.basename(path)))
     elif _head(path).startswith(b"\x7fELF"):

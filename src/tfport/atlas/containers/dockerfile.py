@@ -10,13 +10,11 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from packaging.utils import canonicalize_name
-
 from tfport.atlas.containers.dockerfile_syntax import DockerInstruction, DockerStage, read_stages
 from tfport.atlas.containers.images import image_packages, is_known_image
 from tfport.atlas.containers.install_commands import Installs, read_installs
-from tfport.atlas.package_names import is_tensorflow
-from tfport.atlas.requirements import PackageList, PackageRequirement
+from tfport.atlas.package_names import canonical_name, is_tensorflow
+from tfport.atlas.package_requirement import PackageList, PackageRequirement
 from tfport.errors import Error, UnreadableFile
 
 FIRST = re.compile(r"\s*(?:#.*\n|\s*\n)*\s*(?:FROM\s+\S|ARG\s+\w)", re.IGNORECASE)
@@ -120,7 +118,7 @@ class _StageReader:
                 _install_over(listing, other)
 
     def _install(self, listing: PackageList, installs: Installs, copied: list[str]) -> None:
-        removed = {canonicalize_name(name) for name in installs.removed}
+        removed = {canonical_name(name) for name in installs.removed}
         listing.wanted = [wanted for wanted in listing.wanted if wanted.package not in removed]
         for name in dict.fromkeys(installs.files[:MOST_COPIED]):
             self._install_file(listing, name, copied)
@@ -161,7 +159,7 @@ def _without_flags(arguments: str) -> str:
 
 
 def _names_tensorflow(word: str) -> bool:
-    return is_tensorflow(canonicalize_name(re.split(r"[^\w.-]", word, maxsplit=1)[0]))
+    return is_tensorflow(canonical_name(re.split(r"[^\w.-]", word, maxsplit=1)[0]))
 
 
 def _install_over(listing: PackageList, other: PackageList) -> None:

@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tfport.atlas.requirements import PackageList, pinned, requirement_if_valid
+from tfport.atlas.package_requirement import PackageList
+from tfport.atlas.requirements import pinned, requirement_if_valid
 
 LONGEST = 512
 """More characters than the name of an image may have."""

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tfport.atlas.conda_packages import add_conda_spec
-from tfport.atlas.requirements import AT_WHEEL, PackageList, from_wheel_name, parse_requirement
+from tfport.atlas.package_requirement import PackageList
+from tfport.atlas.requirements import AT_WHEEL, from_wheel_name, parse_requirement
 from tfport.errors import Error
 
 LONGEST_COMMAND = 1 << 14

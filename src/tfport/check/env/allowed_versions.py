@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
 from tfport.atlas.atlas import Build
+from tfport.atlas.package_names import canonical_name
 from tfport.atlas.requirements import LINUX
 from tfport.atlas.versions import version_key
 
@@ -20,7 +20,7 @@ def allowed_versions(build: Build, package: str, python: str) -> list[SpecifierS
     return [
         requirement.specifier
         for requirement in _requirements(build)
-        if canonicalize_name(requirement.name) == package and _applies(requirement.marker, python)
+        if canonical_name(requirement.name) == package and _applies(requirement.marker, python)
     ]
 
 
@@ -55,7 +55,7 @@ def _lowest_versions(major: int, allowed: list[SpecifierSet]) -> Iterator[str]:
 
 def required_packages(build: Build) -> list[str]:
     """The packages that a build requires, without extras."""
-    return list(dict.fromkeys(canonicalize_name(r.name) for r in _requirements(build)))
+    return list(dict.fromkeys(canonical_name(r.name) for r in _requirements(build)))
 
 
 def _requirements(build: Build) -> Iterator[Requirement]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-from packaging.specifiers import SpecifierSet
-
 from tfport.atlas.atlas import atlas
 from tfport.atlas.choose_builds import choose_addon
 from tfport.atlas.history import ProviderHistory, op_history
 from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
+from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.release_spans import STOCK, on_x86, spans_text
-from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.errors import Error
@@ -146,7 +144,7 @@ def _addons(op: str, history: OpSummary, target: Target) -> list[str]:
         return []
     for package in history.providers:
         try:
-            choice = choose_addon(PackageRequirement(package, SpecifierSet()), build, atlas())
+            choice = choose_addon(PackageRequirement(package), build, atlas())
         except Error:
             continue
         if choice and atlas().source(choice.build).definition(op) is not None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
-from packaging.specifiers import SpecifierSet
-
 from tfport.atlas.atlas import Atlas, atlas
 from tfport.atlas.choose_builds import choose_addon
 from tfport.atlas.op_search import OpSummary, earlier_ops
+from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.release_spans import spans_text
-from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.target import OURS, Target
 from tfport.atlas.tfjs_ops import tfjs_ops
 from tfport.check.findings import tensorflow_messages
@@ -182,9 +180,7 @@ def _packages(history: OpSummary, target: Target, known: Atlas) -> tuple[str, ..
     requirements = []
     for package in history.providers:
         try:
-            choice = target.build and choose_addon(
-                PackageRequirement(package, SpecifierSet()), target.build, known
-            )
+            choice = target.build and choose_addon(PackageRequirement(package), target.build, known)
         except Error:
             continue
         if choice and known.source(choice.build).definition(history.name) is not None:
