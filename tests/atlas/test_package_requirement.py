@@ -8,7 +8,7 @@ from tfport.atlas.requirements import parse_requirement
 
 PINS = ["tensorflow==2.8.4", "TensorFlow_Text==2.8", "a.b==1", "x==1.0.0.0", "tensorflow==02.8"]
 OTHERS = ["tensorflow", "tensorflow>=2.8", "tensorflow==2.8.*", "tensorflow==2.8.0rc1", "tensorflow[x]==2.8",
-          "tensorflow===2.8", "-x==1", "x-==1", "tensorflow==2.8; extra=='a'", "é==1", "x==１",
+          "tensorflow===2.8", "-x==1", "x-==1", "tensorflow==2.8; extra=='a'", "é==1", "x==\uff11",
           "x==" + "1" * 100, "x" * 200 + "==1"]  # fmt: skip
 
 
