@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from tests.runtime.programs import WatchedEngine, session_of
 
-from tfport.runtime.onnx.least_size import ANY, LARGE, NOT_EMPTY
+from tfport.graph.dtypes import FLOAT32, INT64
+from tfport.runtime.onnx.least_size import ANY, LARGE, NOT_EMPTY, least_size
+from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
+from tfport.runtime.program import OnnxNode
 
 BLOCKS = 16
 """Channels that fill a block of ONNX Runtime's layout for convolutions."""
@@ -68,6 +71,40 @@ def test_images_run_out_only_where_a_node_makes_them_smaller(text, least):
     engine = WatchedEngine(session.engine)
     Plan(session.program(["y:0"], ["x:0"]), engine)
     assert [options["least_size"] for options in engine.options] == [least]
+
+
+def floats(*values):
+    return Operand(FLOAT32, value=np.array(values, np.float32))
+
+
+def integers(*values):
+    return Operand(INT64, value=np.array(values, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "attrs", "least"),
+    [
+        ("Pad", [integers(0, 0, 1, 1, 0, 0, 1, 1)], {}, NOT_EMPTY),
+        ("Pad", [integers(0, 0, -1, 0, 0, 0, 0, 0)], {}, LARGE),
+        ("Pad", [Operand(INT64, (8,))], {}, LARGE),
+        ("Resize", [None, floats(1, 1, 2, 2)], {}, NOT_EMPTY),
+        ("Resize", [None, floats(1, 1, 0.5, 0.5)], {}, LARGE),
+        ("Resize", [None, None, Operand(INT64, (4,))], {}, LARGE),
+        ("Concat", [Operand(FLOAT32, value=np.zeros((1, 1, 0, 4), np.float32))], {"axis": 2}, LARGE),
+        ("Reshape", [Operand(INT64, (4,))], {}, NOT_EMPTY),
+        ("ConvTranspose", [floats(1)], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}, NOT_EMPTY),
+        ("ConvTranspose", [floats(1)], {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1]}, LARGE),
+        ("Slice", [integers(1), integers(9)], {}, LARGE),
+    ],
+)
+def test_nodes_before_a_window_must_keep_elements(op, inputs, attrs, least):
+    image, middle, pooled = (Operand(FLOAT32, (None, 4, None, None)) for _ in range(3))
+    same = {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER"}
+    before, pool = (
+        OnnxNode(op, (image, *inputs), (middle,), attrs),
+        OnnxNode("MaxPool", (middle,), (pooled,), same),
+    )
+    assert least_size([before, pool]) == least
 
 
 @pytest.mark.parametrize(("text", "shape"), [(SAME, (2, 16)), (VOLUMES, (3, 4))])
