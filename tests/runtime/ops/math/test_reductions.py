@@ -116,6 +116,16 @@ CASES = [
     *(case(op, numbers(2, 3, 4), scalar(1, np.int64), output_type=INT32) for op in ("ArgMax", "ArgMin")),
     *(case("ArgMax", numbers(2, 3), scalar(1), output_type=DType.parse(t)) for t in ("int16", "uint16")),
     *(
+        case(op, f32(*rows), i32(1))
+        for op in ("Max", "Min")
+        for rows in (
+            ([1, NAN], [2, 3]),
+            ([INF, -INF], [1, 2]),
+            ([INF, NAN], [-INF, INF]),
+            ([-INF, -INF], [NAN, NAN]),
+        )
+    ),
+    *(
         case(op, scores, scalar(3), output_type=INT64)
         for op in ("ArgMax", "ArgMin")
         for scores in (SCORES, SCORES.astype(np.float64), SOME_NAN, INFINITE)
@@ -172,3 +182,16 @@ def test_nan_in_a_map_of_scores_is_replaced_only_if_there_may_be_any():
     assert [node.op_type for node in island.graph.node] == ["ReduceSum", "IsNaN", "If"]
     branches = {a.name: [node.op_type for node in a.g.node] for a in island.graph.node[2].attribute}
     assert branches == {"then_branch": ["IsNaN", "Where", "ArgMax"], "else_branch": ["ArgMax"]}
+
+
+def test_nan_is_looked_for_once_before_a_maximum_over_the_last_axis():
+    """Three reductions, which tell where NaN is, are in a branch."""
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, ?)}
+        axis = Const() {dtype=int32, value=int32(1,)[1]}
+        y = Max(x, axis) {T=float32, Tidx=int32, keep_dims=true}
+    """
+    (island,) = islands_of(text, ["y:0"], ["x:0"])
+    assert [node.op_type for node in island.graph.node] == ["ReduceSum", "IsNaN", "If"]
+    (plain,) = (a.g.node for a in island.graph.node[2].attribute if a.name == "else_branch")
+    assert [node.op_type for node in plain] == ["ReduceMax"]

@@ -12,6 +12,9 @@ from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.either import either
 from tfport.runtime.operand import Operand
 
+MAP_RANK = 4
+"""The rank of images and maps of scores."""
+
 
 def _axes(x: Operand, reduction_indices: Operand) -> list[int]:
     """The reduced axes, counted from the front; the host reports invalid ones."""
@@ -68,17 +71,37 @@ def mean(b, input, reduction_indices, *, keep_dims):
 def _extreme(op: str, other: str) -> Any:
     def reduce(b, input, reduction_indices, *, keep_dims):
         axes = _axes(input, reduction_indices)
-        extreme = _reduce(b, op, input, axes, keep_dims)
+
+        def extreme(b: Builder) -> Operand:
+            return _reduce(b, op, input, axes, keep_dims)
+
+        def extreme_or_nan(b: Builder) -> Operand:
+            # ONNX Runtime ignores NaN. The sum shows one, but is also NaN if both infinities occur.
+            value = extreme(b)
+            total = _reduce(b, "ReduceSum", input, axes, keep_dims)
+            opposite = _reduce(b, other, input, axes, keep_dims)
+            both_infinite = b.And(b.IsInf(value), b.IsInf(opposite))
+            both = b.And(both_infinite, b.Not(b.Equal(value, opposite)))
+            return b.Where(b.And(b.IsNaN(total), b.Not(both)), total, value)
+
         if not axes or not input.dtype.is_floating:
-            return extreme
-        # ONNX Runtime ignores NaN. The sum shows one, but is also NaN if both infinities occur.
-        total = _reduce(b, "ReduceSum", input, axes, keep_dims)
-        opposite = _reduce(b, other, input, axes, keep_dims)
-        both_infinite = b.And(b.IsInf(extreme), b.IsInf(opposite))
-        both = b.And(both_infinite, b.Not(b.Equal(extreme, opposite)))
-        return b.Where(b.And(b.IsNaN(total), b.Not(both)), total, extreme)
+            return extreme(b)
+        # the layout of convolutions does not reach into branches: not for a maximum over time or pixels
+        if (
+            input.dtype == FLOAT32
+            and input.rank is not None
+            and input.rank < MAP_RANK
+            and input.rank - 1 in axes
+        ):
+            return either(b, _may_have_nan(b, input), extreme_or_nan, extreme)
+        return extreme_or_nan(b)
 
     return reduce
+
+
+def _may_have_nan(b: Builder, x: Operand) -> Operand:
+    """Whether the sum of all elements is NaN, as with NaN or both infinities."""
+    return b.IsNaN(b.ReduceSum(x, keepdims=0))
 
 
 lower("Max")(_extreme("ReduceMax", "ReduceMin"))
@@ -100,10 +123,6 @@ lower("All")(_of_bools("ReduceMin"))
 lower("Any")(_of_bools("ReduceMax"))
 
 
-MAP_RANK = 4
-"""The rank of maps of scores, where passes over the input to replace NaN take longer than the search."""
-
-
 def _arg(op: str, instead: float) -> Any:
     def arg(b, input, dimension, *, output_type):
         axis = constant_of(dimension, "the axis")
@@ -120,8 +139,7 @@ def _arg(op: str, instead: float) -> Any:
         if not input.dtype.is_floating:
             result = index(b, input)
         elif input.dtype == FLOAT32 and input.rank is not None and input.rank >= MAP_RANK:
-            may_have_nan = b.IsNaN(b.ReduceSum(input, keepdims=0))  # also after the sum of both infinities
-            result = either(b, may_have_nan, index_without_nan, lambda b: index(b, input))
+            result = either(b, _may_have_nan(b, input), index_without_nan, lambda b: index(b, input))
         else:
             result = index_without_nan(b)
         return b.cast(result, output_type)
