@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.tfjs.weights import TfjsWeights
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node import tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
+
+if TYPE_CHECKING:
+    from tfport.formats.tfjs.weights import TfjsWeights
 
 INIT_SIGNATURE = "__saved_model_init_op"
 TRAIN_SIGNATURE = "__saved_model_train_op"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import RecordedSource, atlas
-from tfport.atlas.op_search import OpSummary, suggestions, summaries
 from tfport.atlas.target import Target
+
+if TYPE_CHECKING:
+    from tfport.atlas.op_search import OpSummary
 
 
 @functools.lru_cache(1024)
 def history_of(op: str) -> OpSummary:
     """The releases and packages that register an op."""
+    from tfport.atlas.op_search import summaries  # here and below, as a model that runs does not need it
+
     (history,) = summaries(atlas(), [op])
     return history
 
@@ -19,6 +24,8 @@ def history_of(op: str) -> OpSummary:
 @functools.lru_cache(1024)
 def close_names(op: str) -> tuple[str, ...]:
     """Recorded ops with a similar name."""
+    from tfport.atlas.op_search import suggestions
+
     return tuple(suggestions(atlas(), op, 1))
 
 
