@@ -26,6 +26,8 @@ def lowered_shapes(op: str, inputs: Sequence[Operand], attrs: Mapping[str, Any])
     signature = _signature(op)
     groups = group_inputs([_number(operand) for operand in inputs], attrs, signature)
     for declared in LOWERINGS.of(op):
+        if not all(_is_allowed(attrs.get(name), allowed) for name, allowed in declared.constraints.items()):
+            continue
         named = {name: _number_type(attrs[name]) for name in declared.named}
         try:
             answer = declared.function(Builder(op), *groups, **named)
@@ -42,6 +44,12 @@ def _signature(op: str) -> OpSignature:
 
 def _number(operand: Operand) -> Operand:
     return operand if operand.dtype.name in ONNX_TYPES else Operand(FLOAT32, operand.shape)
+
+
+def _is_allowed(value: Any, allowed: Sequence[Any]) -> bool:
+    """Whether a lowering computes the same for this attribute; types decide only whether it can run."""
+    elements = value if isinstance(value, list) else [value]
+    return all(isinstance(element, DType) or element in allowed for element in elements)
 
 
 def _number_type(value: Any) -> Any:
