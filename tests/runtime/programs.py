@@ -9,6 +9,7 @@ from tests.recorded_models import graph
 import tfport
 from tfport.formats.proto.onnx_pb2 import ModelProto
 from tfport.graph.build import graph_to_def
+from tfport.runtime.engines.engine import IslandHints
 from tfport.runtime.plan import Plan
 
 
@@ -33,12 +34,12 @@ class WatchedEngine:
     def __init__(self, engine: Any) -> None:
         self.engine = engine
         self.compiled: list[ModelProto] = []
-        self.options: list[dict[str, Any]] = []
+        self.hints: list[IslandHints] = []
 
     def takes(self, node: Any) -> bool:
         return bool(self.engine.takes(node))
 
-    def compile(self, model: bytes, *inputs: Any, **options: Any) -> Any:
+    def compile(self, model: bytes, *borders: Any) -> Any:
         self.compiled.append(ModelProto.FromString(model))
-        self.options.append(options)
-        return self.engine.compile(model, *inputs, **options)
+        self.hints.append(borders[-1])
+        return self.engine.compile(model, *borders)

@@ -16,7 +16,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
-from tfport.runtime.engines.engine import Compiled, Engine
+from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
@@ -267,8 +267,8 @@ def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], Non
     work = island_work(nodes, stage.reads)
     if release is not None:
         release()
-    least = least_size(nodes)
-    run = engine.compile(model, island.weights, *outside, least_size=least, alone=alone, work=work)
+    hints = IslandHints(least_size(nodes), alone, work)
+    run = engine.compile(model, island.weights, *outside, hints)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
     return _converted(run, wide, narrow) if wide or narrow else run

@@ -59,7 +59,7 @@ def test_an_engine_is_told_which_islands_are_alone(middle, alone):
     """)
     engine = WatchedEngine(session.engine)
     Plan(session.program(["z:0"], ["x:0"]), engine)
-    assert [options["alone"] for options in engine.options] == alone
+    assert [hints.alone for hints in engine.hints] == alone
 
 
 def test_islands_of_loop_bodies_are_not_alone():
@@ -69,7 +69,7 @@ def test_islands_of_loop_bodies_are_not_alone():
     """)
     engine = WatchedEngine(session.engine)
     Plan(session.program(["y:0"], ["x:0"]), engine, repeated=True)
-    assert [options["alone"] for options in engine.options] == [False]
+    assert [hints.alone for hints in engine.hints] == [False]
 
 
 @pytest.mark.parametrize(("spins", "entries"), [(True, ("50", None)), (False, (None, "0"))])

@@ -24,8 +24,8 @@ def work_of(text, feeds=("x:0",)):
     session = session_of(text)
     engine = WatchedEngine(session.engine)
     Plan(session.program(["z:0"], list(feeds)), engine)
-    (options,) = engine.options
-    return options["work"]
+    (hints,) = engine.hints
+    return hints.work
 
 
 def sized(shape, op):

@@ -70,7 +70,7 @@ def test_images_run_out_only_where_a_node_makes_them_smaller(text, least):
     session = session_of(text)
     engine = WatchedEngine(session.engine)
     Plan(session.program(["y:0"], ["x:0"]), engine)
-    assert [options["least_size"] for options in engine.options] == [least]
+    assert [hints.least_size for hints in engine.hints] == [least]
 
 
 def floats(*values):

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, default_folder
-from tfport.runtime.engines.engine import Compiled, Engine
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, IslandHints
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
 from tfport.runtime.engines.same_answers import are_ordinary, may_run_elsewhere
-from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
-from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -64,28 +62,29 @@ class AutoEngine:
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],
         outputs: Sequence[str],
-        *,
-        least_size: int = ANY,
-        alone: bool = True,
-        work: IslandWork = UNKNOWN_WORK,
+        hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         def compiled_by(choice: Choice) -> Compiled:
-            return self._engine(choice).compile(
-                model, weights, inputs, outputs, least_size=least_size, alone=alone, work=work
-            )
+            return self._engine(choice).compile(model, weights, inputs, outputs, hints)
 
         def is_ordinary(arrays: Sequence[Any]) -> bool:
-            return are_ordinary(arrays) and not may_run_out(arrays, least_size)
+            return are_ordinary(arrays) and not may_run_out(arrays, hints.least_size)
 
         def rivals() -> tuple[str, list[Choice]]:
             graph = pb.ModelProto.FromString(model).graph
-            return island_key(graph, weights, self._usual.threads, alone), self._rivals(graph)
+            return island_key(graph, weights, self._usual.threads, hints.alone), self._rivals(graph)
 
         usual = Choice("onnxruntime", self._usual.threads)
         if sum(array.nbytes for array in weights.values()) > MAX_WEIGHTS:
             return compiled_by(usual)
         return RacedIsland(
-            compiled_by, usual, functools.cache(rivals), self._choices, work, is_ordinary, self._patience
+            compiled_by,
+            usual,
+            functools.cache(rivals),
+            self._choices,
+            hints.work,
+            is_ordinary,
+            self._patience,
         )
 
     def _rivals(self, graph: pb.GraphProto) -> list[Choice]:

@@ -7,6 +7,7 @@ between them for each island (`auto`); with `none` everything runs on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import Error, RunFailed
@@ -23,6 +24,21 @@ Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 
 class EngineFailed(RunFailed):
     """An engine reported an error: what is wrong with the inputs, in its own words, or its own limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class IslandHints:
+    """What a plan knows about an island, for an engine to choose how to run it."""
+
+    least_size: int = ANY
+    """For smaller inputs, some window may not fit into its image."""
+    alone: bool = True
+    """Whether no other island and no loop needs the cores between calls."""
+    work: IslandWork = UNKNOWN_WORK
+    """An estimate, to choose threads by."""
+
+
+NO_HINTS = IslandHints()
 
 
 class Engine(Protocol):
@@ -42,16 +58,9 @@ class Engine(Protocol):
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],
         outputs: Sequence[str],
-        *,
-        least_size: int = ANY,
-        alone: bool = True,
-        work: IslandWork = UNKNOWN_WORK,
+        hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        """A serialized model as a function; `weights` are the initializers that are not in the message.
-
-        `least_size`: for smaller inputs, some window may not fit into its image. `alone`: no other
-        island and no loop needs the cores between calls. `work`: an estimate, to choose threads by.
-        """
+        """A serialized model as a function; `weights` are the initializers that are not in the message."""
         ...
 
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.errors import Error
-from tfport.runtime.engines.engine import Compiled
-from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
-from tfport.runtime.onnx.least_size import ANY
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandHints
 from tfport.runtime.program import OnnxNode
 
 
@@ -27,9 +25,6 @@ class NoEngine:
         weights: Mapping[str, Any],
         inputs: Sequence[str],
         outputs: Sequence[str],
-        *,
-        least_size: int = ANY,
-        alone: bool = True,
-        work: IslandWork = UNKNOWN_WORK,
+        hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         raise Error("no engine was selected, so no island can run")

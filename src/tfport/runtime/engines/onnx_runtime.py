@@ -16,12 +16,11 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopHandle
-from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
-from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
-from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
+from tfport.runtime.onnx.least_size import NOT_EMPTY
 from tfport.runtime.onnx.model import SMALL, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.engine_events import record_events
@@ -78,10 +77,7 @@ class OnnxRuntime:
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],
         outputs: Sequence[str],
-        *,
-        least_size: int = ANY,
-        alone: bool = True,
-        work: IslandWork = UNKNOWN_WORK,
+        hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         values = _to_share(weights)
         flushes = CAN_FLUSH and CONVOLUTION in model
@@ -89,7 +85,7 @@ class OnnxRuntime:
 
         @functools.cache
         def session(threads: int, checked: bool) -> tuple[ort.InferenceSession, list[PoolWindow]]:
-            options = _options(threads, self.spins and alone)
+            options = _options(threads, self.spins and hints.alone)
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
@@ -98,11 +94,11 @@ class OnnxRuntime:
             return _checked_session(model, options) if checked else (_session(model, options), [])
 
         wanted, fed = list(outputs), list(inputs)
-        session(1 if work.may_be_light else self.threads, False)
+        session(1 if hints.work.may_be_light else self.threads, False)
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-            threads = 1 if work.is_light(arrays) else self.threads
-            selected, windows = session(threads, may_run_out(arrays, least_size))
+            threads = 1 if hints.work.is_light(arrays) else self.threads
+            selected, windows = session(threads, may_run_out(arrays, hints.least_size))
             names = [*wanted, *(window.output for window in windows)]
             feeds = dict(zip(fed, arrays, strict=True))
             try:

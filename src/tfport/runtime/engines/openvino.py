@@ -9,9 +9,7 @@ from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
-from tfport.runtime.engines.engine import Compiled, EngineFailed
-from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
-from tfport.runtime.onnx.least_size import ANY
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -50,10 +48,7 @@ class OpenVino:
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],
         outputs: Sequence[str],
-        *,
-        least_size: int = ANY,
-        alone: bool = True,
-        work: IslandWork = UNKNOWN_WORK,
+        hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         try:
             read = self._core.read_model(_with_weights(model, weights))
