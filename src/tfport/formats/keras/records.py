@@ -1,0 +1,85 @@
+"""What a Keras file says, whatever its layout: configuration, versions and stored weights.
+
+The configuration is the JSON of the file, unchanged; `keras.config` gives it one meaning for all
+releases of Keras. Weights are read on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Json = Any
+"""A value of JSON: a dict, list, string, number, boolean or None."""
+
+BY_LAYER, BY_PATH = "by layer", "by path"
+"""How weights are stored: in lists by the name of a layer, or by the path of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWeight:
+    """One array of a file; `read` returns its elements."""
+
+    name: str
+    """As the file has it: `dense_1/kernel:0`, or `layers/dense_1/vars/0`."""
+    dtype: str
+    """The name of the NumPy type, such as `float32`."""
+    shape: tuple[int, ...]
+    read: Callable[[], NDArray[Any]]
+
+
+@dataclass(slots=True)
+class StoredWeights:
+    """The weights of a file."""
+
+    layout: str
+    """`BY_LAYER` or `BY_PATH`."""
+    lists: Mapping[str, list[StoredWeight]]
+    """The arrays in the order of the file.
+
+    By layer: by the name of a layer of the outermost model; the list has the weights of all layers
+    inside it. By path: by the path of the object that owns them, such as `layers/dense_1` or
+    `layers/lstm/cell`, with the arrays of its `vars` in numeric order.
+    """
+    stores: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    """By path only: other stored state of an object, such as the vocabulary of a lookup layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeContent:
+    """Content that would be executed, or would read other files, if Keras loaded the file."""
+
+    kind: str
+    """`lambda`, `module`, `function`, `path`, `link`, `size` or `name`."""
+    where: str
+    """The layer, member or object."""
+    detail: str
+    """What it is, in a sentence part: `a marshalled Python function`."""
+
+
+@dataclass(slots=True)
+class KerasFile:
+    """A Keras model, architecture or weights file that was read."""
+
+    where: str
+    layout: str
+    """`h5`, `keras`, `json`, `weights`, `tfjs` or `saved_model`."""
+    config: Mapping[str, Json] | None
+    """The stored model: `{"class_name": …, "config": …}`; None for a file with weights only."""
+    weights: StoredWeights | None
+    """None for an architecture without weights."""
+    keras_version: str = ""
+    """The version that saved it, as stored: `2.2.4-tf`; empty if the file does not say."""
+    backend: str = ""
+    training: Mapping[str, Json] | None = None
+    """Optimizer, loss and metrics as stored; None if the model was saved without."""
+    saved_at: str = ""
+    generated_by: str = ""
+    """The program that wrote or converted it, if it is not Keras."""
+    assets: Mapping[str, bytes] = field(default_factory=dict)
+    """Small files inside the archive, such as vocabularies, by path."""
+    unsafe: list[UnsafeContent] = field(default_factory=list)
