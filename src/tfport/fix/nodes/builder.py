@@ -8,27 +8,29 @@ have a different default. `undo` removes the new nodes, as long as nothing else 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.control_ops import SWITCHES
 from tfport.graph.attrs import Attr
-from tfport.graph.dtypes import BOOL, FLOAT32, INT32, STRING, DType
+from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
-from tfport.graph.op_signature import Arg, OpSignature
+from tfport.graph.node_inputs import (
+    OperandLike,
+    attr_value,
+    node_inputs,
+    type_of,
+    typed_array,
+)
+from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-OperandLike = Any
-"""A value, a node, a number, an array, or a list of such."""
 
 
 class NodeBuilder:
@@ -52,14 +54,14 @@ class NodeBuilder:
         named = {name: value for name, value in attrs.items() if not name.startswith("_")}
         if unknown := sorted(set(named) - set(signature.attr_types)):
             raise MalformedGraph(f"a rule sets {op}.{unknown[0]}, but {op} has no such attribute")
-        explicit = {name: _attr(value, signature.attr_types[name]) for name, value in named.items()}
-        values = self._values(signature, list(inputs), explicit)
+        explicit = {name: attr_value(value, signature.attr_types[name]) for name, value in named.items()}
+        values = node_inputs(signature, list(inputs), explicit, self.const)
         return self._add(op, values, self._known_to_target(op, signature, explicit))
 
     def const(self, value: ArrayLike, dtype: DType | None = None) -> Value:
         """Add a constant; plain numbers without a dtype become int32, float32, bool or string."""
-        kind = dtype or _type_of(value)
-        array = _array(value, kind)
+        kind = dtype or type_of(value)
+        array = typed_array(value, kind)
         attrs: dict[str, Attr] = {"dtype": kind, "value": Tensor.from_numpy(array, kind)}
         made = self._add("Const", [], attrs).output(0)
         self.facts.set_shape(made, Shape(array.shape))
@@ -117,90 +119,3 @@ class NodeBuilder:
             return attrs
         names = {attr.name for attr in known.attr}
         return {k: v for k, v in attrs.items() if k in names or v != signature.defaults.get(k)}
-
-    def _values(
-        self, signature: OpSignature, inputs: list[OperandLike], attrs: dict[str, Attr]
-    ) -> list[Value]:
-        """The inputs as values; attributes that follow from them are added to `attrs`."""
-        groups = list(_grouped(signature, inputs, attrs))
-        for arg, group in groups:
-            _decide(arg, [_typed(operand) for operand in group], attrs)
-        values = []
-        for arg, group in groups:
-            for place, operand in enumerate(group):
-                kind = (
-                    arg.type_at(place, {**signature.defaults, **attrs}) if _typed(operand) is None else None
-                )
-                values.append(self._value(operand, kind))
-            if arg.type_attr and group and arg.type_attr not in signature.defaults:
-                attrs.setdefault(arg.type_attr, values[-1].dtype.base)
-        return values
-
-    def _value(self, operand: OperandLike, dtype: DType | None) -> Value:
-        if isinstance(operand, Node):
-            return operand.output(0)
-        return (
-            operand
-            if isinstance(operand, Value)
-            else self.const(operand, dtype if dtype and dtype.number else None)
-        )
-
-
-def _grouped(
-    signature: OpSignature, inputs: list[OperandLike], attrs: dict[str, Attr]
-) -> Iterator[tuple[Arg, list[OperandLike]]]:
-    """The inputs by argument: one entry per argument, or a flat list whose lengths the attributes tell."""
-    by_argument = len(inputs) == len(signature.inputs) and all(
-        isinstance(operand, list | tuple) or not arg.is_list
-        for arg, operand in zip(signature.inputs, inputs, strict=True)
-    )
-    rest = list(inputs)
-    for arg in signature.inputs:
-        if by_argument:
-            first = rest.pop(0)
-            yield arg, list(first) if arg.is_list else [first]
-        else:
-            count = arg.count({**signature.defaults, **attrs})
-            yield arg, rest[:count]
-            rest = rest[count:]
-    if rest:
-        raise MalformedGraph(f"a rule gives {signature.name} {len(inputs)} inputs, {len(rest)} too many")
-
-
-def _typed(operand: OperandLike) -> DType | None:
-    """The dtype of a node or value; None for a plain number."""
-    value = operand.output(0) if isinstance(operand, Node) else operand
-    return value.dtype.base if isinstance(value, Value) else None
-
-
-def _decide(arg: Arg, types: list[DType | None], attrs: dict[str, Attr]) -> None:
-    if arg.list_attr:
-        attrs.setdefault(arg.list_attr, [dtype or FLOAT32 for dtype in types])
-    if arg.number_attr:
-        attrs.setdefault(arg.number_attr, len(types))
-    if arg.type_attr and (known := next((dtype for dtype in types if dtype is not None), None)):
-        attrs.setdefault(arg.type_attr, known)
-
-
-def _attr(value: Any, kind: str) -> Attr:
-    """An attribute as graphs store it; accepts dtypes by name, and tuples for lists."""
-    if isinstance(value, tuple | list):
-        return [_attr(element, kind.removeprefix("list(").removesuffix(")")) for element in value]
-    return DType.parse(value) if kind == "type" and isinstance(value, str) else value
-
-
-def _type_of(value: ArrayLike) -> DType:
-    kind = np.asarray(value).dtype
-    if isinstance(value, np.ndarray | np.generic) and kind.kind not in "OSU":
-        return DType.parse(kind.name)
-    return {"b": BOOL, "i": INT32, "u": INT32, "f": FLOAT32}.get(kind.kind, STRING)
-
-
-def _array(value: ArrayLike, dtype: DType) -> NDArray[Any]:
-    if dtype != STRING:
-        return np.asarray(value, dtype.numpy)
-    array = np.asarray(value, object)
-    flat = [element if isinstance(element, bytes) else str(element).encode() for element in array.reshape(-1)]
-    out = np.empty(len(flat), object)
-    out[:] = flat
-    return out.reshape(array.shape)

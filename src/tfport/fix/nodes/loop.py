@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder, OperandLike
+from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.control_ops import ENTERS
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.node_inputs import OperandLike
 
 PARALLEL = 32
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder, OperandLike
+from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.loop import FrameLoop
 from tfport.graph.graph import Node, Value
+from tfport.graph.node_inputs import OperandLike
 
 MOST_UNROLLED = 64
 Inside = Mapping[str, Value]
