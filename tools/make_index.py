@@ -19,6 +19,7 @@ CATALOGS = (
     "tfport.check.report.formats",
     "tfport.cli.commands",
     "tfport.fix.rule",
+    "tfport.keras.layer",
     "tfport.runtime.lower",
 )
 """The modules that make catalogs."""

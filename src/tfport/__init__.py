@@ -84,9 +84,9 @@ def load(
         registry: Custom ops that the model may use (default: those of the process).
     """
     from tfport.formats.find import find_model
-    from tfport.graph.load import load_model
+    from tfport.keras.load import load_any_model
 
-    return load_model(find_model(source), _definitions(registry), tags)
+    return load_any_model(find_model(source), _definitions(registry), tags)
 
 
 def inspect(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tfport.errors import UnreadableFile
+from tfport.errors import CannotRun, UnreadableFile
 from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
@@ -22,6 +22,7 @@ from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
+    from tfport.formats.keras.records import KerasFile
     from tfport.formats.tfjs.weights import TfjsWeights
 
 INIT_SIGNATURE = "__saved_model_init_op"
@@ -73,6 +74,15 @@ class Model:
     """The values of constants that TensorFlow.js stores beside the graph."""
     written_by: str = ""
     """The program that wrote the file, if it is not TensorFlow."""
+    keras: KerasFile | None = None
+    """The Keras file that the graph was built from."""
+    no_graph: str = ""
+    """Why the graph of a Keras model could not be built; empty for every other model."""
+
+    def require_graph(self) -> None:
+        """Raise an error if there is no graph to run, fix or export."""
+        if self.no_graph:
+            raise CannotRun(self.no_graph)
 
     @property
     def tags(self) -> tuple[str, ...]:

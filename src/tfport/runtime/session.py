@@ -28,9 +28,9 @@ from tfport.errors import Error
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.graph import Node
-from tfport.graph.load import load_model
 from tfport.graph.model import Model, Signature
 from tfport.graph.state import assets
+from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
@@ -70,7 +70,8 @@ class Session:
         self.limits = limits
         self.registry = with_stubs(ready(registry), stubs)
         definitions = definitions_with(self.registry)
-        self.model = model if isinstance(model, Model) else load_model(find_model(model), definitions)
+        self.model = model if isinstance(model, Model) else load_any_model(find_model(model), definitions)
+        self.model.require_graph()
         self.state = State(self.model)
         self.engine = (
             make_engine(engine, threads, max_bytes=limits.max_bytes) if isinstance(engine, str) else engine

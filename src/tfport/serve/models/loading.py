@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tfport.errors import DeadlineExceeded, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.find import find_model
-from tfport.graph.load import load_model
+from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
@@ -75,7 +75,7 @@ def session_opener(
     chosen = None if tags is None else tuple(tags)
 
     def open_session(folder: str, settings: ModelSettings) -> Session:
-        model = load_model(find_model(folder), definitions_with(ready(registry)), chosen)
+        model = load_any_model(find_model(folder), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
         chosen_engine = make_engine(engine, threads, spins=False, max_bytes=limits.max_bytes * parallel_calls)
         return Session(model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits)

@@ -1,0 +1,254 @@
+"""Build the graph of a Keras model: every call of a layer becomes TensorFlow ops.
+
+`build_graph(file, ops)` returns the graph with its signature. The layers come from `keras.layers`, the
+elements of the weights from the file, on request. If parts cannot be built, the error names all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tfport.errors import CannotRun, Error
+from tfport.formats.keras.records import KerasFile
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.graph import Graph
+from tfport.graph.op_signature import OpTable
+from tfport.graph.shapes import Shape
+from tfport.keras.config import (
+    INPUT_LAYER,
+    INPUT_SHAPES,
+    LayerCall,
+    LayerConfig,
+    ModelConfig,
+    TensorRef,
+    model_config,
+)
+from tfport.keras.dtype_policy import DTypePolicy
+from tfport.keras.instance import LayerInstance, WeightSlot
+from tfport.keras.layer import DeclaredLayer, find_layer, options_of
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.tensor import LayerTensor, flat_tensors, map_structure
+from tfport.keras.version import KerasVersion
+from tfport.keras.weights import set_weights
+
+SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
+CALL_ONLY = ("training", "mask")
+"""Arguments of a call that no layer function takes: inference does not train, and masks are on tensors."""
+Calls = dict[TensorRef, list[LayerTensor]]
+"""The outputs of each call; the references have output 0."""
+
+
+def build_graph(file: KerasFile, ops: OpTable) -> tuple[Graph, pb.SignatureDef]:
+    """The graph of a model and its signature; CannotRun if it cannot be built."""
+    if file.config is None:
+        raise CannotRun(
+            f"{file.where}: has weights but no architecture; name the architecture in JSON, or save the "
+            "whole model with model.save"
+        )
+    config = model_config(file.config, file.where)
+    if problems := list(dict.fromkeys(_problems(config))):
+        raise CannotRun(f"{file.where}: " + "; ".join(problems))
+    builder = ModelBuilder(file, ops)
+    root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
+    inputs = builder.placeholders(config)
+    outputs = builder.run(root, config, inputs, "")
+    set_weights(root, file, builder.unset_weights, builder.version)
+    return builder.graph, _signature(config, inputs, outputs)
+
+
+def _problems(config: ModelConfig) -> list[str]:
+    """What tfport does not build, for all layers at once."""
+    problems = []
+    for layer in config.every_layer():
+        if layer.model is not None or layer.class_name == INPUT_LAYER:
+            continue
+        declared = find_layer(layer)
+        if declared is None:
+            problems.append(_unknown(layer))
+        else:
+            wrong = options_of(declared, layer.config)[1]
+            problems += [f"layer `{layer.name}` ({layer.class_name}): {problem}" for problem in wrong]
+    return problems
+
+
+def _unknown(layer: LayerConfig) -> str:
+    return f"layer `{layer.name}` is of the class `{layer.class_name}`, which tfport does not know"
+
+
+class ModelBuilder:
+    """Builds the calls of all layers into one graph."""
+
+    def __init__(self, file: KerasFile, ops: OpTable) -> None:
+        self.graph = Graph(ops)
+        self.where = file.where
+        self.file = file
+        self.version = KerasVersion.parse(file.keras_version)
+        self.unset_weights: list[WeightSlot] = []
+
+    def placeholders(self, config: ModelConfig) -> dict[str, LayerTensor]:
+        """The inputs of the model, by the name of their layer."""
+        by_name = {layer.name: layer for layer in config.layers}
+        return {ref.layer: self._placeholder(by_name[ref.layer]) for ref in flat_tensors(config.inputs)}
+
+    def _placeholder(self, layer: LayerConfig) -> LayerTensor:
+        shape, dtype = input_spec(layer)
+        attrs = {"dtype": dtype, "shape": Shape(shape)}
+        node = self.graph.add("Placeholder", (), attrs, name=layer.name)
+        return LayerTensor(node.output(0), shape)
+
+    def run(
+        self, instance: LayerInstance, config: ModelConfig, inputs: Mapping[str, LayerTensor], scope: str
+    ) -> Any:
+        """Build the calls of a model for these inputs; returns its outputs in their structure."""
+        calls: Calls = {TensorRef(name): [tensor] for name, tensor in inputs.items()}
+        for layer, number in _in_order(config, self.where):
+            here = TensorRef(layer.name, number)
+            if here in calls:
+                continue
+            child = instance.children.setdefault(layer.name, LayerInstance(layer))
+            call = layer.calls[number]
+            args, kwargs = map_structure(lambda ref: _resolved(ref, calls), _arguments(call))
+            path = "/".join(filter(None, (scope, layer.name)))
+            calls[here] = list(flat_tensors(self.call(child, args, kwargs, path)))
+        return map_structure(lambda ref: _resolved(ref, calls), config.outputs)
+
+    def call(
+        self, instance: LayerInstance, args: Sequence[Any], kwargs: Mapping[str, Any], scope: str
+    ) -> Any:
+        """Call a layer or a model; returns a tensor, or a structure of tensors."""
+        config = instance.config
+        if config.model is not None:
+            return self.run(instance, config.model, _bound(config.model, args, kwargs, self.where), scope)
+        declared = find_layer(config)
+        if declared is None:
+            raise CannotRun(f"{self.where}: {_unknown(config)}")
+        b = LayerBuilder(self, instance, scope)
+        try:
+            return _called(b, declared, args, kwargs)
+        except Error as error:
+            raise (
+                error if str(error).startswith(self.where) else CannotRun(f"{self.where}: {error}")
+            ) from None
+
+
+def input_spec(layer: LayerConfig) -> tuple[tuple[int | None, ...], DType]:
+    """The shape and type of an input layer."""
+    stored = next((layer.config[key] for key in INPUT_SHAPES if layer.config.get(key) is not None), None)
+    if isinstance(stored, dict) and stored.get("class_name") == "__tuple__":
+        stored = stored.get("items")
+    if not isinstance(stored, list | tuple) or not all(s is None or type(s) is int for s in stored):
+        raise CannotRun(f"input `{layer.name}`: its shape is not in the file")
+    if layer.config.get("sparse") or layer.config.get("ragged"):
+        raise CannotRun(f"input `{layer.name}`: it is sparse or ragged, which tfport does not build")
+    dtype = layer.config.get("dtype")
+    return tuple(stored), DTypePolicy.of(dtype).compute if dtype else FLOAT32
+
+
+def _in_order(config: ModelConfig, where: str) -> list[tuple[LayerConfig, int]]:
+    """The calls of a model, each after those whose outputs it uses."""
+    waiting: dict[TensorRef, set[TensorRef]] = {}
+    users: dict[TensorRef, list[TensorRef]] = {}
+    layers = {layer.name: layer for layer in config.layers}
+    for layer in config.layers:
+        for number, call in enumerate(layer.calls):
+            here = TensorRef(layer.name, number)
+            used = {TensorRef(ref.layer, ref.call) for ref in flat_tensors(_arguments(call))}
+            waiting[here] = used
+            for ref in used:
+                users.setdefault(ref, []).append(here)
+    ready = [here for here, used in waiting.items() if not used]
+    order = []
+    for here in ready:  # grows during the loop
+        order.append((layers[here.layer], here.call))
+        for user in users.get(here, ()):
+            waiting[user].discard(here)
+            if not waiting[user]:
+                ready.append(user)
+    if left := [here for here, used in waiting.items() if used]:
+        missing = next((ref for here in left for ref in waiting[here] if ref not in waiting), None)
+        why = (
+            f"uses `{missing.layer}`, which is not in the model"
+            if missing
+            else "is part of a cycle of layers"
+        )
+        raise CannotRun(f"{where}: layer `{left[0].layer}` {why}")
+    return order
+
+
+def _arguments(call: LayerCall) -> list[Any]:
+    return [list(call.args), dict(call.kwargs)]
+
+
+def _resolved(ref: Any, calls: Calls) -> Any:
+    if not isinstance(ref, TensorRef):
+        return ref
+    outputs = calls.get(TensorRef(ref.layer, ref.call), [])
+    if ref.output >= len(outputs):
+        raise CannotRun(f"layer `{ref.layer}`, call {ref.call}: has no output {ref.output}")
+    return outputs[ref.output]
+
+
+def _bound(
+    config: ModelConfig, args: Sequence[Any], kwargs: Mapping[str, Any], where: str
+) -> dict[str, LayerTensor]:
+    """The tensors that a call passes to the inputs of an inner model."""
+    names = [ref.layer for ref in flat_tensors(config.inputs)]
+    tensors = list(flat_tensors(list(args)))
+    if len(tensors) != len(names):
+        raise CannotRun(
+            f"{where}: model `{config.name}` has {len(names)} inputs, and is called with {len(tensors)}"
+        )
+    return dict(zip(names, tensors, strict=True))
+
+
+def _called(b: LayerBuilder, declared: DeclaredLayer, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    options, problems = options_of(declared, b.instance.config.config)
+    if problems:
+        raise b.refuse("; ".join(problems))
+    inputs = [map_structure(lambda x: _cast(b, x), argument) for argument in args]
+    if isinstance(mask := kwargs.get("mask"), LayerTensor) and isinstance(inputs[0], LayerTensor):
+        inputs[0] = inputs[0].with_mask(mask)
+    named = {}
+    for name, value in kwargs.items():
+        if name in declared.inputs:
+            named[name] = map_structure(lambda x: _cast(b, x), value)
+        elif name not in CALL_ONLY and value is not None:
+            raise b.refuse(f"the argument `{name}` of its call is unknown")
+    outputs = declared.function(b, *inputs, **named, **options)
+    if declared.keeps_mask and isinstance(outputs, LayerTensor) and outputs.mask is None:
+        first = next(iter(flat_tensors(inputs)), None)
+        return outputs.with_mask(first.mask if first is not None else None)
+    return outputs
+
+
+def _cast(b: LayerBuilder, x: Any) -> Any:
+    """An input in the type that the layer computes in, if both are floating-point."""
+    if isinstance(x, LayerTensor) and x.dtype.is_floating and b.dtype.is_floating:
+        return b.cast(x, b.dtype)
+    return x
+
+
+def _signature(config: ModelConfig, inputs: Mapping[str, LayerTensor], outputs: Any) -> pb.SignatureDef:
+    signature = pb.SignatureDef(method_name=PREDICT)
+    for name, tensor in inputs.items():
+        _describe(signature.inputs[name], tensor)
+    refs = list(flat_tensors(config.outputs))
+    keys = sorted(outputs) if isinstance(outputs, dict) else [ref.layer for ref in refs]
+    taken: set[str] = set()
+    for key, tensor in zip(keys, flat_tensors(outputs), strict=True):
+        name, number = key, 0
+        while name in taken:
+            number += 1
+            name = f"{key}_{number}"
+        taken.add(name)
+        _describe(signature.outputs[name], tensor)
+    return signature
+
+
+def _describe(info: pb.TensorInfo, tensor: LayerTensor) -> None:
+    value = tensor.value
+    info.name = f"{value.node.name}:{value.index}"
+    info.dtype = tensor.dtype.number  # type: ignore[assignment]
+    info.tensor_shape.CopyFrom(Shape(tensor.shape).to_proto())

@@ -1,0 +1,47 @@
+"""A layer while a model is built: its weights, the layers inside it, and where a file stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node
+from tfport.keras.config import LayerConfig
+
+
+@dataclass(slots=True)
+class WeightSlot:
+    """A weight that a layer uses: a constant of the graph, whose elements the file has."""
+
+    name: str
+    """Its name inside the layer: `kernel`."""
+    shape: tuple[int, ...]
+    dtype: DType
+    trainable: bool
+    node: Node
+
+
+@dataclass(slots=True)
+class LayerInstance:
+    """A layer; a layer that is called twice, or by two models, is one instance with one set of weights."""
+
+    config: LayerConfig
+    weights: dict[str, WeightSlot] = field(default_factory=dict)
+    """In the order in which Keras creates them."""
+    children: dict[str, LayerInstance] = field(default_factory=dict)
+    """The layers inside it by the attribute that refers to them; those of a model by their names."""
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def trainable(self) -> bool:
+        return self.config.config.get("trainable", True) is not False
+
+    def every_weight(self) -> Iterator[WeightSlot]:
+        """Its weights, then those of the layers inside it."""
+        yield from self.weights.values()
+        for child in self.children.values():
+            yield from child.every_weight()

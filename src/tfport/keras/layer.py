@@ -1,0 +1,100 @@
+"""How a layer is declared: `@layer("Dense")` on a function that adds its nodes.
+
+    @layer("Dense", keeps_mask=True)
+    def dense(b, x, *, units, activation="linear", use_bias=True):
+        y = matmul(b, x, b.weight("kernel", (x.shape[-1], units)))
+        ...
+
+The positional parameters are those of the layer's call, the keyword-only ones the options of its
+configuration. A default is what the layer does when a file does not state the option. An option that
+the function does not name is refused, not ignored, unless it is None or has no effect on answers
+(`NO_EFFECT`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tfport.discovery import Catalog
+from tfport.formats.keras.records import Json
+from tfport.keras.config import LayerConfig
+
+if TYPE_CHECKING:
+    pass
+
+F = TypeVar("F", bound=Callable[..., Any])
+NO_EFFECT = re.compile(
+    r"name|trainable|dtype|autocast|build_config|batch_input_shape|batch_shape|input_shape|input_dim|input_dtype"
+    r"|input_length|batch_size|\w*_?initializer|\w*_?regularizer|\w*_?constraint|registered_name|module"
+)
+"""Options that only say how a layer was built or is trained."""
+OPERATIONS = re.compile(r"keras(\.src|_core\.src|_core)?\.ops\b")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredLayer:
+    """A layer that tfport builds."""
+
+    function: Callable[..., Any]
+    keeps_mask: bool
+    """Whether the mask of its first input is that of its output too."""
+    inputs: tuple[str, ...]
+    options: Mapping[str, Any]
+    """The options and their defaults; `REQUIRED` for an option without a default."""
+    takes_any_option: bool
+    """Whether the function gets options that it does not name."""
+
+
+REQUIRED = inspect.Parameter.empty
+LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
+
+
+def layer(names: str, *, keeps_mask: bool = False) -> Callable[[F], F]:
+    """Declare the function that builds the layers of these class names, separated by spaces."""
+
+    def declare(function: F) -> F:
+        for name in names.split():
+            LAYERS.add(name, declared_layer(function, keeps_mask))
+        return function
+
+    return declare
+
+
+def declared_layer(function: Callable[..., Any], keeps_mask: bool) -> DeclaredLayer:
+    _, *parameters = inspect.signature(function).parameters.values()
+    inputs = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
+    options = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
+    takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    return DeclaredLayer(function, keeps_mask, inputs, options, takes_any)
+
+
+def find_layer(config: LayerConfig) -> DeclaredLayer | None:
+    """The declaration for the class of a layer; None if tfport does not build it."""
+    declared = LAYERS.of(catalog_name(config))
+    return declared[-1] if declared else None
+
+
+def catalog_name(config: LayerConfig) -> str:
+    """The name that a class is declared by; operations of Keras 3 have the prefix `ops.`."""
+    if OPERATIONS.match(config.module):
+        return f"ops.{config.class_name}"
+    return config.registered_name or config.class_name if ">" in config.registered_name else config.class_name
+
+
+def options_of(declared: DeclaredLayer, config: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    """The options for the function, and what is wrong with them."""
+    options, problems = {}, []
+    for name, default in declared.options.items():
+        if name in config:
+            options[name] = config[name]
+        elif default is REQUIRED:
+            problems.append(f"the option `{name}` is missing")
+    others = {n: value for n, value in config.items() if n not in declared.options and value is not None}
+    if declared.takes_any_option:
+        return {**options, **others}, problems
+    problems += [f"the option `{name}` is unknown" for name in others if not NO_EFFECT.fullmatch(name)]
+    return options, problems

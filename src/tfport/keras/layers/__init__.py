@@ -1,0 +1,1 @@
+"""The layers of Keras by family; each module declares its layers with `@layer`."""

@@ -1,0 +1,47 @@
+"""Load a model of any format, Keras files included, as a `Model`.
+
+A Keras model whose graph cannot be built is loaded all the same: it can be inspected and checked, and
+`model.no_graph` says why it does not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfport.errors import CannotRun, UnreadableFile
+from tfport.formats.format import ModelLocation
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.garbage import no_search_for_garbage
+from tfport.graph.graph import Graph
+from tfport.graph.load import load_model
+from tfport.graph.model import Model
+from tfport.graph.op_signature import OpDefs, OpTable
+
+KERAS = ("keras_h5", "keras_archive", "keras_json", "keras_weights", "tfjs_layers")
+"""The keys of the formats of Keras."""
+
+
+def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
+    """Load the model at a location; `tags` choose one of several MetaGraphs of a SavedModel."""
+    if location.format.key not in KERAS:
+        return load_model(location, definitions, tags)
+    return _keras_model(location, OpTable(definitions))
+
+
+@no_search_for_garbage()
+def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
+    # imported here, as other models do not need them
+    from tfport.formats.keras.read import read_keras
+    from tfport.keras.build import SIGNATURE, build_graph
+
+    file = read_keras(location.files, location.name)
+    meta, no_graph = pb.MetaGraphDef(), ""
+    try:
+        graph, signature = build_graph(file, ops)
+        meta.signature_def[SIGNATURE].CopyFrom(signature)
+    except (CannotRun, UnreadableFile) as error:
+        graph, no_graph = Graph(ops), str(error)
+    written_by = file.generated_by or f"Keras {file.keras_version}".strip()
+    model = Model(location.where, location.format, location.files, graph, meta, written_by=written_by)
+    model.keras, model.no_graph = file, no_graph
+    return model

@@ -1,0 +1,56 @@
+"""Build and run a Keras configuration without a file: for tests of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import tfport
+from tfport.atlas.known_ops import known_ops
+from tfport.formats.files import MemoryFiles
+from tfport.formats.graph_def.signature import GRAPH_DEF
+from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight, StoredWeights
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.model import Model
+from tfport.graph.op_signature import OpTable
+from tfport.keras.build import SIGNATURE, build_graph
+
+
+def built(
+    config: Mapping[str, Any],
+    weights: Mapping[str, Sequence[Any]],
+    version: str = "2.15.0",
+    backend: str = "tensorflow",
+) -> Model:
+    """The model of a configuration with these weights by layer."""
+    lists = {name: [stored(np.asarray(a)) for a in arrays] for name, arrays in weights.items()}
+    file = KerasFile("m.h5", "h5", config, StoredWeights(BY_LAYER, lists), version, backend)
+    graph, signature = build_graph(file, OpTable(known_ops()))
+    meta = pb.MetaGraphDef()
+    meta.signature_def[SIGNATURE].CopyFrom(signature)
+    return Model("m.h5", GRAPH_DEF, MemoryFiles("", {}), graph, meta)
+
+
+def stored(array: np.ndarray) -> StoredWeight:
+    return StoredWeight("", array.dtype.name, array.shape, lambda: array)
+
+
+def answers(model: Model, *inputs: Any) -> list[np.ndarray]:
+    """The outputs of a model for inputs in the order of its signature."""
+    names = list(model.signatures[SIGNATURE].inputs)
+    call = tfport.Session(model).signature(SIGNATURE)
+    return list(call(**dict(zip(names, inputs, strict=True))).values())
+
+
+def sequential(
+    *layers: tuple[str, Mapping[str, Any]], shape: Sequence[int | None], dtype: str = "float32"
+) -> dict[str, Any]:
+    """A Sequential configuration: classes with their options, after an input of this shape."""
+    first = {"class_name": "InputLayer", "config": {"name": "x", "batch_shape": list(shape), "dtype": dtype}}
+    rest = [
+        {"class_name": name, "config": {"name": f"l{i}", **options}}
+        for i, (name, options) in enumerate(layers)
+    ]
+    return {"class_name": "Sequential", "config": {"name": "m", "layers": [first, *rest]}}
