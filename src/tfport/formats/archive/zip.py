@@ -6,15 +6,17 @@ ordinary files.
 
 from __future__ import annotations
 
+import io
 import mmap
 import posixpath
 import stat
 import struct
 import zipfile
 from collections.abc import Callable
+from typing import Any
 
 from tfport.errors import UnreadableFile
-from tfport.formats.archive.archive import Member, Tree, tree_of
+from tfport.formats.archive.archive import Archive, Member, Tree, tree_of
 from tfport.formats.archive.unpack import unpack
 from tfport.formats.files import reason
 
@@ -34,18 +36,60 @@ LONGEST_LINK = 4096
 END = b"PK\x05\x06"
 
 
+class ViewFile(io.RawIOBase):
+    """A file over bytes in memory, which are not copied."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data, self.at = data, 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self.at}.get(whence, len(self.data))
+        if start + offset < 0:
+            raise ValueError("a position before the file")
+        self.at = start + offset
+        return self.at
+
+    def readinto(self, buffer: Any) -> int:
+        part = self.data[self.at : self.at + len(buffer)]
+        buffer[: len(part)] = part
+        self.at += len(part)
+        return len(part)
+
+
 def read_zip(path: str) -> Tree:
     """The tree of a zip file."""
     try:
         with open(path, "rb") as file:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        check_directory(data, path)
-        opened = zipfile.ZipFile(path)
-        return tree_of(((plain_name(i), member(opened, i, data, path)) for i in opened.infolist()), path)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
+    return zip_tree(data, path)
+
+
+def zip_tree(data: memoryview, where: str) -> Tree:
+    """The tree of a zip file with these bytes."""
+    try:
+        check_directory(data, where)
+        opened = zipfile.ZipFile(io.BufferedReader(ViewFile(data)))
+        return tree_of(((plain_name(i), member(opened, i, data, where)) for i in opened.infolist()), where)
+    except OSError as error:
+        raise UnreadableFile(f"{where}: {reason(error)}") from None
     except BROKEN as error:
-        raise UnreadableFile(f"{path}: a damaged zip file ({error})") from None
+        raise UnreadableFile(f"{where}: a damaged zip file ({error})") from None
+
+
+def zip_files(data: memoryview, where: str) -> Archive:
+    """The files of a zip file with these bytes."""
+    return Archive(where, zip_tree(data, where))
 
 
 def check_directory(data: memoryview, where: str) -> None:

@@ -54,7 +54,7 @@ class UnsafeContent:
     """Content that would be executed, or would read other files, if Keras loaded the file."""
 
     kind: str
-    """`lambda`, `module`, `function`, `path`, `link`, `size` or `name`."""
+    """`lambda`, `pickle`, `module`, `function`, `path`, `link`, `size` or `name`."""
     where: str
     """The layer, member or object."""
     detail: str
@@ -83,3 +83,5 @@ class KerasFile:
     assets: Mapping[str, bytes] = field(default_factory=dict)
     """Small files inside the archive, such as vocabularies, by path."""
     unsafe: list[UnsafeContent] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Which file the weights were taken from, or why none was; one sentence each."""

@@ -8,13 +8,13 @@ name, and read on request.
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.errors import NotAModel, UnreadableFile
+from tfport.formats.encoding.json_text import parse_json
 from tfport.formats.files import Files
 from tfport.formats.graph_def.read import read_graph_def
 from tfport.formats.proto import graph_pb2 as pb
@@ -22,8 +22,6 @@ from tfport.formats.proto.saved_model_pb2 import SignatureDef
 from tfport.formats.tfjs.message_json import fill
 from tfport.formats.tfjs.signature import OLD_GRAPH, OLD_MANIFEST
 from tfport.formats.tfjs.weights import TfjsWeights
-
-MOST_JSON = 512 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def read_tfjs(files: Files, name: str) -> TfjsModel:
     beside = files.under(posixpath.dirname(name))
     if posixpath.basename(name) == OLD_GRAPH:
         return TfjsModel(read_graph_def(files, name), old_weights(beside, label))
-    data = parse_json(files, name, dict)
+    data = parse_json(files.map(name), label, dict)
     try:
         return model_from(data, beside, label)
     except RecursionError:
@@ -63,28 +61,7 @@ def old_weights(beside: Files, graph: str) -> TfjsWeights:
     label = beside.label(OLD_MANIFEST)
     if not beside.has(OLD_MANIFEST):
         raise UnreadableFile(f"{label}: missing; it lists the weights of {graph}")
-    return TfjsWeights(parse_json(beside, OLD_MANIFEST, list), beside, label)
-
-
-def parse_json(files: Files, name: str, expected: type) -> Any:
-    label = files.label(name)
-    if files.size(name) > MOST_JSON:
-        raise UnreadableFile(
-            f"{label}: a graph model has at most {MOST_JSON} bytes of JSON, found {files.size(name)}"
-        )
-    try:
-        data = json.loads(str(files.map(name), "utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{label}, byte {error.start}: the text is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        where = f"{label}, line {error.lineno}, column {error.colno}"
-        raise UnreadableFile(f"{where}: not JSON, or cut short ({error.msg})") from None
-    except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
-        raise UnreadableFile(f"{label}: the JSON is nested too deeply or too large") from None
-    if not isinstance(data, expected):
-        wanted = "object" if expected is dict else "list"
-        raise NotAModel(f"{label}: expected a JSON {wanted}, found a {type(data).__name__}")
-    return data
+    return TfjsWeights(parse_json(beside.map(OLD_MANIFEST), label, list), beside, label)
 
 
 def model_from(data: dict[str, Any], beside: Files, label: str) -> TfjsModel:

@@ -1,0 +1,106 @@
+"""Content of a configuration that Keras would execute, import or open if it loaded the file.
+
+Nothing is decoded or looked up: what a configuration names is only compared with names.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+
+from tfport.formats.keras.records import Json, UnsafeContent
+
+PACKAGES = frozenset({"keras", "keras_core", "keras_cv", "keras_hub", "keras_nlp", "tf_keras", "tensorflow"})
+"""Packages whose classes are not custom code."""
+COMPUTATIONS = re.compile(
+    r"(tensorflow\.python\.|tensorflow\.)?(tf_)?keras\.(_tf_keras\.keras\.)?(src\.)?(api\.)?(_v2\.keras\.)?"
+    r"(activations|ops|backend|layers|initializers|regularizers|constraints|losses|metrics|optimizers|random|math)\b.*"
+)
+"""Modules of Keras with functions that only compute."""
+DANGEROUS_BUILTINS = frozenset(
+    {"__import__", "breakpoint", "compile", "delattr", "eval", "exec", "getattr", "globals", "input", "open",
+     "setattr", "vars"}
+)  # fmt: skip
+DANGEROUS_FUNCTIONS = frozenset(
+    {"enable_unsafe_deserialization", "get_file", "load_model", "load_weights", "load_img", "load_data",
+     "model_from_json", "model_from_yaml", "model_from_config", "deserialize", "deserialize_keras_object",
+     "func_load", "save_model", "save_img", "set_custom_objects"}
+)  # fmt: skip
+LOOKUPS = frozenset({"StringLookup", "IntegerLookup", "TextVectorization", "IndexLookup", "Hashing"})
+MARSHALLED = "a marshalled Python function"
+
+
+def unsafe_config(config: Json) -> list[UnsafeContent]:
+    """The unsafe content of a configuration."""
+    return list(dict.fromkeys(_walk(config)))
+
+
+def _walk(config: Json) -> Iterator[UnsafeContent]:
+    pending: list[tuple[Json, str]] = [(config, "")]
+    while pending:
+        value, layer = pending.pop()
+        if isinstance(value, dict):
+            name = _name(value)
+            layer = name if name and "class_name" in value else layer
+            yield from _in_object(value, layer)
+            pending += [(child, layer) for child in reversed(value.values())]
+        elif isinstance(value, list):
+            pending += [(child, layer) for child in reversed(value)]
+
+
+def _name(value: Mapping[str, Json]) -> str:
+    config = value.get("config")
+    names = (config.get("name") if isinstance(config, dict) else None, value.get("name"))
+    return next((name for name in names if isinstance(name, str)), "")
+
+
+def _in_object(value: Mapping[str, Json], layer: str) -> Iterator[UnsafeContent]:
+    kind, config, module = value.get("class_name"), value.get("config"), value.get("module")
+    inner = config if isinstance(config, dict) else {}
+    if isinstance(kind, str):
+        where = layer or kind
+        if kind == "Lambda":
+            yield from _in_lambda(inner, where)
+        if kind == "__lambda__":
+            yield UnsafeContent("lambda", where, MARSHALLED)
+        if kind in LOOKUPS and isinstance(path := inner.get("vocabulary"), str):
+            yield UnsafeContent("path", where, f"a vocabulary in the file `{path[:200]}`")
+        if kind == "TorchModuleWrapper" and "module" in inner:
+            yield UnsafeContent("pickle", where, "a PyTorch module in a Python pickle")
+        if kind == "TFSMLayer" and isinstance(path := inner.get("filepath"), str):
+            yield UnsafeContent("path", where, f"a SavedModel in the folder `{path[:200]}`")
+        if isinstance(module, str):
+            yield from _in_module(module, kind, config, where)
+        if leads_outside(_name(value)):
+            yield UnsafeContent("name", where, "a name with a path to another folder")
+
+
+def _in_lambda(config: Mapping[str, Json], where: str) -> Iterator[UnsafeContent]:
+    """The functions of a Lambda layer. Keras 1 and 2 store code as a list, or as text with a type."""
+    for key in ("function", "output_shape", "mask", "arguments"):
+        value = config.get(key)
+        has_code = config.get(f"{key}_type") == "lambda" or (key == "function" and isinstance(value, list))
+        if has_code and isinstance(value, list | str):
+            yield UnsafeContent("lambda", where, MARSHALLED if key == "function" else f"{MARSHALLED} ({key})")
+        elif isinstance(value, str) and value in DANGEROUS_FUNCTIONS:
+            yield UnsafeContent("function", where, f"the function `{value}`")
+
+
+def _in_module(module: str, kind: str, config: Json, where: str) -> Iterator[UnsafeContent]:
+    """A class or function by the module that Keras would import for it."""
+    name = config if kind in ("function", "builtin") and isinstance(config, str) else kind
+    shown = f"`{module[:100]}.{name[:100]}`"
+    package = module.partition(".")[0]
+    if package == "builtins":
+        if name in DANGEROUS_BUILTINS:
+            yield UnsafeContent("function", where, f"the function {shown}")
+    elif package not in PACKAGES:
+        yield UnsafeContent("module", where, f"{shown}, which is outside Keras")
+    elif kind == "function" and (name in DANGEROUS_FUNCTIONS or not COMPUTATIONS.fullmatch(module)):
+        yield UnsafeContent("function", where, f"the function {shown}")
+
+
+def leads_outside(name: str) -> bool:
+    """Whether a name, used as a path, leads to another folder."""
+    return posixpath.isabs(name) or ".." in re.split(r"[/\\]", name)
