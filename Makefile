@@ -15,7 +15,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real \
+.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras \
 	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -61,6 +61,10 @@ bench-real: $(BENCH_READY)
 	$(BIN)/python tools/real_models.py
 	$(BENCH)/bin/python benchmarks/real_generated.py
 	$(BENCH)/bin/python benchmarks/real.py $(MODELS)
+
+# Keras files with tfport, and with Keras on each backend that is installed there (TensorFlow, JAX, torch).
+bench-keras: $(BENCH_READY)
+	$(BENCH)/bin/python benchmarks/keras_files.py $(MODELS)
 
 bench-fix: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/fix.py
@@ -171,6 +175,6 @@ $(DOCS_READY): pyproject.toml
 $(BENCH_READY): pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(BENCH)/bin/python $(PIP) install -e . tensorflow==$(TENSORFLOW) onnx openvino requests
+	$(BENCH)/bin/python $(PIP) install -e . tensorflow==$(TENSORFLOW) onnx openvino requests jax
 	$(BENCH)/bin/python $(PIP) install --no-deps tf2onnx
 	@touch $@
