@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import keras
 import numpy as np
 import tensorflow as tf
 from cudnn_twin import bidirectional, gru_cell, lstm_cell, packed, parts_for, unrolled
+
+import keras
 from keras import layers
 
 SEED = 7
