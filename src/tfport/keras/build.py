@@ -42,20 +42,9 @@ Calls = dict[TensorRef, list[LayerTensor]]
 
 def build_graph(file: KerasFile, ops: OpTable) -> tuple[Graph, pb.SignatureDef]:
     """The graph of a model and its signature; CannotRun if it cannot be built."""
-    if file.config is None:
-        raise CannotRun(
-            f"{file.where}: has weights but no architecture; name the architecture in JSON, or save the "
-            "whole model with model.save"
-        )
-    config = model_config(file.config, file.where)
-    if problems := list(dict.fromkeys(_problems(config))):
-        raise CannotRun(f"{file.where}: " + "; ".join(problems))
     builder = ModelBuilder(file, ops)
-    root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
-    inputs = builder.placeholders(config)
-    outputs = builder.run(root, config, inputs, "")
-    set_weights(root, file, builder.unset_weights, builder.version)
-    return builder.graph, _signature(config, inputs, outputs)
+    signature = builder.build()
+    return builder.graph, signature
 
 
 def _problems(config: ModelConfig) -> list[str]:
@@ -86,6 +75,29 @@ class ModelBuilder:
         self.file = file
         self.version = KerasVersion.parse(file.keras_version)
         self.unset_weights: list[WeightSlot] = []
+        self.root: LayerInstance | None = None
+        """The model, with the layers that were built so far."""
+
+    def build(self) -> pb.SignatureDef:
+        """Build the whole model; returns its signature, or raises CannotRun with all that is missing."""
+        if self.file.config is None:
+            raise CannotRun(
+                f"{self.where}: has weights but no architecture; name the architecture in JSON, or save the "
+                "whole model with model.save"
+            )
+        config = model_config(self.file.config, self.where)
+        self.root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
+        problems = list(dict.fromkeys(_problems(config)))
+        try:
+            inputs = self.placeholders(config)
+            outputs = self.run(self.root, config, inputs, "")
+        except Error:
+            if not problems:
+                raise
+        if problems:  # only now: what was built up to the first of them has its shapes
+            raise CannotRun(f"{self.where}: " + "; ".join(problems))
+        set_weights(self.root, self.file, self.unset_weights, self.version)
+        return _signature(config, inputs, outputs)
 
     def placeholders(self, config: ModelConfig) -> dict[str, LayerTensor]:
         """The inputs of the model, by the name of their layer."""
@@ -118,6 +130,13 @@ class ModelBuilder:
         self, instance: LayerInstance, args: Sequence[Any], kwargs: Mapping[str, Any], scope: str
     ) -> Any:
         """Call a layer or a model; returns a tensor, or a structure of tensors."""
+        outputs = self._call(instance, args, kwargs, scope)
+        instance.outputs.append(outputs)
+        return outputs
+
+    def _call(
+        self, instance: LayerInstance, args: Sequence[Any], kwargs: Mapping[str, Any], scope: str
+    ) -> Any:
         config = instance.config
         if config.model is not None:
             return self.run(instance, config.model, _bound(config.model, args, kwargs, self.where), scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
@@ -31,6 +32,8 @@ class LayerInstance:
     """In the order in which Keras creates them."""
     children: dict[str, LayerInstance] = field(default_factory=dict)
     """The layers inside it by the attribute that refers to them; those of a model by their names."""
+    outputs: list[Any] = field(default_factory=list)
+    """What each of its calls returned: a tensor, or a structure of tensors."""
 
     @property
     def name(self) -> str:

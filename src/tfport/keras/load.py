@@ -32,16 +32,25 @@ def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[
 def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     # imported here, as other models do not need them
     from tfport.formats.keras.read import read_keras
-    from tfport.keras.build import SIGNATURE, build_graph
+    from tfport.keras.build import SIGNATURE, ModelBuilder
+    from tfport.keras.model import KerasModel
 
     file = read_keras(location.files, location.name)
-    meta, no_graph = pb.MetaGraphDef(), ""
+    builder = ModelBuilder(file, ops)
+    graph, meta, no_graph = builder.graph, pb.MetaGraphDef(), ""
     try:
-        graph, signature = build_graph(file, ops)
-        meta.signature_def[SIGNATURE].CopyFrom(signature)
+        meta.signature_def[SIGNATURE].CopyFrom(builder.build())
     except (CannotRun, UnreadableFile) as error:
         graph, no_graph = Graph(ops), str(error)
     written_by = file.generated_by or f"Keras {file.keras_version}".strip()
-    model = Model(location.where, location.format, location.files, graph, meta, written_by=written_by)
-    model.keras, model.no_graph = file, no_graph
-    return model
+    return KerasModel(
+        location.where,
+        location.format,
+        location.files,
+        graph,
+        meta,
+        written_by=written_by,
+        keras=file,
+        no_graph=no_graph,
+        root=builder.root,
+    )

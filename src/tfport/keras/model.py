@@ -1,0 +1,16 @@
+"""A model that was read from a Keras file: its graph, and the layers that the graph was built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfport.graph.model import Model
+from tfport.keras.instance import LayerInstance
+
+
+@dataclass
+class KerasModel(Model):
+    """A Keras model; `keras` has what its file says."""
+
+    root: LayerInstance | None = None
+    """The layers, as far as they could be built; None if the file has no architecture."""
