@@ -39,7 +39,8 @@ def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     builder = ModelBuilder(file, ops)
     graph, meta, no_graph = builder.graph, pb.MetaGraphDef(), ""
     try:
-        meta.signature_def[SIGNATURE].CopyFrom(builder.build())
+        signature = builder.build()
+        meta.signature_def[SIGNATURE].CopyFrom(signature)
     except (CannotRun, UnreadableFile) as error:
         graph, no_graph = Graph(ops), str(error)
     written_by = file.generated_by or f"Keras {file.keras_version}".strip()

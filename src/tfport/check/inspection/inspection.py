@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.known_ops import KnownOps
 from tfport.errors import UnreadableFile
@@ -21,6 +21,9 @@ from tfport.graph.op_counts import OpCounts, count_ops
 from tfport.graph.reach import every_node
 from tfport.graph.shapes import Shape
 from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, tables, variables
+
+if TYPE_CHECKING:
+    from tfport.check.inspection.keras import KerasInspection
 
 VERSION = 1
 SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
@@ -72,6 +75,8 @@ class Inspection:
     assets: list[Asset]
     devices: list[str]
     problems: list[str] = field(default_factory=list)
+    keras: KerasInspection | None = None
+    """For a Keras file: its layers and settings."""
 
     def to_json(self) -> dict[str, Any]:
         from tfport.check.inspection.json import to_json
@@ -119,7 +124,16 @@ def inspect_model(
         assets=assets(model),
         devices=sorted({node.device for node in every_node(model.graph) if node.device}),
         problems=problems + _missing(model) + _uncounted(counted),
+        keras=_keras(model),
     )
+
+
+def _keras(model: Model) -> KerasInspection | None:
+    if model.keras is None:
+        return None
+    from tfport.check.inspection.keras import inspect_keras  # other models do not need the layers
+
+    return inspect_keras(model, model.keras)
 
 
 def _stored(model: Model, model_variables: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:

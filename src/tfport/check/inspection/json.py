@@ -50,7 +50,16 @@ def to_json(report: Inspection) -> dict[str, Any]:
         "tables": [_table(t) for t in report.tables],
         "assets": [{"file": a.file, "tensor": a.tensor, "bytes": a.nbytes} for a in report.assets],
         "problems": report.problems,
+        "keras": _keras(report),
     }
+
+
+def _keras(report: Inspection) -> dict[str, Any] | None:
+    if report.keras is None:
+        return None
+    from tfport.check.inspection.keras_json import keras_json  # other models do not need the layers
+
+    return keras_json(report.keras)
 
 
 def _signature(signature: Signature) -> dict[str, Any]:

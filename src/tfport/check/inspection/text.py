@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table as Grid
@@ -14,6 +15,9 @@ from tfport.check.inspection.inspection import Inspection
 from tfport.check.printable import printable
 from tfport.graph.model import Signature, TensorSpec
 
+if TYPE_CHECKING:
+    from tfport.check.inspection.keras import KerasInspection
+
 MOST_ROWS = 8
 MOST_TENSORS = 50
 
@@ -22,6 +26,10 @@ def render(report: Inspection, width: int, *, everything: bool = False) -> Itera
     """Render the whole report; long lists are cut unless `everything` is set."""
     most = 1 << 30 if everything else MOST_ROWS
     yield from _head(report, width, most)
+    if report.keras is not None:
+        from tfport.check.inspection.keras_text import render_keras  # other models do not need the layers
+
+        yield from render_keras(report.keras, width, everything=everything)
     yield from _signatures(report, width, most)
     yield from _ops(report, width, most)
     yield from _state(report, most)
@@ -31,14 +39,26 @@ def render(report: Inspection, width: int, *, everything: bool = False) -> Itera
 def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
     has_graph = bool(report.nodes)
     yield title(report.model, report.format.name)
+    versions = [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"]
     rows = [
-        ("made by", [*_tensorflow(report), *report.made_with] or ["unknown"]),
-        ("GraphDef", [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"] * has_graph),
+        *(_saved_by(report) if report.keras is None else _saved_by_keras(report.keras)),
+        ("GraphDef", versions if has_graph and report.keras is None else []),
         ("tags", _cut(["+".join(tags) for tags in report.tag_sets], most)),
         ("graph", [count(report.nodes, "node"), count(report.functions, "function")] * has_graph),
         ("devices", _cut(report.devices, most)),
     ]
     yield facts(rows, width)
+
+
+def _saved_by(report: Inspection) -> Iterator[tuple[str, list[str]]]:
+    yield "made by", [*_tensorflow(report), *report.made_with] or ["unknown"]
+
+
+def _saved_by_keras(report: KerasInspection) -> Iterator[tuple[str, list[str]]]:
+    from tfport.check.inspection.keras_text import compile_rows, made_by
+
+    yield "made by", made_by(report)
+    yield from compile_rows(report)
 
 
 def _tensorflow(report: Inspection) -> list[str]:
