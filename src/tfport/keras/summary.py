@@ -1,7 +1,8 @@
 """The layers of a Keras model as `model.summary()` shows them, for built and unbuilt models.
 
 Output shapes and numbers of parameters are those of the built layers. A layer that was not built has no
-shapes, and its parameters are counted in the file. A file without an architecture is summarized by the layers that have weights.
+shapes, and its parameters are counted in the file. A file without an architecture is summarized by the
+layers that have weights.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass, field
 
 from tfport.errors import Error
 from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight, StoredWeights
-from tfport.keras.config import INPUT_LAYER, LayerConfig, ModelConfig, TensorRef
 from tfport.keras.build import input_spec
+from tfport.keras.config import INPUT_LAYER, LayerConfig, ModelConfig, TensorRef
 from tfport.keras.instance import LayerInstance
 from tfport.keras.layer import find_layer
 from tfport.keras.tensor import Dims, flat_tensors
@@ -64,9 +65,9 @@ def summarize(file: KerasFile, root: LayerInstance | None) -> ModelSummary:
     if root is None or config is None:
         return ModelSummary(parameters=counts.total(), stored=counts.owners())
     layers = list(_rows(config, root, counts))
-    trainable = [layer.trainable for layer in layers if layer.depth == 0]
-    total = counts.total() if file.weights is not None else _sum(layer.parameters for layer in layers)
-    return ModelSummary(config.class_name, config.name, layers, total, _sum(trainable))
+    own = [layer for layer in layers if layer.depth == 0]
+    total = counts.total() if file.weights is not None else _sum(layer.parameters for layer in own)
+    return ModelSummary(config.class_name, config.name, layers, total, _sum(layer.trainable for layer in own))
 
 
 def _rows(
