@@ -1,3 +1,4 @@
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def entry(name: str, shape: list[int | None]) -> dict[str, Any]:
     return {"class_name": "InputLayer", "name": name, "config": config, "inbound_nodes": []}
 
 
-def functional(name: str, layers: list[dict[str, Any]], inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
+def functional(name: str, layers: list[Any], inputs: list[Any], outputs: list[Any]) -> dict[str, Any]:
     config = {"name": name, "layers": layers, "input_layers": inputs, "output_layers": outputs}
     return {"class_name": "Functional", "config": config}
 
@@ -53,10 +54,8 @@ def summary_of(config: dict[str, Any] | None, weights: Any = WEIGHTS, layout: st
     kept = StoredWeights(layout, lists) if weights is not None else None
     file = KerasFile("m.h5", "h5", config, kept, "2.15.0")
     builder = ModelBuilder(file, OpTable(known_ops()))
-    try:
+    with contextlib.suppress(Error):
         builder.build()
-    except Error:
-        pass
     return summarize(file, builder.root)
 
 

@@ -68,6 +68,7 @@ CONTRACT = {
     ],
     "assets": [{"file": str, "tensor": str, "bytes": int | None}],
     "problems": [str],
+    "keras": dict | None,
 }
 
 
