@@ -28,9 +28,7 @@ def functional(name: str, layers: list[Any], inputs: list[Any], outputs: list[An
     return {"class_name": "Functional", "config": config}
 
 
-INNER = functional(
-    "inner", [entry("i", [None, 3]), dense("d", 2, ["i", 0, 0])], [["i", 0, 0]], [["d", 0, 0]]
-)
+INNER = functional("inner", [entry("i", [None, 3]), dense("d", 2, ["i", 0, 0])], [["i", 0, 0]], [["d", 0, 0]])
 MODEL = functional(
     "outer",
     [
