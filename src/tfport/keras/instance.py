@@ -43,6 +43,15 @@ class LayerInstance:
     def trainable(self) -> bool:
         return self.config.config.get("trainable", True) is not False
 
+    def ordered_children(self) -> Iterator[LayerInstance]:
+        """The layers inside it: those of a model in the order of its configuration."""
+        if self.config.model is None:
+            yield from self.children.values()
+            return
+        for layer in self.config.model.layers:
+            if layer.name in self.children:
+                yield self.children[layer.name]
+
     def every_weight(self) -> Iterator[WeightSlot]:
         """Its weights, then those of the layers inside it."""
         yield from self.weights.values()

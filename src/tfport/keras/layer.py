@@ -78,9 +78,14 @@ def find_layer(config: LayerConfig) -> DeclaredLayer | None:
     return declared[-1] if declared else None
 
 
+def is_operation(config: LayerConfig) -> bool:
+    """Whether it is an operation of Keras 3, which is a node of a model but not a layer."""
+    return OPERATIONS.match(config.module) is not None
+
+
 def catalog_name(config: LayerConfig) -> str:
     """The name that a class is declared by; operations of Keras 3 have the prefix `ops.`."""
-    if OPERATIONS.match(config.module):
+    if is_operation(config):
         return f"ops.{config.class_name}"
     return config.registered_name or config.class_name if ">" in config.registered_name else config.class_name
 

@@ -1,23 +1,29 @@
 """Give the weights of a built model the arrays of its file.
 
-Old files list arrays by layer: those of inner layers follow, trainable ones first. New files have a path
-for each object. Either way the shapes must fit; a file that lacks a weight is an error that names it.
+Which array belongs to which weight depends on the layout: `keras.layer_weights` (lists by layer) and
+`keras.path_weights` (paths of objects). Here the shapes are compared: everything that is missing or does
+not fit is one error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import UnreadableFile
-from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight, StoredWeights
+from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 from tfport.keras.instance import LayerInstance, WeightSlot
+from tfport.keras.layer_weights import layer_lists
+from tfport.keras.path_weights import path_lists
 from tfport.keras.version import KerasVersion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+MOST_PROBLEMS = 12
 
 
 def set_weights(
@@ -31,45 +37,40 @@ def set_weights(
             f"{file.where}: has an architecture but no weights; put the weights file beside it, or save the "
             "whole model with model.save"
         )
-    pairs = _by_layer(root, file.weights) if file.weights.layout == BY_LAYER else _by_path(root, file.weights)
-    for owner, slot, stored in pairs:
-        if stored is None:
-            raise UnreadableFile(f"{_place(file, owner, slot)} is not in the file")
-        if stored.shape != slot.shape:
-            wrong = f"has the shape {stored.shape} in the file; expected {slot.shape}"
-            raise UnreadableFile(f"{_place(file, owner, slot)} {wrong}")
-        slot.node.attrs["value"] = Tensor(slot.dtype, Shape(slot.shape), load=_Elements(stored, slot))
+    if file.weights.layout == BY_LAYER:
+        lists = layer_lists(root, file.weights, version)
+    else:
+        lists = path_lists(root, file.weights)
+    problems = [problem for owner, expected, stored in lists for problem in _assign(owner, expected, stored)]
+    if len(problems) > MOST_PROBLEMS:
+        problems[MOST_PROBLEMS:] = [f"and {len(problems) - MOST_PROBLEMS} more"]
+    if problems:
+        raise UnreadableFile(f"{file.where}: {'; '.join(problems)}")
 
 
-def _place(file: KerasFile, owner: str, slot: WeightSlot) -> str:
-    return f"{file.where}: layer `{owner}`: its weight `{slot.name}`"
+def _assign(owner: str, expected: Sequence[WeightSlot], stored: Sequence[StoredWeight]) -> Iterator[str]:
+    """Set the weights of one list of arrays; yields what is wrong."""
+    if len(stored) > len(expected):
+        names = ", ".join(f"`{slot.name}`" for slot in expected) or "none"
+        yield f"layer `{owner}` has {len(stored)} arrays in the file; expected {len(expected)}: {names}"
+        return
+    for place, slot in enumerate(expected):
+        where = f"layer `{owner}`: its weight `{slot.name}`"
+        if place >= len(stored):
+            yield f"{where} is not in the file"
+        elif stored[place].shape != slot.shape:
+            yield f"{where} has the shape {stored[place].shape} in the file; expected {slot.shape}"
+        else:
+            load = _Elements(stored[place], slot)
+            slot.node.attrs["value"] = Tensor(slot.dtype, Shape(slot.shape), load=load)
 
 
-Pairs = Iterator[tuple[str, WeightSlot, StoredWeight | None]]
-
-
-def _by_layer(root: LayerInstance, stored: StoredWeights) -> Pairs:
-    for name, child in root.children.items():
-        slots = list(child.every_weight())
-        ordered = [s for s in slots if s.trainable] + [s for s in slots if not s.trainable]
-        arrays = stored.lists.get(name, [])
-        for place, slot in enumerate(ordered):
-            yield name, slot, arrays[place] if place < len(arrays) else None
-
-
-def _by_path(root: LayerInstance, stored: StoredWeights, path: str = "layers") -> Pairs:
-    for name, child in root.children.items():
-        arrays = stored.lists.get(f"{path}/{name}", [])
-        for place, slot in enumerate(child.weights.values()):
-            yield name, slot, arrays[place] if place < len(arrays) else None
-        yield from _by_path(child, stored, f"{path}/{name}")
-
-
+@dataclass(frozen=True, slots=True)
 class _Elements:
     """Reads the elements of a weight when called."""
 
-    def __init__(self, stored: StoredWeight, slot: WeightSlot) -> None:
-        self.stored, self.slot = stored, slot
+    stored: StoredWeight
+    slot: WeightSlot
 
     def __call__(self) -> NDArray[Any]:
         return self.stored.read().astype(self.slot.dtype.numpy, copy=False)
