@@ -17,7 +17,7 @@ DENSE = [("Dense", {"units": 3}), ("Dense", {"units": 2})]
         ({}, r"`l0`: its weight `kernel` is not in the file; .*`l1`: its weight `bias` is not in the file$"),
         (
             {"l0": [np.zeros((3, 2)), np.zeros(3)], "l1": [np.zeros((3, 2)), np.zeros(3)]},
-            r"`kernel` has the shape \(3, 2\) in the file; expected \(2, 3\); .*\(3,\) in the file; expected \(2,\)$",
+            r"has the shape \(3, 2\) in the file; expected \(2, 3\); .*\(3,\) in the file; expected \(2,\)$",
         ),
         (
             {"l0": [np.zeros((2, 3)), np.zeros(3), np.zeros(3)], "l1": [np.zeros((3, 2)), np.zeros(2)]},

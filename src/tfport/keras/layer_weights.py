@@ -13,6 +13,8 @@ from tfport.formats.keras.records import StoredWeight, StoredWeights
 from tfport.keras.instance import LayerInstance, WeightSlot
 from tfport.keras.version import KerasVersion
 
+OF_NO_LAYER = "top_level_model_weights"
+"""Weights that a class of model has beside its layers."""
 WeightList = tuple[str, list[WeightSlot], list[StoredWeight]]
 """The name of a layer, its weights, and the arrays for them in the same order."""
 OwnedSlot = tuple[str, WeightSlot]
@@ -23,9 +25,7 @@ def layer_lists(root: LayerInstance, stored: StoredWeights, version: KerasVersio
     """The weights of each layer of a model with their arrays."""
     layers = list(_listed(root, stored))
     names = [layer.name for layer in layers]
-    with_arrays = [
-        name for name, arrays in stored.lists.items() if arrays and name != "top_level_model_weights"
-    ]
+    with_arrays = [name for name, arrays in stored.lists.items() if arrays and name != OF_NO_LAYER]
     if set(names).isdisjoint(with_arrays) and len(names) == len(with_arrays):
         names = with_arrays  # the architecture of another build, with other names: their order counts
     for name, layer in zip(names, layers, strict=True):
