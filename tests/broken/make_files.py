@@ -23,6 +23,8 @@ from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.message import read_message
 from tfport.formats.find import find_model
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
+from tfport.formats.keras.read import read_keras
+from tfport.formats.keras.signature import TFJS_LAYERS
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -40,6 +42,11 @@ def read(name: str) -> None:
         model = read_tfjs(location.files, location.name)
         for weight in model.weights.names():
             model.weights.read(weight)
+    elif location.format.key.startswith("keras") or location.format is TFJS_LAYERS:
+        keras = read_keras(location.files, location.name)
+        for weights in keras.weights.lists.values() if keras.weights else ():
+            for stored in weights:
+                stored.read()
     elif location.format in MESSAGES:
         read_message(MESSAGES[location.format], location.files, location.name)
 
@@ -155,7 +162,7 @@ def cases() -> dict[str, bytes]:
         "layers.json": b'{"format": "layers-model", "modelTopology": {"class_name": "Sequential"}}',
         "old_layers.json": b'{"modelTopology": {"keras_version": "2.1"}, "weightsManifest": []}',
         "manifest.json": b'[{"weights": [{"name": "w"}], "paths": ["a"]}]',
-        "architecture.json": b'{"class_name": "Functional", "config": {}}',
+        "architecture.json": b'{"class_name": "Functional", "config": {',
         "other.json": b'{"name": "package"}',
         # other frameworks
         "onnx.pb": varint(1, 8)

@@ -13,7 +13,9 @@ from tfport.errors import NotAModel, UnreadableFile
 from tfport.formats.files import Files
 from tfport.formats.sample import Sample
 
-CONVERTED_FROM = "use the SavedModel, GraphDef, checkpoint or TensorFlow.js graph model it was converted from"
+CONVERTED_FROM = (
+    "use the SavedModel, GraphDef, checkpoint, Keras or TensorFlow.js model it was converted from"
+)
 
 
 def no_names(_: list[str]) -> list[list[str]]:

@@ -16,8 +16,7 @@ from tfport.formats.sample import Sample
 
 Matches = Callable[[Sample], bool]
 
-EXPORT_KERAS = "open it in Keras and write a SavedModel with model.export('folder')"
-READ_BY_TFPORT = "use a SavedModel, a GraphDef, a MetaGraph, a checkpoint or a TensorFlow.js graph model"
+READ_BY_TFPORT = "use a SavedModel, a GraphDef, a MetaGraph, a checkpoint, a Keras or TensorFlow.js model"
 UNPACK = "unpack it and use the model in it"
 AGAIN = "download or copy it again"
 USE_MODEL = "pass the path of the model instead"
@@ -93,11 +92,6 @@ def is_openvino(sample: Sample) -> bool:
 OTHER_FRAMEWORKS = (
     OtherFile(LITE, starts_with(b"TFL3", at=4)),
     OtherFile(
-        "an HDF5 file, as Keras writes .h5 models",
-        starts_with(b"\x89HDF\r\n\x1a\n"),
-        instead=EXPORT_KERAS,
-    ),
-    OtherFile(
         "a JAX checkpoint of Orbax, without a graph",
         in_folder=r"_CHECKPOINT_METADATA|manifest\.ocdbt|_METADATA",
     ),
@@ -131,9 +125,6 @@ OTHER_FRAMEWORKS = (
         starts_with(b"GGUF"),
         instead="run it with llama.cpp or a compatible runtime",
     ),
-    OtherFile("a folder of Keras .h5 files", instead=EXPORT_KERAS, in_folder=r".*\.h5"),
-    OtherFile("a folder of Keras files", instead=EXPORT_KERAS, in_folder=r".*\.keras"),
-    OtherFile("a Keras .keras file", instead=EXPORT_KERAS, in_archive=r"model\.weights\.h5"),
     OtherFile("NumPy arrays, not a model", instead=READ_BY_TFPORT, in_archive=r".*\.npy"),
     OtherFile("a Core ML model", in_archive=r"Manifest\.json|.*\.mlmodel"),
     OtherFile("an archive of TensorFlow Lite models, for another runtime", in_archive=r".*\.tflite"),
@@ -215,13 +206,7 @@ RECORD_FILES = (
         instead="pass the path of the model that reads it",
     ),
 )
-KERAS_CLASS = re.compile(rb'"class_name"\s*:')
 JSON_FILES = (
-    OtherFile(
-        "a Keras architecture in JSON, without a graph",
-        lambda sample: sample.encoding == "json" and KERAS_CLASS.search(sample.head) is not None,
-        instead=EXPORT_KERAS,
-    ),
     OtherFile(
         "a JSON file without a graph",
         lambda sample: sample.encoding == "json",

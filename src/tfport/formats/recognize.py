@@ -15,6 +15,7 @@ from tfport.formats.checkpoint import signature as checkpoint
 from tfport.formats.files import Files
 from tfport.formats.format import Format, ModelFormat, ModelLocation, OtherFile
 from tfport.formats.graph_def import signature as graph_def
+from tfport.formats.keras import signature as keras
 from tfport.formats.sample import Sample
 from tfport.formats.saved_model import signature as saved_model
 from tfport.formats.tfjs import signature as tfjs
@@ -25,12 +26,17 @@ FORMATS: tuple[Format, ...] = (
     checkpoint.CHECKPOINT_DATA,
     checkpoint.CHECKPOINT,
     saved_model.SPLIT_SAVED_MODEL,
+    keras.KERAS_ARCHIVE,
+    keras.KERAS_H5,
+    keras.KERAS_WEIGHTS,
+    keras.OTHER_HDF5,
     *other_files.BY_FIRST_BYTES,
     *other_files.RECORD_FILES,
     # by the fields of JSON
-    tfjs.LAYERS_MODEL,
+    keras.TFJS_LAYERS,
     tfjs.TFJS,
     tfjs.WEIGHTS_MANIFEST,
+    keras.KERAS_JSON,
     *other_files.JSON_FILES,
     # by the fields of a protobuf message, which has no magic number
     other_files.ONNX,

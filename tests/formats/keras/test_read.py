@@ -166,7 +166,7 @@ def test_bfloat16_is_marked_by_keras_3():
         (h5(lambda f: put_model(f, {"a": 1})), UnreadableFile, "expected the `class_name` and `config`"),
         (h5(lambda f: put_model(f, "{" * 100000)), UnreadableFile, "not JSON|nested too deeply"),
         (h5(lambda f: put_model(f, '{"a":' + "[" * 900 + "]" * 900 + "}")), UnreadableFile, "too deeply"),
-        (b"nothing", NotAModel, "expected a Keras model"),
+        (b"nothing", UnreadableFile, "^m, line 1, column 1: not JSON"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(data, error, message):

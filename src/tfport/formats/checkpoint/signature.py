@@ -85,7 +85,7 @@ CHECKPOINT = ModelFormat(
     is_table,
     key="checkpoint",
     locate=locate,
-    folder_rank=5,
+    folder_rank=7,
     candidates=lambda names: [with_suffix(names, ".index")],
     accepts=("checkpoint",),
 )
@@ -100,7 +100,7 @@ CHECKPOINT_STATE = ModelFormat(
     lambda sample: sample.text_field in STATE_FIELDS,
     key="checkpoint_state",
     locate=locate_latest,
-    folder_rank=3,
+    folder_rank=5,
     candidates=lambda names: [[name for name in names if name == "checkpoint"]],
     accepts=("checkpoint_state",),
 )

@@ -83,7 +83,7 @@ GRAPH_DEF = ModelFormat(
     lambda sample: matches_message(sample, GRAPH_DEF_NAMES, is_graph_def),
     key="graph_def",
     bytes_name="graph.pb",
-    folder_rank=6,
+    folder_rank=8,
     candidates=lambda names: [with_suffix(names, ".pb"), with_suffix(names, ".pbtxt")],
     accepts=("graph_def", "meta_graph", "saved_model"),
 )
@@ -92,7 +92,7 @@ META_GRAPH = ModelFormat(
     lambda sample: matches_message(sample, META_GRAPH_NAMES, is_meta_graph),
     key="meta_graph",
     bytes_name="model.meta",
-    folder_rank=4,
+    folder_rank=6,
     candidates=lambda names: [with_suffix(names, ".meta")],
     accepts=("meta_graph",),
 )

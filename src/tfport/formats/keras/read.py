@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import posixpath
 
-from tfport.errors import NotAModel
 from tfport.formats.files import Files
 from tfport.formats.hdf5.file import SIGNATURE, open_hdf5
-from tfport.formats.keras.archive import CONFIG, METADATA, WEIGHTS, read_archive
+from tfport.formats.keras.architecture import read_architecture
+from tfport.formats.keras.archive import CONFIG, read_archive
 from tfport.formats.keras.h5_file import read_h5
 from tfport.formats.keras.records import KerasFile
-
-ZIP = b"PK\x03\x04"
+from tfport.formats.keras.signature import ZIP, is_archive
+from tfport.formats.sample import Sample
+from tfport.formats.tfjs.signature import is_layers_model
 
 
 def read_keras(files: Files, name: str) -> KerasFile:
@@ -28,6 +29,13 @@ def read_keras(files: Files, name: str) -> KerasFile:
         from tfport.formats.archive.zip import zip_files
 
         return read_archive(zip_files(data, label))
-    if posixpath.basename(name) == CONFIG and (files.has(METADATA) or files.has(WEIGHTS)):
-        return read_archive(files)
-    raise NotAModel(f"{label}: expected a Keras model, architecture or weights, found something else")
+    sample = Sample(files, name)
+    if posixpath.basename(name) == CONFIG and is_archive(sample):
+        return read_archive(files.under(posixpath.dirname(name)))
+    if is_layers_model(sample):
+        from tfport.formats.keras.layers_model import (
+            read_layers_model,  # imported here, as few models need it
+        )
+
+        return read_layers_model(files, name)
+    return read_architecture(files, name)

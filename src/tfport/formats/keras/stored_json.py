@@ -12,6 +12,9 @@ from tfport.formats.keras.records import Json
 
 def json_object(text: memoryview | bytes, where: str) -> Mapping[str, Json]:
     """A JSON object with bounded nesting."""
+    if bytes(text[:64]).lstrip()[:1] == b'"':  # as `json.dump(model.to_json(), file)` writes it
+        quoted: str = parse_json(text, where, str)
+        text = quoted.encode("utf-8", "replace")
     value: dict[str, Json] = parse_json(text, where, dict)
     check_depth(value, where)
     return value

@@ -74,14 +74,9 @@ TFJS = ModelFormat(
     is_tfjs_model,
     key="tfjs",
     locate=locate,
-    folder_rank=2,
+    folder_rank=3,
     candidates=candidates,
     accepts=("tfjs",),
-)
-LAYERS_MODEL = OtherFile(
-    "a TensorFlow.js layers model",
-    is_layers_model,
-    instead="its layers are Keras code, not a graph; convert the Keras model with model.export('folder')",
 )
 WEIGHTS_MANIFEST = OtherFile(
     "a TensorFlow.js weights manifest, without a graph",

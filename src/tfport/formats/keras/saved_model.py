@@ -1,0 +1,81 @@
+"""The Keras configuration in a SavedModel.
+
+Keras 2 stores the configuration of a model beside its graph: since TensorFlow 2.5 in
+`keras_metadata.pb`, before in the objects of `saved_model.pb`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tfport.errors import UnreadableFile
+from tfport.formats.encoding.wire import LENGTH, content, walk
+from tfport.formats.files import Files
+from tfport.formats.keras.records import Json, KerasFile
+from tfport.formats.keras.stored_json import json_object, text_of
+from tfport.formats.keras.unsafe import unsafe_config
+from tfport.formats.proto.saved_model_pb2 import SavedObjectGraph
+
+METADATA_FILE = "keras_metadata.pb"
+NODES, PATH, IDENTIFIER, METADATA = 1, 3, 4, 5
+"""Field numbers of the message in the file, and of each object in it."""
+ROOT = "root"
+PREFIX = "_tf_keras"
+
+
+def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) -> KerasFile | None:
+    """The configuration of the Keras model that a SavedModel was saved from; None if there is none.
+
+    `objects` are those of the MetaGraph, if it is read already. The weights are in the SavedModel.
+    """
+    if files.has(METADATA_FILE):
+        text, where = _root_in_file(files), files.label(METADATA_FILE)
+    else:
+        text, where = _root_in_objects(objects), files.where
+    if not text:
+        return None
+    metadata = json_object(text, f"{where}: the metadata of the model")
+    config = _model_config(metadata)
+    training = metadata.get("training_config")
+    return KerasFile(
+        where=files.where,
+        layout="saved_model",
+        config=config,
+        weights=None,
+        keras_version=text_of(metadata.get("keras_version")),
+        backend=text_of(metadata.get("backend")),
+        training=training if isinstance(training, dict) else None,
+        unsafe=unsafe_config(config),
+    )
+
+
+def _root_in_file(files: Files) -> bytes:
+    """The metadata of the object with the path `root`."""
+    data = files.map(METADATA_FILE)
+    nodes = walk(data)
+    if nodes.fault:
+        raise UnreadableFile(
+            f"{files.label(METADATA_FILE)}, byte {nodes.fault.at}: the Keras metadata {nodes.fault.why}"
+        )
+    for node in nodes.fields:
+        if node.number == NODES and node.wire == LENGTH:
+            inner = content(data, node)
+            fields = {f.number: bytes(content(inner, f)) for f in walk(inner).fields if f.wire == LENGTH}
+            if fields.get(PATH) == ROOT.encode() and fields.get(IDENTIFIER, b"").startswith(PREFIX.encode()):
+                return fields.get(METADATA, b"")
+    return b""
+
+
+def _root_in_objects(objects: SavedObjectGraph | None) -> bytes:
+    if objects is None or not objects.nodes:
+        return b""
+    root = objects.nodes[0].user_object
+    return root.metadata.encode() if root.identifier.startswith(PREFIX) else b""
+
+
+def _model_config(metadata: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The stored model. A subclassed model has a class name, and often no configuration."""
+    nested = metadata.get("model_config")
+    if isinstance(nested, dict) and isinstance(nested.get("class_name"), str):
+        return nested
+    return {"class_name": text_of(metadata.get("class_name")), "config": metadata.get("config")}
