@@ -62,6 +62,25 @@ def concat(b: LayerBuilder, tensors: Sequence[LayerTensor], axis: int) -> LayerT
     return b.tensor(b.node("ConcatV2", list(tensors), axis), dims)
 
 
+def split(
+    b: LayerBuilder, x: LayerTensor, count: int, axis: int, *, drop: bool = False
+) -> list[LayerTensor]:
+    """Equal parts along an axis; `drop` removes the axis from parts of size 1."""
+    axis = axis % x.rank
+    size = x.shape[axis]
+    if drop:
+        node = b.node("Unpack", x, num=count, axis=axis)
+        dims = (*x.shape[:axis], *x.shape[axis + 1 :])
+    else:
+        node = b.node("Split", axis, x, num_split=count)
+        dims = (*x.shape[:axis], None if size is None else size // count, *x.shape[axis + 1 :])
+    return [b.tensor(node.output(place), dims) for place in range(count)]
+
+
+def reverse(b: LayerBuilder, x: LayerTensor, axis: int) -> LayerTensor:
+    return b.tensor(b.node("ReverseV2", x, [axis % x.rank]), x.shape)
+
+
 def expand_dims(b: LayerBuilder, x: LayerTensor, axis: int) -> LayerTensor:
     axis = axis % (x.rank + 1)
     return b.tensor(b.node("ExpandDims", x, axis), (*x.shape[:axis], 1, *x.shape[axis:]))

@@ -26,6 +26,7 @@ from tfport.keras.config import (
     model_config,
 )
 from tfport.keras.dtype_policy import DTypePolicy
+from tfport.keras.frame import OpenFrame
 from tfport.keras.instance import LayerInstance, WeightSlot
 from tfport.keras.layer import DeclaredLayer, find_layer, options_of
 from tfport.keras.layer_builder import LayerBuilder
@@ -75,6 +76,8 @@ class ModelBuilder:
         self.file = file
         self.version = KerasVersion.parse(file.keras_version)
         self.unset_weights: list[WeightSlot] = []
+        self.frame: OpenFrame | None = None
+        """The loop whose iteration is being built."""
         self.root: LayerInstance | None = None
         """The model, with the layers that were built so far."""
 

@@ -8,7 +8,7 @@
 The positional parameters are those of the layer's call, the keyword-only ones the options of its
 configuration. A default is what the layer does when a file does not state the option. An option that
 the function does not name is refused, not ignored, unless it is None or has no effect on answers
-(`NO_EFFECT`).
+(`NO_EFFECT`). Options that several layers share are the fields of a dataclass, the default of a parameter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.discovery import Catalog
@@ -30,6 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NO_EFFECT = re.compile(
     r"name|trainable|dtype|autocast|build_config|batch_input_shape|batch_shape|input_shape|input_dim|input_dtype"
     r"|input_length|batch_size|\w*_?initializer|\w*_?regularizer|\w*_?constraint|registered_name|module"
+    r"|(inner_|forget_bias_)?init|dropout_[UW]"  # Keras 1
 )
 """Options that only say how a layer was built or is trained."""
 OPERATIONS = re.compile(r"keras(\.src|_core\.src|_core)?\.ops\b")
@@ -47,29 +48,44 @@ class DeclaredLayer:
     """The options and their defaults; `REQUIRED` for an option without a default."""
     takes_any_option: bool
     """Whether the function gets options that it does not name."""
+    groups: Mapping[str, type] = field(default_factory=dict)
+    """Parameters that get several options as one object of a dataclass."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Options of older versions that have another name now: `output_dim` is `units`."""
 
 
 REQUIRED = inspect.Parameter.empty
 LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
 
 
-def layer(names: str, *, keeps_mask: bool = False) -> Callable[[F], F]:
-    """Declare the function that builds the layers of these class names, separated by spaces."""
+def layer(
+    names: str, *, keeps_mask: bool = False, renamed: Mapping[str, str] | None = None
+) -> Callable[[F], F]:
+    """Declare the function that builds the layers of these class names, separated by spaces.
+
+    `renamed` has the options of older versions that have another name now: `{"output_dim": "units"}`.
+    """
 
     def declare(function: F) -> F:
         for name in names.split():
-            LAYERS.add(name, declared_layer(function, keeps_mask))
+            LAYERS.add(name, declared_layer(function, keeps_mask, renamed or {}))
         return function
 
     return declare
 
 
-def declared_layer(function: Callable[..., Any], keeps_mask: bool) -> DeclaredLayer:
+def declared_layer(
+    function: Callable[..., Any], keeps_mask: bool, renamed: Mapping[str, str]
+) -> DeclaredLayer:
     _, *parameters = inspect.signature(function).parameters.values()
     inputs = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
     options = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
+    groups = {name: default for name, default in options.items() if is_dataclass(default)}
+    for name, group in groups.items():
+        del options[name]
+        options.update((field.name, field.default) for field in fields(group))
     takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    return DeclaredLayer(function, keeps_mask, inputs, options, takes_any)
+    return DeclaredLayer(function, keeps_mask, inputs, options, takes_any, groups, renamed)
 
 
 def find_layer(config: LayerConfig) -> DeclaredLayer | None:
@@ -93,12 +109,15 @@ def catalog_name(config: LayerConfig) -> str:
 def options_of(declared: DeclaredLayer, config: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
     """The options for the function, and what is wrong with them."""
     options, problems = {}, []
+    config = {declared.renamed.get(name, name): value for name, value in config.items()}
     for name, default in declared.options.items():
         if name in config:
             options[name] = config[name]
         elif default is REQUIRED:
             problems.append(f"the option `{name}` is missing")
     others = {n: value for n, value in config.items() if n not in declared.options and value is not None}
+    for parameter, group in declared.groups.items():
+        options[parameter] = group(**{f.name: options.pop(f.name) for f in fields(group) if f.name in options})
     if declared.takes_any_option:
         return {**options, **others}, problems
     problems += [f"the option `{name}` is unknown" for name in others if not NO_EFFECT.fullmatch(name)]

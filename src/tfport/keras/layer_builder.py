@@ -8,7 +8,8 @@ the meaning that is needed, so that the graph runs on as many releases as possib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import CannotRun, MalformedGraph
@@ -79,7 +80,22 @@ class LayerBuilder:
         explicit: dict[str, Attr] = {n: attr_value(v, signature.attr_types[n]) for n, v in attrs.items()}
         plain = [map_structure(_value, operand) for operand in inputs]
         values = node_inputs(signature, plain, explicit, self._constant)
-        return graph.add(op, values, {**signature.defaults, **explicit}, name=f"{self.scope}/{op}")
+        frame = self.model.frame
+        if frame is not None:
+            values = [frame.inside(value) for value in values]
+        node = graph.add(op, values, {**signature.defaults, **explicit}, name=f"{self.scope}/{op}")
+        if frame is not None:
+            frame.add(node)
+        return node
+
+    @contextmanager
+    def before_loops(self) -> Iterator[None]:
+        """Nodes added meanwhile are outside of all loops: for what depends on weights only."""
+        frame, self.model.frame = self.model.frame, None
+        try:
+            yield
+        finally:
+            self.model.frame = frame
 
     def tensor(self, result: Node | Value, shape: Sequence[int | None]) -> LayerTensor:
         """The first output of a node, or a value, with its shape."""
@@ -121,7 +137,10 @@ class LayerBuilder:
         elif slot.shape != sizes:
             raise self.refuse(f"its weight `{name}` is used with the shapes {slot.shape} and {sizes}")
         stored = LayerTensor(slot.node.output(0), sizes)
-        return stored if dtype is not None else self.cast(stored, self.policy.compute)
+        if dtype is not None:
+            return stored
+        with self.before_loops():
+            return self.cast(stored, self.policy.compute)
 
     def sublayer(self, attribute: str, stored: Json) -> LayerInstance:
         """The layer inside this one that an attribute refers to, from `{"class_name": …, "config": …}`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.loop import FrameLoop
+from tfport.graph.frame_loop import FrameLoop, free_frame_name
 from tfport.graph.graph import Node, Value
 from tfport.graph.node_inputs import OperandLike
 
@@ -72,7 +72,8 @@ def _looped(
     places = op.Range(0, count, 1)
     rows, *made = (op.TensorArrayV3(count, dtype=kind) for _ in range(1 + outputs))
     filled = op.TensorArrayScatterV3(rows, places, x, rows.output(1))
-    loop = FrameLoop(op, count)
+    beside = op.beside
+    loop = FrameLoop(op.node, free_frame_name(beside.graph, f"{beside.name}/loop"), count)
     inside = {name: loop.invariant(element) for name, element in constants.items()}
     read, full, written = (
         loop.invariant(rows),

@@ -5,11 +5,11 @@ A variable that the body returns unchanged enters as a constant.
 
 from __future__ import annotations
 
-from tfport.fix.nodes.loop import free_frame_name
 from tfport.fix.structure.conditions import as_condition
 from tfport.fix.structure.function_bodies import Site, forward_results, gates, insert_body
 from tfport.fix.structure.functional_ops import is_stateful, parts_of, refs_of
 from tfport.graph.dtypes import RESOURCE
+from tfport.graph.frame_loop import free_frame_name
 from tfport.graph.graph import Function, Node, Value
 from tfport.graph.shapes import Shape
 

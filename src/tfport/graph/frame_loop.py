@@ -1,6 +1,6 @@
-"""A TF1 loop built by a rule: values enter a frame, are updated in each iteration, and exit.
+"""A TF1 loop: values enter a frame, are updated in each iteration, and exit.
 
-    loop = FrameLoop(op, count)
+    loop = FrameLoop(add, frame, count)    # `add(op, *inputs, **attrs)` adds a node
     step = loop.invariant(values)          # the same in every iteration
     (h,) = loop.start([first])             # the state at the start of an iteration
     (last,) = loop.end([new])              # the state after the last iteration
@@ -11,22 +11,20 @@ from outside only through `invariant`, plain numbers included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.control_ops import ENTERS
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node_inputs import OperandLike
 
 PARALLEL = 32
+AddNode = Callable[..., Node]
 
 
 class FrameLoop:
     """A loop over 0, 1, … up to a count."""
 
-    def __init__(self, op: NodeBuilder, count: OperandLike) -> None:
-        self.op = op
-        self._frame = free_frame_name(op.beside.graph, f"{op.beside.name}/loop")
+    def __init__(self, add: AddNode, frame: str, count: OperandLike) -> None:
+        self._add, self._frame = add, frame
         self._count = self.invariant(count)
         self._step = self.invariant(1)
         self._merges: list[Node] = []
@@ -39,32 +37,31 @@ class FrameLoop:
 
     def start(self, states: Sequence[OperandLike]) -> list[Value]:
         """Enter the loop with initial states; returns the states at the start of an iteration."""
-        op = self.op
+        add = self._add
         for state in (0, *states):
             entered = self._enter(state, constant=False)
-            self._merges.append(op.Merge([entered, entered]))
-        continues = op.LoopCond(op.Less(self._merges[0], self._count))
-        self._switches = [op.Switch(merge, continues) for merge in self._merges]
-        self.index, *inside = [op.Identity(switch.output(1)).output(0) for switch in self._switches]
+            self._merges.append(add("Merge", [entered, entered]))
+        continues = add("LoopCond", add("Less", self._merges[0], self._count))
+        self._switches = [add("Switch", merge, continues) for merge in self._merges]
+        self.index, *inside = [add("Identity", switch.output(1)).output(0) for switch in self._switches]
         return inside
 
     def end(self, states: Sequence[OperandLike]) -> list[Value]:
         """Pass states to the next iteration; returns the states after the loop."""
-        op = self.op
-        for merge, state in zip(self._merges, (op.Add(self.index, self._step), *states), strict=True):
-            following = op.NextIteration(state)
+        add = self._add
+        for merge, state in zip(self._merges, (add("Add", self.index, self._step), *states), strict=True):
+            following = add("NextIteration", state)
             merge.set_inputs([merge.inputs[0], following.output(0)])
-        return [op.Exit(switch).output(0) for switch in self._switches[1:]]
+        return [add("Exit", switch).output(0) for switch in self._switches[1:]]
 
     def _enter(self, value: OperandLike, *, constant: bool) -> Value:
-        return self.op.Enter(
-            value, frame_name=self._frame, is_constant=constant, parallel_iterations=PARALLEL
-        ).output(0)
+        attrs = {"frame_name": self._frame, "is_constant": constant, "parallel_iterations": PARALLEL}
+        return self._add("Enter", value, **attrs).output(0)
 
 
 def free_frame_name(graph: Graph, name: str) -> str:
     """A frame name that no loop of the graph has."""
-    taken = {node.attr("frame_name") for node in graph if node.op in ENTERS}
+    taken = {node.attr("frame_name") for node in graph if node.op in ("Enter", "RefEnter")}
     frame, n = name, 0
     while frame in taken:
         n += 1
