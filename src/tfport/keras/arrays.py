@@ -62,9 +62,7 @@ def concat(b: LayerBuilder, tensors: Sequence[LayerTensor], axis: int) -> LayerT
     return b.tensor(b.node("ConcatV2", list(tensors), axis), dims)
 
 
-def split(
-    b: LayerBuilder, x: LayerTensor, count: int, axis: int, *, drop: bool = False
-) -> list[LayerTensor]:
+def split(b: LayerBuilder, x: LayerTensor, count: int, axis: int, *, drop: bool = False) -> list[LayerTensor]:
     """Equal parts along an axis; `drop` removes the axis from parts of size 1."""
     axis = axis % x.rank
     size = x.shape[axis]

@@ -1,4 +1,4 @@
-"""A loop while its iteration is built: nodes that layers add belong to it, and values from outside enter it."""
+"""A loop while its iteration is built: nodes that layers add belong to it, values from outside enter it."""
 
 from __future__ import annotations
 

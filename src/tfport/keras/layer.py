@@ -48,7 +48,7 @@ class DeclaredLayer:
     """The options and their defaults; `REQUIRED` for an option without a default."""
     takes_any_option: bool
     """Whether the function gets options that it does not name."""
-    groups: Mapping[str, type] = field(default_factory=dict)
+    groups: Mapping[str, type[Any]] = field(default_factory=dict)
     """Parameters that get several options as one object of a dataclass."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Options of older versions that have another name now: `output_dim` is `units`."""
@@ -80,7 +80,7 @@ def declared_layer(
     _, *parameters = inspect.signature(function).parameters.values()
     inputs = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
     options = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
-    groups = {name: default for name, default in options.items() if is_dataclass(default)}
+    groups = {n: value for n, value in options.items() if isinstance(value, type) and is_dataclass(value)}
     for name, group in groups.items():
         del options[name]
         options.update((field.name, field.default) for field in fields(group))
@@ -117,7 +117,9 @@ def options_of(declared: DeclaredLayer, config: Mapping[str, Json]) -> tuple[dic
             problems.append(f"the option `{name}` is missing")
     others = {n: value for n, value in config.items() if n not in declared.options and value is not None}
     for parameter, group in declared.groups.items():
-        options[parameter] = group(**{f.name: options.pop(f.name) for f in fields(group) if f.name in options})
+        options[parameter] = group(
+            **{f.name: options.pop(f.name) for f in fields(group) if f.name in options}
+        )
     if declared.takes_any_option:
         return {**options, **others}, problems
     problems += [f"the option `{name}` is unknown" for name in others if not NO_EFFECT.fullmatch(name)]

@@ -150,9 +150,16 @@ class LayerBuilder:
             child = self.instance.children[attribute] = LayerInstance(config)
         return child
 
+    def builder_of(self, child: LayerInstance) -> LayerBuilder:
+        """A builder that adds nodes for an inner layer, and weights to it."""
+        return LayerBuilder(self.model, child, self._scope_of(child))
+
+    def _scope_of(self, child: LayerInstance) -> str:
+        return f"{self.scope}/{child.name or child.config.class_name}"
+
     def call(self, child: LayerInstance, *args: Any, **kwargs: Any) -> Any:
         """Call an inner layer; its weights belong to it, wherever it is called from."""
-        return self.model.call(child, args, kwargs, f"{self.scope}/{child.name or child.config.class_name}")
+        return self.model.call(child, args, kwargs, self._scope_of(child))
 
     def refuse(self, why: str) -> CannotRun:
         """An error for what this layer asks and tfport does not do."""

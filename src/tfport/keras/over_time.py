@@ -50,7 +50,9 @@ def over_time(
     for array, flow, item in zip(made, last[len(states) :], collected, strict=True):
         node = b.node("TensorArrayGatherV3", array, places, flow, dtype=b.dtype)
         gathered.append(b.tensor(node, (sequences[0].shape[0], *item.shape)))
-    return gathered, [b.tensor(v, _common(s.shape, a.shape)) for v, s, a in zip(last, states, after, strict=False)]
+    return gathered, [
+        b.tensor(v, _common(s.shape, a.shape)) for v, s, a in zip(last, states, after, strict=False)
+    ]
 
 
 def _common(first: Dims, second: Dims) -> Dims:

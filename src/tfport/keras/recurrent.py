@@ -47,12 +47,31 @@ class Cell:
     """The state that is the output."""
 
 
-def recurrent(
-    b: LayerBuilder, inputs: Any, initial_state: Any, constants: Any, cell: Cell, options: RnnOptions
-) -> Any:
+@dataclass(frozen=True, slots=True)
+class RnnCall:
+    """The arguments of a call of a recurrent layer."""
+
+    sequences: Any
+    """A tensor; in Keras 2 also a list of it and the initial states."""
+    initial_state: Any = None
+    mask: Any = None
+    """The mask, if the call states it."""
+    constants: Any = None
+
+    @property
+    def states(self) -> Tensors:
+        rest = list(flat_tensors(self.sequences))[1:] or list(flat_tensors(self.initial_state))
+        return [state.with_mask(None) for state in rest]
+
+
+def recurrent(b: LayerBuilder, call: RnnCall, cell: Cell, options: RnnOptions) -> Any:
     """The output of a recurrent layer, with the states if it returns them."""
-    x, initial = _arguments(b, inputs, initial_state, constants, options)
+    if call.constants is not None or options.num_constants:
+        raise b.refuse("its cell takes constants, which no cell of Keras does")
+    x, initial = next(iter(flat_tensors(call.sequences))), call.states
     mask = None if x.mask is None else b.cast(x.mask, BOOL)
+    if b.version.major >= 3 and initial and call.mask is None:
+        mask = None  # Keras 3 passes the mask of a tensor only to calls that have no other tensors
     sequence = x if options.time_major else _swap(b, x)
     if mask is not None and not options.time_major:
         mask = _swap(b, mask)
@@ -69,28 +88,13 @@ def recurrent(
     return [output, *states] if options.return_state else output
 
 
-def _arguments(
-    b: LayerBuilder, inputs: Any, initial_state: Any, constants: Any, options: RnnOptions
-) -> tuple[LayerTensor, Tensors]:
-    """The sequence and the initial states; Keras 2 passes all as one list."""
-    tensors = list(flat_tensors(inputs))
-    states = list(flat_tensors(initial_state))
-    if constants is not None or options.num_constants:
-        raise b.refuse("its cell takes constants, which no cell of Keras does")
-    if len(tensors) > 1:
-        states = tensors[1:]
-    return tensors[0], [state.with_mask(None) for state in states]
-
-
 def _zero_states(b: LayerBuilder, sequence: LayerTensor, cell: Cell) -> Tensors:
     batch = sizes(b, sequence)[1]
     made: dict[Dims, LayerTensor] = {}
     for dims in cell.states:
         if dims not in made:
             made[dims] = zeros(b, (batch, *dims), sequence.dtype)
-    return [
-        LayerTensor(made[dims].value, (sequence.shape[1], *dims)) for dims in cell.states
-    ]
+    return [LayerTensor(made[dims].value, (sequence.shape[1], *dims)) for dims in cell.states]
 
 
 def _run(

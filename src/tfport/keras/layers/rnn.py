@@ -11,7 +11,7 @@ from tfport.formats.keras.records import Json
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.layers.rnn_cells import KERAS_1, CellOptions
-from tfport.keras.recurrent import Cell, RnnOptions, recurrent
+from tfport.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
 from tfport.keras.tensor import LayerTensor
 
 STATES = {"SimpleRNNCell": 1, "GRUCell": 1, "LSTMCell": 2, "PeepholeLSTMCell": 2}
@@ -23,21 +23,21 @@ _LOOP = {field.name for field in fields(RnnOptions)}
 
 @layer("SimpleRNN LSTM GRU", renamed=KERAS_1)
 def recurrent_layer(
-    b: LayerBuilder, sequences: Any, initial_state: Any = None, constants: Any = None,
+    b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Any = CellOptions, options: Any = RnnOptions,
 ) -> Any:  # fmt: skip
     config = b.instance.config
     stored = {name: value for name, value in config.config.items() if name not in _LOOP}
     child = {"class_name": f"{config.class_name}Cell", "config": stored}
-    return recurrent(b, sequences, initial_state, constants, _cell(b, "cell", child), options)
+    return recurrent(b, RnnCall(sequences, initial_state, mask, constants), _cell(b, "cell", child), options)
 
 
 @layer("RNN")
 def rnn(
-    b: LayerBuilder, sequences: Any, initial_state: Any = None, constants: Any = None,
+    b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Json, options: Any = RnnOptions,
 ) -> Any:  # fmt: skip
-    return recurrent(b, sequences, initial_state, constants, _cell(b, "cell", cell), options)
+    return recurrent(b, RnnCall(sequences, initial_state, mask, constants), _cell(b, "cell", cell), options)
 
 
 def _cell(b: LayerBuilder, attribute: str, stored: Json) -> Cell:

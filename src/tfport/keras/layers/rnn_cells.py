@@ -51,7 +51,9 @@ def simple_rnn_cell(
         matmul(b, x, b.weight("kernel", (x.shape[-1], cell.units))),
         matmul(b, states[0], b.weight("recurrent_kernel", (cell.units, cell.units))),
     )
-    h = activate(b, cell.activation, _plus(b, total, b.weight("bias", (cell.units,)) if cell.use_bias else None))
+    h = activate(
+        b, cell.activation, _plus(b, total, b.weight("bias", (cell.units,)) if cell.use_bias else None)
+    )
     return h, [h]
 
 
@@ -90,7 +92,7 @@ def _new_c(
 def peephole_lstm_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
-    """An LSTM whose gates see `c` as well: the input and forget gates the old one, the output gate the new."""
+    """An LSTM whose gates see `c` as well: input and forget gates the old one, the output gate the new."""
     h, c = states
     i, f, new, o = gates(b, x, h, _weights(b, x, cell, "icfo", "ifco"))
     see_i, see_f, see_o = (
