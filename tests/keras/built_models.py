@@ -54,3 +54,29 @@ def sequential(
         for i, (name, options) in enumerate(layers)
     ]
     return {"class_name": "Sequential", "config": {"name": "m", "layers": [first, *rest]}}
+
+
+def functional(
+    inputs: Mapping[str, tuple[Sequence[int | None], str]],
+    layers: Mapping[str, tuple[str, Mapping[str, Any], Sequence[str]]],
+    outputs: Sequence[tuple[str, int]],
+) -> dict[str, Any]:
+    """A functional configuration in the form of Keras 2.
+
+    Inputs have shapes and types; layers have classes, options and the names of what they are called with;
+    outputs are layers and numbers of their outputs.
+    """
+    entries = [
+        ("InputLayer", {"name": name, "batch_shape": list(shape), "dtype": dtype}, [])
+        for name, (shape, dtype) in inputs.items()
+    ]
+    entries += [
+        (kind, {"name": name, **options}, [[[arg, 0, 0, {}] for arg in args]])
+        for name, (kind, options, args) in layers.items()
+    ]
+    stored = [
+        {"class_name": kind, "name": config["name"], "config": config, "inbound_nodes": nodes}
+        for kind, config, nodes in entries
+    ]
+    refs = {"input_layers": [[n, 0, 0] for n in inputs], "output_layers": [[n, 0, i] for n, i in outputs]}
+    return {"class_name": "Model", "config": {"name": "m", "layers": stored, **refs}}

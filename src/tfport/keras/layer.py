@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.discovery import Catalog
@@ -83,7 +83,7 @@ def declared_layer(
     groups = {n: value for n, value in options.items() if isinstance(value, type) and is_dataclass(value)}
     for name, group in groups.items():
         del options[name]
-        options.update((field.name, field.default) for field in fields(group))
+        options.update((f.name, REQUIRED if f.default is MISSING else f.default) for f in fields(group))
     takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
     return DeclaredLayer(function, keeps_mask, inputs, options, takes_any, groups, renamed)
 
@@ -116,10 +116,9 @@ def options_of(declared: DeclaredLayer, config: Mapping[str, Json]) -> tuple[dic
         elif default is REQUIRED:
             problems.append(f"the option `{name}` is missing")
     others = {n: value for n, value in config.items() if n not in declared.options and value is not None}
-    for parameter, group in declared.groups.items():
-        options[parameter] = group(
-            **{f.name: options.pop(f.name) for f in fields(group) if f.name in options}
-        )
+    for parameter, group in declared.groups.items() if not problems else ():
+        names = [field.name for field in fields(group) if field.name in options]
+        options[parameter] = group(**{name: options.pop(name) for name in names})
     if declared.takes_any_option:
         return {**options, **others}, problems
     problems += [f"the option `{name}` is unknown" for name in others if not NO_EFFECT.fullmatch(name)]

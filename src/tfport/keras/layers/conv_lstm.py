@@ -28,7 +28,7 @@ FIRST = ("channels_first", "th")
 class ConvLstmOptions:
     """The options of the cell of a convolutional LSTM."""
 
-    filters: int = 0
+    filters: int
     kernel_size: Any = 1
     strides: Any = 1
     padding: str = "valid"
@@ -120,8 +120,8 @@ class _Convolutions:
         return LayerTensor(whole.value, (*x.shape[:2], *y.shape[1:]))
 
     def step(self, row: LayerTensor, h: LayerTensor, c: LayerTensor) -> tuple[LayerTensor, list[LayerTensor]]:
-        ones = (1,) * self.rank
-        total = self.b.Add(row, self._convolve(h, self.recurrent_kernel, ones, ones, "SAME"))
+        unit = (1,) * self.rank
+        total = self.b.Add(row, self._convolve(h, self.recurrent_kernel, unit, unit, "SAME"))
         return lstm_step(self.b, split(self.b, total, 4, -1), c, self.options)
 
     def _convolve(

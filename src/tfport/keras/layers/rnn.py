@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -47,22 +46,18 @@ def _cell(b: LayerBuilder, attribute: str, stored: Json) -> Cell:
     child = b.sublayer(attribute, stored)
     name, config = child.config.class_name, child.config.config
     if name == STACK:
-        return _stack(b, attribute, config)
+        return _stack(b.builder_of(child), config)
     if name not in STATES:
         raise b.refuse(f"its cell is of the class `{name}`, which tfport does not know")
     units = config.get("units", config.get("output_dim"))
     return Cell(lambda x, states: b.call(child, x, states), [(units,)] * STATES[name])
 
 
-def _stack(b: LayerBuilder, attribute: str, config: Mapping[str, Json]) -> Cell:
-    stored, cells, used = config.get("cells"), list[Cell](), dict[str, int]()
+def _stack(b: LayerBuilder, config: Mapping[str, Json]) -> Cell:
+    stored = config.get("cells")
     if not isinstance(stored, list) or not stored:
-        raise b.refuse("its stack has no cells")
-    for entry in stored:
-        name = _snake(entry.get("class_name") if isinstance(entry, Mapping) else None)
-        used[name] = used.get(name, -1) + 1
-        path = f"{attribute}/cells/{name}_{used[name]}" if used[name] else f"{attribute}/cells/{name}"
-        cells.append(_cell(b, path, entry))
+        raise b.refuse("it has no cells")
+    cells = [_cell(b, f"cells/{place}", entry) for place, entry in enumerate(stored)]
     is_reversed = config.get("reverse_state_order") or (
         not b.version.is_tensorflow and b.version.numbers <= LAST_REVERSED
     )
@@ -84,10 +79,3 @@ def _by_cell(order: list[Cell], states: list[LayerTensor]) -> dict[int, list[Lay
     for cell in order:
         parts[id(cell)], rest = rest[: len(cell.states)], rest[len(cell.states) :]
     return parts
-
-
-def _snake(name: Any) -> str:
-    """`LSTMCell` as in the paths of a .keras file: `lstm_cell`."""
-    text = re.sub(r"\W+", "", str(name))
-    text = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", text)
-    return re.sub("([a-z])([A-Z])", r"\1_\2", text).lower()

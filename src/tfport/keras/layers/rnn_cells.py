@@ -29,7 +29,7 @@ SEPARATE = ("cpu", "mem")
 class CellOptions:
     """The options of the cells of SimpleRNN, LSTM and GRU."""
 
-    units: int = 0
+    units: int
     activation: Json = "tanh"
     recurrent_activation: Json = "hard_sigmoid"
     use_bias: bool = True

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import Json
 from tfport.keras.arrays import concat, reduce, reshape, reverse, sizes
 from tfport.keras.config import layer_config
@@ -23,7 +21,7 @@ def bidirectional(
     *, layer: Json, backward_layer: Json = None, merge_mode: str | None = "concat", num_constants: Any = None,
 ) -> Any:  # fmt: skip
     forward = b.sublayer("forward_layer", _direction(b, layer))
-    backward = b.sublayer("backward_layer", _direction(b, backward_layer or _reversed(b, layer)))
+    backward = b.sublayer("backward_layer", _direction(b, backward_layer or layer, turned=not backward_layer))
     tensors = list(flat_tensors([sequences, initial_state]))
     x, states = tensors[0], tensors[1:]
     half = len(states) // 2
@@ -37,24 +35,17 @@ def bidirectional(
     return outputs if len(outputs) > 1 else outputs[0]
 
 
-def _direction(b: LayerBuilder, stored: Json) -> Json:
-    """The layer of one direction, with zeros for masked steps if it returns sequences."""
+def _direction(b: LayerBuilder, stored: Json, *, turned: bool = False) -> Json:
+    """The layer of one direction, `turned` for the other one; masked steps of sequences are zeros."""
     child = layer_config(stored, b.model.where)
-    declared = find_layer(child)
+    config = dict(child.config)
+    if turned:
+        config["go_backwards"] = b.version.major >= 3 or not config.get("go_backwards")
     first = ZERO_IF_MASKED_IN_TENSORFLOW if b.version.is_tensorflow else ZERO_IF_MASKED
-    if declared is None or "zero_output_for_mask" not in declared.options or b.version.numbers < first:
-        return stored
-    zeros = bool(child.config.get("return_sequences"))
-    return {**stored, "config": {**child.config, "zero_output_for_mask": zeros}}
-
-
-def _reversed(b: LayerBuilder, stored: Json) -> Json:
-    """The same layer in the other direction."""
-    config = stored.get("config") if isinstance(stored, Mapping) else None
-    if not isinstance(stored, Mapping) or not isinstance(config, Mapping):
-        raise UnreadableFile(f"{b.model.where}: layer `{b.instance.name}`: it wraps no layer")
-    backwards = b.version.major >= 3 or not config.get("go_backwards")
-    return {**stored, "config": {**config, "go_backwards": backwards}}
+    declared = find_layer(child)
+    if declared is not None and "zero_output_for_mask" in declared.options and b.version.numbers >= first:
+        config["zero_output_for_mask"] = bool(config.get("return_sequences"))
+    return {**stored, "config": config}
 
 
 def _as_list(outputs: Any) -> list[LayerTensor]:
