@@ -25,6 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import fuzz_keras
 import fuzz_runtime
 import tfport
 from tfport.atlas.known_ops import known_ops
@@ -154,6 +155,8 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "index": (index, lambda: files("*.index")),
     "first-format": (first_format, lambda: files("model.ckpt", "*.ckpt")),
     "tfjs": (tfjs, lambda: files("*.json")),
+    "hdf5": (fuzz_keras.read_hdf5, fuzz_keras.hdf5_files),
+    "keras": (fuzz_keras.read_model, fuzz_keras.keras_files),
     "library": (library, lambda: files("*.so")),
     "run": (fuzz_runtime.run_model, lambda: files("*.pb", "*.pbtxt")),
     "example": (partial(fuzz_runtime.decode, fuzz_runtime.EXAMPLES), fuzz_runtime.example),

@@ -143,14 +143,16 @@ def test_weights_in_several_files():
             read(archive(members))
 
 
-def test_bfloat16_is_marked_by_keras_3():
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_bfloat16_is_stored_without_a_type(is_marked):
     import ml_dtypes
 
     values = np.arange(3).astype(ml_dtypes.bfloat16)
 
     def write(file):
-        file["layers/dense/vars/0"] = values.view("V2")
-        file["layers/dense/vars/0"].attrs["dtype"] = "bfloat16"
+        file["layers/dense/vars/0"] = values
+        if is_marked:  # as Keras 3 does
+            file["layers/dense/vars/0"].attrs["dtype"] = "bfloat16"
 
     [weight] = read(h5(write)).weights.lists["layers/dense"]
     assert weight.dtype == "bfloat16"

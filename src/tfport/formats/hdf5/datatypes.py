@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from struct import Struct
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.source import Cursor
 
+TYPE = Struct("<BBBxI")
+"""Class and version, two bytes of bits, and the size of an element."""
 INTEGER, FLOAT, STRING, BITS, OPAQUE, ENUM, VARIABLE = 0, 1, 3, 4, 5, 8, 9
 OTHER_CLASSES = {2: "a time", 6: "a compound type", 7: "a reference", 10: "an array type"}
 FLOATS = {
@@ -45,7 +48,7 @@ class Hdf5Type:
 
 def read_type(cursor: Cursor) -> Hdf5Type:
     """The type that a message describes."""
-    first, bits, second, _, size = (cursor.uint(n) for n in (1, 1, 1, 1, 4))
+    first, bits, second, size = cursor.fields(TYPE)
     kind, version = first & 15, first >> 4
     order: Literal["<", ">"] = ">" if bits & 1 else "<"
     if kind in (INTEGER, BITS):

@@ -29,6 +29,7 @@ class Hdf5Group:
         self, source: Hdf5Bytes, path: str, messages: list[HeaderMessage], heaps: GlobalHeaps
     ) -> None:
         self.source, self.path, self.messages, self.heaps = source, path, messages, heaps
+        self._opened: dict[str, Hdf5Group | Hdf5Dataset] = {}
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
@@ -47,6 +48,11 @@ class Hdf5Group:
 
     def open(self, link: Hdf5Link) -> Hdf5Group | Hdf5Dataset:
         """The object of a link with an address."""
+        if link.name not in self._opened:
+            self._opened[link.name] = self._open(link)
+        return self._opened[link.name]
+
+    def _open(self, link: Hdf5Link) -> Hdf5Group | Hdf5Dataset:
         path = f"{self.path}/{link.name}" if self.path else link.name
         if link.address is None:
             raise UnreadableFile(f"{self.source.where}: {path}: {link.target}; tfport does not follow it")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from struct import Struct
 
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 
+MESSAGE, SHORT_MESSAGE = Struct("<HHB3x"), Struct("<BHB")
+"""Type, size and flags of a message, in old and new headers."""
 SHARED = 2
 """The bit of a message that is stored somewhere else."""
 MOST_MESSAGES = 100_000
@@ -64,8 +67,8 @@ def _version_1(source: Hdf5Bytes, address: int) -> list[HeaderMessage]:
     for start, length in blocks:  # grows during the loop
         block = source.cursor(start, length, "an object header")
         while block.left >= 8 and len(messages) < total:
-            kind, size, flags = block.uint(2), block.uint(2), block.uint(1)
-            body = block.skip(3).part(size, "a message of an object header")
+            kind, size, flags = block.fields(MESSAGE)
+            body = block.part(size, "a message of an object header")
             messages.append(HeaderMessage(kind, flags, body.view, body.start))
             if kind == MessageType.CONTINUATION:
                 _add_block(blocks, body)
@@ -88,7 +91,7 @@ def _version_2(source: Hdf5Bytes, address: int) -> list[HeaderMessage]:
             block.expect(b"OCHK")
         checksum = 4 if number else 0  # the first size is that of the messages alone
         while block.left - checksum >= 4 + order:
-            kind, size, bits = block.uint(1), block.uint(2), block.uint(1)
+            kind, size, bits = block.fields(SHORT_MESSAGE)
             body = block.skip(order).part(size, "a message of an object header")
             messages.append(HeaderMessage(kind, bits, body.view, body.start))
             if kind == MessageType.CONTINUATION:

@@ -6,10 +6,14 @@ so that damaged files with cycles end with an error.
 
 from __future__ import annotations
 
+from struct import Struct
+
 from tfport.errors import UnreadableFile
 
 MOST_STEPS = 4_000_000
-"""At most this many structures of a file are read; a model with 10,000 weights needs 300,000."""
+"""At most this many structures of a file are read; a model with 10,000 weights has 300,000."""
+FREE_STEPS, STEP_BYTES = 50_000, 4
+"""A small file may have fewer: one for so many bytes, and some that do not count."""
 MOST_STRINGS = 1 << 28
 """At most this many bytes of strings of variable length are copied."""
 
@@ -21,7 +25,8 @@ class Hdf5Bytes:
         self.data, self.where = data, where
         self.base = 0
         self.offset_size = self.length_size = 8
-        self._steps, self._strings = MOST_STEPS, MOST_STRINGS
+        self.most_steps = min(MOST_STEPS, FREE_STEPS + len(data) // STEP_BYTES)
+        self._steps, self._strings = self.most_steps, MOST_STRINGS
 
     def take(self, address: int, size: int, what: str) -> memoryview:
         """The bytes at an address."""
@@ -51,7 +56,7 @@ class Hdf5Bytes:
         self._steps -= 1
         if self._steps < 0:
             raise UnreadableFile(
-                f"{self.where}: the HDF5 file has more than {MOST_STEPS} structures, or refers to itself"
+                f"{self.where}: the HDF5 file has more than {self.most_steps} structures, or refers to itself"
             )
 
     def copy(self, view: memoryview) -> bytes:
@@ -68,22 +73,28 @@ class Hdf5Bytes:
 class Cursor:
     """A position in the bytes of a structure."""
 
+    __slots__ = ("at", "size", "source", "start", "view", "what")
+
     def __init__(self, source: Hdf5Bytes, view: memoryview, start: int, what: str) -> None:
         self.source, self.view, self.start, self.what = source, view, start, what
-        self.at = 0
+        self.at, self.size = 0, len(view)
 
     @property
     def left(self) -> int:
-        return len(self.view) - self.at
+        return self.size - self.at
 
     def take(self, size: int) -> memoryview:
-        if size > self.left:
+        if size > self.size - self.at:
             raise self.error(f"{self.what} needs {size} more bytes, but has {self.left}")
         self.at += size
         return self.view[self.at - size : self.at]
 
     def uint(self, size: int) -> int:
         return int.from_bytes(self.take(size), "little")
+
+    def fields(self, layout: Struct) -> tuple[int, ...]:
+        """Several integers at once."""
+        return layout.unpack(self.take(layout.size))
 
     def offset(self) -> int:
         return self.uint(self.source.offset_size)

@@ -36,8 +36,10 @@ def stored_weight(
 
 
 def _from_dataset(weight: Hdf5Dataset, name: str) -> StoredWeight:
-    # Keras 3 marks bfloat16, which some versions of h5py store as bytes without a type
-    is_bfloat16 = weight.type.size == 2 and text_attribute(weight.attributes, "dtype") == BFLOAT16
+    # h5py stores bfloat16 as bytes without a type, which Keras 3 marks with an attribute
+    is_untyped = weight.type.dtype is not None and weight.type.dtype.kind == "V"
+    is_marked = text_attribute(weight.attributes, "dtype") == BFLOAT16
+    is_bfloat16 = weight.type.size == 2 and (is_untyped or is_marked)
     if not is_bfloat16:
         return StoredWeight(name, weight.type.label, weight.shape, weight.read)
 

@@ -63,7 +63,14 @@ def _names(group: Hdf5Group, attribute: str) -> list[str]:
             if name not in group.attributes:
                 break
             parts.append(group.attributes[name])
-    return [_text(value) for part in parts if part is not None for value in part.reshape(-1)[:MOST_NAMES]]
+    return [_text(value) for part in parts for value in _elements(part)[:MOST_NAMES]]
+
+
+def _elements(value: Any) -> list[Any]:
+    """The elements of an attribute: none, one, or those of an array."""
+    if value is None:
+        return []
+    return value.reshape(-1).tolist() if hasattr(value, "reshape") else [value]
 
 
 def _text(value: Any) -> str:
