@@ -43,9 +43,13 @@ class Tree:
 
     members: dict[str, Member] = field(default_factory=dict)
     folders: dict[str, tuple[set[str], set[str]]] = field(default_factory=lambda: {"": (set(), set())})
+    repeated: set[str] = field(default_factory=set)
+    """Names that several members have; the last one counts."""
     mapped: weakref.WeakValueDictionary[str, mmap.mmap] = field(default_factory=weakref.WeakValueDictionary)
 
     def add(self, name: str, member: Member) -> None:
+        if name in self.members:
+            self.repeated.add(name)
         self.members[name] = member
         folder, base = posixpath.split(name)
         self.add_folder(folder)

@@ -12,10 +12,10 @@ DEEPEST = 400
 """Models nested in models: each level takes about six."""
 
 
-def parse_json(text: memoryview | bytes, where: str, expected: type) -> Any:
-    """The value of a JSON text, which must be an object (`dict`) or a list."""
-    if len(text) > MOST_JSON:
-        raise UnreadableFile(f"{where}: a model has at most {MOST_JSON} bytes of JSON, found {len(text)}")
+def parse_json(text: memoryview | bytes, where: str, expected: type, most: int = MOST_JSON) -> Any:
+    """The value of a JSON text of at most `most` bytes, which must be an object (`dict`) or a list."""
+    if len(text) > most:
+        raise UnreadableFile(f"{where}: expected at most {most} bytes of JSON, found {len(text)}")
     try:
         value = json.loads(str(text, "utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tfport.errors import UnreadableFile
+from tfport.formats.archive.archive import Archive
 from tfport.formats.files import Files
 from tfport.formats.hdf5.file import open_hdf5
 from tfport.formats.keras.h5_file import stored_weights
@@ -54,7 +55,7 @@ def read_archive(files: Files) -> KerasFile:
     metadata: Mapping[str, Json] = {}
     if files.has(METADATA):
         metadata = json_object(files.map(METADATA), files.label(METADATA))
-    unsafe = unsafe_config(config)
+    unsafe = [*unsafe_config(config), *_repeated(files)]
     training = config.get("compile_config")
     return KerasFile(
         where=files.where,
@@ -68,6 +69,13 @@ def read_archive(files: Files) -> KerasFile:
         assets=Assets(files),
         unsafe=unsafe,
     )
+
+
+def _repeated(files: Files) -> Iterator[UnsafeContent]:
+    """Members with the same name: programs differ in which they read."""
+    if isinstance(files, Archive):
+        for name in sorted(files.tree.repeated):
+            yield UnsafeContent("name", name, "several members with the same name")
 
 
 def _weights(files: Files, unsafe: list[UnsafeContent]) -> StoredWeights | None:

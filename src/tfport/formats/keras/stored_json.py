@@ -9,13 +9,16 @@ from tfport.errors import UnreadableFile
 from tfport.formats.encoding.json_text import check_depth, parse_json
 from tfport.formats.keras.records import Json
 
+MOST_JSON = 64 * 2**20
+"""Configurations have a few megabytes; those with long vocabularies more."""
+
 
 def json_object(text: memoryview | bytes, where: str) -> Mapping[str, Json]:
     """A JSON object with bounded nesting."""
     if bytes(text[:64]).lstrip()[:1] == b'"':  # as `json.dump(model.to_json(), file)` writes it
-        quoted: str = parse_json(text, where, str)
+        quoted: str = parse_json(text, where, str, MOST_JSON)
         text = quoted.encode("utf-8", "replace")
-    value: dict[str, Json] = parse_json(text, where, dict)
+    value: dict[str, Json] = parse_json(text, where, dict, MOST_JSON)
     check_depth(value, where)
     return value
 

@@ -27,7 +27,7 @@ DANGEROUS_FUNCTIONS = frozenset(
      "model_from_json", "model_from_yaml", "model_from_config", "deserialize", "deserialize_keras_object",
      "func_load", "save_model", "save_img", "set_custom_objects"}
 )  # fmt: skip
-LOOKUPS = frozenset({"StringLookup", "IntegerLookup", "TextVectorization", "IndexLookup", "Hashing"})
+LOOKUPS = frozenset({"StringLookup", "IntegerLookup", "TextVectorization", "IndexLookup"})
 MARSHALLED = "a marshalled Python function"
 
 
@@ -97,7 +97,7 @@ def _in_module(module: str, kind: str, config: Json, where: str) -> Iterator[Uns
             yield UnsafeContent("function", where, f"the function {shown}")
     elif package not in PACKAGES:
         yield UnsafeContent("module", where, f"{shown}, which is outside Keras")
-    elif kind == "function" and (name in DANGEROUS_FUNCTIONS or not COMPUTATIONS.fullmatch(module)):
+    elif name in DANGEROUS_FUNCTIONS or (kind == "function" and not COMPUTATIONS.fullmatch(module)):
         yield UnsafeContent("function", where, f"the function {shown}")
 
 
