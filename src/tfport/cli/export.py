@@ -1,31 +1,84 @@
-"""`tfport export MODEL -o FILE.onnx`: convert a model to ONNX."""
+"""`tfport export MODEL -o PATH`: convert a model to ONNX, a SavedModel or a GraphDef."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from typing import TYPE_CHECKING, Any
 
-from tfport.cli.arguments import add_json
+from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
+from tfport.errors import Error
+
+if TYPE_CHECKING:
+    from tfport.fix.result import Fixed
+    from tfport.graph.model import Model
 
 VERSION = 1
+ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
+SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
 
 
 @command(
     "export",
     order=6,
-    help="convert a model to ONNX",
-    description="Convert a signature of a model to ONNX, validate the result and write it. If some nodes "
-    "have no ONNX equivalent, the command lists all of them and writes nothing.",
+    help="convert a model to ONNX, a SavedModel or a GraphDef",
+    description="Convert a model. The name of the output decides: FILE.onnx for ONNX, FILE.pb for a GraphDef, "
+    "a name without a suffix for a SavedModel folder, which every TensorFlow loads. With --for, the model "
+    "is rewritten for that target, verified and written with a certificate. If the conversion is not "
+    "possible, the command says why and writes nothing.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runnable_model(parser)
-    parser.add_argument("-o", "--output", metavar="FILE.onnx", required=True, help="file to write")
+    parser.add_argument("-o", "--output", metavar="PATH", required=True, help="file or folder to write")
+    parser.add_argument(
+        "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
+    )
+    add_outputs(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    kind = _kind(args.output)
+    if args.target:
+        return _export_for(args, kind)
+    report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
+    if args.json:
+        from tfport.cli.json_output import print_json
+
+        print_json({"version": VERSION, "model": args.model, "output": args.output, **report})
+    else:
+        print(f"{args.output}: {_summary(report)}")
+    return 0
+
+
+def _kind(output: str) -> str:
+    suffix = "" if output.endswith(os.sep) else os.path.splitext(output)[1]
+    if suffix not in SUFFIXES:
+        raise Error(
+            f"{output}: expected FILE.onnx, FILE.pb or a folder name without a suffix; "
+            "`tfport fix` writes Keras files"
+        )
+    return SUFFIXES[suffix]
+
+
+def _summary(report: dict[str, Any]) -> str:
+    nodes = f"{report['nodes']:,} nodes"
+    if report["kind"] == ONNX:
+        return f"{nodes}, validated"
+    if report["kind"] == GRAPH_DEF:
+        return f"GraphDef, {nodes}; inputs {_list(report['inputs'])}; outputs {_list(report['outputs'])}"
+    stored = f", {report['variables']:,} variables" if report["variables"] else ""
+    return f"SavedModel, {nodes}{stored}; signature {report['signature']}"
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _onnx(args: argparse.Namespace) -> dict[str, Any]:
     import tfport
     from tfport.cli.progress import show_progress
     from tfport.runtime.export import export_signature
@@ -33,23 +86,76 @@ def run(args: argparse.Namespace) -> int:
 
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
-        signature = select_signature(model, args.signature)
+        model.require_graph()
+        signature = select_signature(model, args.signature, args.fetch, args.feed)
         session = tfport.Session(model, registry=registry)
         graph = export_signature(session, signature, args.output).model.graph
+    return {
+        "kind": ONNX,
+        "signature": signature.name,
+        "nodes": len(graph.node),
+        "inputs": [info.name for info in graph.input],
+        "outputs": [info.name for info in graph.output],
+    }
+
+
+def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
+    from tfport.cli.progress import show_progress
+    from tfport.fix.export import export_model
+    from tfport.fix.options import FixOptions
+
+    with show_progress(f"exporting {args.model}"):
+        model, _ = load_runnable_model(args)
+        options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
+        written, signatures = export_model(model, args.output, as_graph=kind == GRAPH_DEF, options=options)
+    inputs = [tensor for s in signatures.values() for spec in s.inputs.values() for tensor in spec.tensors]
+    outputs = [tensor for s in signatures.values() for spec in s.outputs.values() for tensor in spec.tensors]
+    return {
+        "kind": kind,
+        "signature": ", ".join(signatures),
+        "nodes": len(written.graph),
+        "variables": _variables(written),
+        "inputs": list(dict.fromkeys(inputs)),
+        "outputs": list(dict.fromkeys(outputs)),
+    }
+
+
+def _signatures(args: argparse.Namespace) -> tuple[str, ...] | None:
+    return (args.signature,) if args.signature else None
+
+
+def _variables(model: Model) -> int:
+    from tfport.graph.state import variables
+
+    return len(variables(model))
+
+
+def _export_for(args: argparse.Namespace, kind: str) -> int:
+    from tfport.cli.progress import show_progress
+    from tfport.cli.target_argument import parse_target
+    from tfport.fix.export import export_for
+    from tfport.fix.options import FixOptions
+
+    if kind == ONNX:
+        raise Error("--for names a TensorFlow release; an ONNX file is not for TensorFlow")
+    target = parse_target(args.target)
+    model, _ = load_runnable_model(args)
+    options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
+    with show_progress(f"exporting {args.model}"):
+        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options)
+        if fixed.ok:
+            fixed.save(args.output)
+    return show_fixed(fixed, args)
+
+
+def show_fixed(fixed: Fixed, args: argparse.Namespace) -> int:
+    """Print the result of a rewrite; returns the exit code."""
     if args.json:
         from tfport.cli.json_output import print_json
 
-        print_json(
-            {
-                "version": VERSION,
-                "model": args.model,
-                "signature": signature.name,
-                "output": args.output,
-                "nodes": len(graph.node),
-                "inputs": [info.name for info in graph.input],
-                "outputs": [info.name for info in graph.output],
-            }
-        )
+        print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
     else:
-        print(f"{args.output}: {len(graph.node)} nodes, validated")
-    return 0
+        from tfport.check.console import show
+
+        show(fixed.render)
+    return 0 if fixed.ok else 1

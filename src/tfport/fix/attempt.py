@@ -188,7 +188,8 @@ def _flatten(
     restructuring.run()
     reasons += restructuring.reasons
     if not variables:
-        return (set() if model.format is SAVED_MODEL else None), reasons
+        is_frozen = form is ModelForm.FROZEN or model.checkpoint_prefix is not None
+        return (set() if is_frozen and model.format is SAVED_MODEL else None), reasons
     ordered = sorted(variables.values(), key=lambda variable: variable.name)
     saver = add_saver(model.graph, ordered, saves=checker.definition("SaveV2") is not None)
     model.meta.saver_def.CopyFrom(saver)

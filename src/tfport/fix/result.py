@@ -22,6 +22,8 @@ from tfport.fix.certify.certificate import Applied, Certificate, digest
 from tfport.fix.certify.verification import ALIKE, Verification
 from tfport.fix.journal import Journal
 from tfport.fix.structure.checkpoint_tensors import tensors
+from tfport.fix.structure.large_constants import OPS, stored_with_variables
+from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
 from tfport.graph.model import Model
@@ -80,18 +82,24 @@ class Fixed:
         if not self.ok:
             why = self.verification.statement if self.verification else "; ".join(self.remaining)
             raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
-        keys = self.attempt.keys
-        weights = None if keys is None else tensors(self.source, keys)
+        model, weights = self._written()
         beside = str(path).removesuffix(".meta")
         with ExitStack() as together:
             certificates = [
                 together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
             ]
-            save_model(self.model, path, weights)
-            written = f"{beside}.meta" if self.model.format is META_GRAPH else str(path)
+            save_model(model, path, weights)
+            written = f"{beside}.meta" if model.format is META_GRAPH else str(path)
             certificate = self.certificate = self._certificate(written, digest(written))
             certificates[0].write_text(json.dumps(certificate.to_json(), indent=1) + "\n")
             certificates[1].write_text(certificate.page())
+
+    def _written(self) -> tuple[Model, Tensors | None]:
+        """The model to write, and the tensors of its checkpoint if they are not those of the original."""
+        if self.attempt.keys is not None:
+            return self.model, tensors(self.source, self.attempt.keys)
+        has_variables = all(self.target.registry.get(op) is not None for op in OPS)
+        return stored_with_variables(self.model) if has_variables else (self.model, None)
 
     def to_json(self) -> dict[str, Any]:
         return {

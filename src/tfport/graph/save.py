@@ -25,26 +25,25 @@ from tfport.formats.saved_model.read import SCHEMA, VARIABLES
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
 from tfport.graph.build import graph_to_def
+from tfport.graph.convert import as_saved_model
 from tfport.graph.load import SERVE
 from tfport.graph.model import Model, checkpoint_files
 
-OTHER_FOLDERS = ("assets", "assets.extra")
-FOLDERS = ("variables", *OTHER_FOLDERS)
+ASSET_FOLDERS = ("assets", "assets.extra")
 FILES = ("keras_metadata.pb",)
-PREDICT = "tensorflow/serving/predict"
 
 
 def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | None = None) -> None:
     """Write a model: a SavedModel folder, a MetaGraph with its checkpoint, or a GraphDef.
 
-    A TensorFlow.js model with a signature becomes a SavedModel, and one without a GraphDef.
-    `tensors` replace the checkpoint; if they are empty, no checkpoint is written.
+    A Keras model becomes a SavedModel, and so does a TensorFlow.js model with a signature; without one it
+    becomes a GraphDef. `tensors` replace the checkpoint; if they are empty, no checkpoint is written.
     """
     if model.format is CHECKPOINT:
         raise Error(f"{model.where}: a checkpoint has no graph to write")
     if written_format(model) is SAVED_MODEL:
         with new_path(path) as folder:
-            _saved_model(model, folder, tensors)
+            _saved_model(as_saved_model(model), folder, tensors)
     elif model.format is META_GRAPH:
         _meta_graph_files(model, Path(path), tensors)
     else:
@@ -54,34 +53,25 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
 
 def written_format(model: Model) -> ModelFormat:
     """The format that a model is written in."""
+    if model.keras is not None:
+        return SAVED_MODEL
     if model.format is TFJS:
         return SAVED_MODEL if model.signatures else GRAPH_DEF
     return model.format
 
 
 def written_tags(model: Model) -> list[str]:
-    """The tags of the MetaGraph that is written; TensorFlow.js has none."""
-    return [SERVE] if model.format is TFJS else list(model.tags)
+    """The tags of the MetaGraph that is written; TensorFlow.js and Keras have none."""
+    is_converted = written_format(model) is SAVED_MODEL and model.format is not SAVED_MODEL
+    return [SERVE] if is_converted else list(model.tags)
 
 
 def meta_graph(model: Model) -> pb.MetaGraphDef:
     """The model as one MetaGraph."""
     meta = pb.MetaGraphDef()
     meta.CopyFrom(model.meta)
-    if model.format is TFJS:
-        meta.meta_info_def.tags[:] = written_tags(model)
-        _add_what_servers_need(meta)
     meta.graph_def.CopyFrom(graph_to_def(model.graph))
     return meta
-
-
-def _add_what_servers_need(meta: pb.MetaGraphDef) -> None:
-    """Add the methods and shapes that TensorFlow.js does not need and may leave out."""
-    for signature in meta.signature_def.values():
-        signature.method_name = signature.method_name or PREDICT
-        for info in (*signature.inputs.values(), *signature.outputs.values()):
-            if not info.HasField("tensor_shape"):
-                info.tensor_shape.unknown_rank = True
 
 
 def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:
@@ -89,11 +79,14 @@ def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:
     proto = pb.SavedModel(saved_model_schema_version=SCHEMA, meta_graphs=[meta_graph(model)])
     (folder / "saved_model.pb").write_bytes(_serialize(proto, model.where))
     files, folders = model.files.list()
-    for name in FOLDERS if tensors is None else OTHER_FOLDERS:
+    for name in ASSET_FOLDERS:
         if name in folders:
             copy_folder(model.files, name, folder / name)
     if tensors is not None:
         _checkpoint(folder / VARIABLES, tensors)
+    elif model.checkpoint_prefix is not None:
+        for name, end in checkpoint_files(model.files, model.checkpoint_prefix):
+            copy_file(model.files, name, folder / f"{VARIABLES}{end}")
     for name in FILES if model.meta.HasField("object_graph_def") else ():
         if name in files:
             copy_file(model.files, name, folder / name)

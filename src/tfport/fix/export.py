@@ -1,0 +1,84 @@
+"""Export a model as a SavedModel or GraphDef that TensorFlow loads, for any release or for one.
+
+A model without signatures gets one, and large constants become variables with a checkpoint. For a target
+the model is rewritten and verified as by `fix`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tfport.atlas.target import Target
+from tfport.errors import CannotRun
+from tfport.fix.fix import fix_model
+from tfport.fix.journal import Journal
+from tfport.fix.options import FixOptions
+from tfport.fix.result import Fixed
+from tfport.fix.structure.freeze import freeze
+from tfport.fix.structure.functional_ops import StructureRefusal
+from tfport.fix.structure.large_constants import stored_with_variables
+from tfport.fix.structure.prune import prune
+from tfport.fix.structure.session_form import to_session_form
+from tfport.fix.structure.working_copy import working_copy
+from tfport.graph.convert import as_graph_def, as_saved_model
+from tfport.graph.model import Model, Signature
+from tfport.graph.save import save_model
+from tfport.graph.state import variables
+
+
+def export_model(
+    model: Model, path: str | os.PathLike[str], *, as_graph: bool, options: FixOptions
+) -> tuple[Model, dict[str, Signature]]:
+    """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
+    saved = _saved(model, options)
+    stored, tensors = stored_with_variables(as_graph_def(_frozen(saved)) if as_graph else saved)
+    save_model(stored, path, tensors)
+    return stored, saved.signatures
+
+
+def export_for(model: Model, target: Target, *, as_graph: bool, options: FixOptions) -> Fixed:
+    """Rewrite a model for a target, as a SavedModel or a GraphDef."""
+    saved = _saved(model, options)
+    if not as_graph:
+        return fix_model(saved, target, replace(options, fetches=(), feeds=()))
+    outputs = tuple(name for s in saved.signatures.values() for spec in s.outputs.values() for name in spec.tensors)
+    chosen = replace(options, fetches=tuple(dict.fromkeys(outputs)), feeds=(), signatures=None)
+    return fix_model(as_graph_def(_frozen(saved)), target, chosen)
+
+
+def _saved(model: Model, options: FixOptions) -> Model:
+    """The model as a SavedModel with the chosen signatures."""
+    saved = as_saved_model(model, options.fetches, options.feeds)
+    return saved if options.signatures is None else _only(saved, options.signatures)
+
+
+def _only(model: Model, names: Sequence[str]) -> Model:
+    if missing := [name for name in names if name not in model.signatures]:
+        known = ", ".join(model.signatures) or "none"
+        raise CannotRun(f"{model.where}: no signature `{missing[0]}`; signatures: {known}")
+    work = replace(model, meta=type(model.meta).FromString(model.meta.SerializeToString()))
+    for name in set(model.signatures) - set(names):
+        del work.meta.signature_def[name]
+    return work
+
+
+def _frozen(model: Model) -> Model:
+    """The model with constants in place of its variables."""
+    if not variables(model) and not model.graph.library.functions:
+        return model
+    work = working_copy(model)
+    ends = [value.node for signature in work.signatures.values() for value in work.ends_of(signature)]
+    try:
+        restored = to_session_form(work, ends, Journal())
+        _, reasons = freeze(work, restored)
+    except StructureRefusal as refusal:
+        reasons = [str(refusal)]
+    if reasons:
+        raise CannotRun(f"{model.where}: cannot be one GraphDef: {'; '.join(reasons)}; export a SavedModel")
+    prune(work, ends, Journal())
+    work.checkpoint_prefix = None
+    return work
+
+
