@@ -5,7 +5,7 @@ from tests.graph.canonical import canonical
 from tests.recorded_models import EXPECTED, PROGRAMS, load, of_kind, path_of, shared
 
 import tfport
-from tfport.formats import output
+from tfport.graph import save
 from tfport.graph import save
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
@@ -106,7 +106,7 @@ def test_an_interrupted_copy_leaves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output, "copy_file", full)
+    monkeypatch.setattr(save, "copy_file", full)
     with pytest.raises(tfport.Error, match=r"m: cannot be written: no space left on device$"):
         tfport.save(shared("module"), str(tmp_path / "m"))
     assert list(tmp_path.iterdir()) == []

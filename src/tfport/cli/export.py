@@ -24,8 +24,8 @@ SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
     "export",
     order=6,
     help="convert a model to ONNX, a SavedModel or a GraphDef",
-    description="Convert a model. The name of the output decides: FILE.onnx for ONNX, FILE.pb for a GraphDef, "
-    "a name without a suffix for a SavedModel folder, which every TensorFlow loads. With --for, the model "
+    description="Convert a model. The name of the output decides: FILE.onnx, FILE.pb for a GraphDef, or "
+    "a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the model "
     "is rewritten for that target, verified and written with a certificate. If the conversion is not "
     "possible, the command says why and writes nothing.",
 )

@@ -43,7 +43,9 @@ def export_for(model: Model, target: Target, *, as_graph: bool, options: FixOpti
     saved = _saved(model, options)
     if not as_graph:
         return fix_model(saved, target, replace(options, fetches=(), feeds=()))
-    outputs = tuple(name for s in saved.signatures.values() for spec in s.outputs.values() for name in spec.tensors)
+    outputs = tuple(
+        name for s in saved.signatures.values() for spec in s.outputs.values() for name in spec.tensors
+    )
     chosen = replace(options, fetches=tuple(dict.fromkeys(outputs)), feeds=(), signatures=None)
     return fix_model(as_graph_def(_frozen(saved)), target, chosen)
 
@@ -80,5 +82,3 @@ def _frozen(model: Model) -> Model:
     prune(work, ends, Journal())
     work.checkpoint_prefix = None
     return work
-
-
