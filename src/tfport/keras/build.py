@@ -35,6 +35,8 @@ from tfport.keras.version import KerasVersion
 from tfport.keras.weights import set_weights
 
 SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
+PRODUCER = 24
+"""The GraphDef version of TensorFlow 1.4: ops mean what they do now, and no op is deprecated yet."""
 CALL_ONLY = ("training", "mask")
 """Arguments of a call that no layer function takes: inference does not train, and masks are on tensors."""
 Calls = dict[TensorRef, list[LayerTensor]]
@@ -72,6 +74,7 @@ class ModelBuilder:
 
     def __init__(self, file: KerasFile, ops: OpTable) -> None:
         self.graph = Graph(ops)
+        self.graph.rest.versions.producer = PRODUCER
         self.where = file.where
         self.file = file
         self.version = KerasVersion.parse(file.keras_version)

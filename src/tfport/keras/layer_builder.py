@@ -83,7 +83,8 @@ class LayerBuilder:
         frame = self.model.frame
         if frame is not None:
             values = [frame.inside(value) for value in values]
-        node = graph.add(op, values, {**signature.defaults, **explicit}, name=f"{self.scope}/{op}")
+        # without defaults: attributes that newer releases added would stop older ones from loading it
+        node = graph.add(op, values, explicit, name=f"{self.scope}/{op}")
         if frame is not None:
             frame.add(node)
         return node
