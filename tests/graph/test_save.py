@@ -6,7 +6,6 @@ from tests.recorded_models import EXPECTED, PROGRAMS, load, of_kind, path_of, sh
 
 import tfport
 from tfport.graph import save
-from tfport.graph import save
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
 from tfport.graph.reach import every_node
