@@ -29,7 +29,9 @@ def exported(model, path, **options):
 
 
 def assert_scores(model):
-    assert np.allclose(tfport.Session(model).signature("serving_default")(x=X)["scores"], expected(X), rtol=1e-6)
+    assert np.allclose(
+        tfport.Session(model).signature("serving_default")(x=X)["scores"], expected(X), rtol=1e-6
+    )
 
 
 def test_a_keras_model_becomes_a_saved_model(tmp_path):

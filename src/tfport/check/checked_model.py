@@ -39,6 +39,7 @@ class CheckedModel:
         feeds: Sequence[str] = (),
         checksums: bool = False,
     ) -> None:
+        model.require_graph()
         if not len(model.graph):
             raise Error(f"{model.where}: {model.format.name} without a graph, so there is nothing to check")
         self.model = model

@@ -86,7 +86,6 @@ def _onnx(args: argparse.Namespace) -> dict[str, Any]:
 
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
-        model.require_graph()
         signature = select_signature(model, args.signature, args.fetch, args.feed)
         session = tfport.Session(model, registry=registry)
         graph = export_signature(session, signature, args.output).model.graph

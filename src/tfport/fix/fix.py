@@ -28,6 +28,7 @@ def fix_model(
     """Rewrite a model for a target, and compare the outputs if the target runs it."""
     if target.kind == OURS:
         raise Error("tfport runs models without a rewrite; `tfport check MODEL --on tfport` checks this one")
+    model.require_graph()
     if not len(model.graph):
         raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing to rewrite")
     best = _best(model, target, options, progress)

@@ -19,6 +19,7 @@ def select_signature(
     With `fetches`, the signature that computes these tensors. `feeds` are tensors of the graph
     that are fed besides the placeholders.
     """
+    model.require_graph()
     signatures = model.signatures
     if fetches or not (signatures or name):
         outputs = graph_outputs(model, fetches, feeds)
