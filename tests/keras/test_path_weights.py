@@ -68,6 +68,12 @@ def test_inner_layers_have_the_name_of_their_attribute(prefix):
     assert paths(root, stored) == dict(zip(("query", "output"), stored.split(), strict=True))
 
 
+def test_a_class_with_another_public_name_is_found_by_its_own():
+    root = model("m", instance("GroupQueryAttention", "g", query_dense=instance("EinsumDense", "query")))
+    path = "layers/grouped_query_attention/query_dense"
+    assert paths(root, path) == {"query": path}
+
+
 def test_cells_in_lists_are_named_by_class():
     cells = [instance("LSTMCell", "a"), instance("GRUCell", "b"), instance("LSTMCell", "c")]
     root = model("m", instance("RNN", "r", cell=instance("StackedRNNCells", "s", cells=cells)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfport.graph.dtypes import BOOL, INT32
-from tfport.keras.arrays import expand_dims, select, sizes, zeros_like
+from tfport.keras.arrays import expand_dims, select, sizes
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.softmax import softmax
 from tfport.keras.tensor import LayerTensor

@@ -232,20 +232,32 @@ def _called(b: LayerBuilder, declared: DeclaredLayer, args: Sequence[Any], kwarg
     options, problems = options_of(declared, b.instance.config.config)
     if problems:
         raise b.refuse("; ".join(problems))
-    inputs = [map_structure(lambda x: _cast(b, x), argument) for argument in args]
-    if isinstance(mask := kwargs.get("mask"), LayerTensor) and isinstance(inputs[0], LayerTensor):
-        inputs[0] = inputs[0].with_mask(mask)
-    named = {}
-    for name, value in kwargs.items():
+    inputs, keywords = list(args), dict(kwargs)
+    if declared.casts_inputs:
+        inputs, keywords = map_structure(lambda x: _cast(b, x), [inputs, keywords])
+    if inputs and "mask" in keywords and "mask" not in declared.inputs:
+        inputs[0] = _with_masks(inputs[0], keywords["mask"])
+    b.keywords, named = keywords, {}
+    for name, value in keywords.items():
         if name in declared.inputs:
-            named[name] = map_structure(lambda x: _cast(b, x), value)
-        elif name not in CALL_ONLY and value is not None:
+            named[name] = value
+        elif not declared.takes_any_argument and name not in CALL_ONLY and value is not None:
             raise b.refuse(f"the argument `{name}` of its call is unknown")
     outputs = declared.function(b, *inputs, **named, **options)
     if declared.keeps_mask and isinstance(outputs, LayerTensor) and outputs.mask is None:
         first = next(iter(flat_tensors(inputs)), None)
         return outputs.with_mask(first.mask if first is not None else None)
     return outputs
+
+
+def _with_masks(inputs: Any, masks: Any) -> Any:
+    """A tensor with a mask, or a list of tensors with a mask for each."""
+    if isinstance(inputs, LayerTensor):
+        return inputs.with_mask(masks) if isinstance(masks, LayerTensor) else inputs
+    if isinstance(inputs, list | tuple) and isinstance(masks, list | tuple):
+        masks = [*masks, *[None] * (len(inputs) - len(masks))]
+        return [_with_masks(x, mask) for x, mask in zip(inputs, masks, strict=False)]
+    return inputs
 
 
 def _cast(b: LayerBuilder, x: Any) -> Any:

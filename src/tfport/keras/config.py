@@ -19,6 +19,7 @@ SEQUENTIAL, FUNCTIONAL = "Sequential", ("Functional", "Model", "Container")
 INPUT_LAYER = "InputLayer"
 INPUT_SHAPES = ("batch_shape", "batch_input_shape")
 KERAS_TENSOR, SERIALIZED_TENSOR = "__keras_tensor__", "_CONSTANT_VALUE"
+STORED_ARRAYS = ("__numpy__", "__tensor__")
 DEEPEST = 40
 """Models inside models inside models, and arguments inside arguments, down to this depth."""
 
@@ -171,6 +172,8 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
         inner = layer_config(entry, where, depth + 1)
         nodes = entry.get("inbound_nodes")
         inner.calls = [_call(node, where) for node in nodes] if isinstance(nodes, list) else []
+        if _is_bare_operation(inner, nodes):
+            inner.module = "keras.ops"
         if not inner.calls and inner.class_name == INPUT_LAYER:
             inner.calls = [LayerCall()]
         layers.append(inner)
@@ -181,6 +184,17 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
         _refs(options.get("input_layers"), where),
         _refs(options["output_layers"], where),
     )
+
+
+def _is_bare_operation(layer: LayerConfig, nodes: Json) -> bool:
+    """Whether it is an operation of Keras 3 in an HDF5 file, which does not store its module.
+
+    Layers store whether they are trainable; operations such as Add and layers of that name differ in it.
+    """
+    new_calls = isinstance(nodes, list) and any(
+        isinstance(node, Mapping) and "args" in node for node in nodes
+    )
+    return new_calls and not layer.module and layer.model is None and "trainable" not in layer.config
 
 
 def _call(node: Json, where: str) -> LayerCall:
@@ -246,10 +260,19 @@ def _tensors3(value: Json, depth: int = 0) -> Any:
         if value.get("class_name") == KERAS_TENSOR:
             history = value.get("config", {}).get("keras_history")
             return TensorRef(*history[:3]) if isinstance(history, list) and len(history) >= 3 else value
+        if value.get("class_name") in STORED_ARRAYS and isinstance(value.get("config"), Mapping):
+            return _array(value["config"])
         if value.get("class_name") == "__tuple__":
             return tuple(_tensors3(inner, depth + 1) for inner in value.get("items", ()))
         return {key: _tensors3(inner, depth + 1) for key, inner in value.items()}
     return [_tensors3(inner, depth + 1) for inner in value] if isinstance(value, list) else value
+
+
+def _array(config: Mapping[str, Json]) -> Any:
+    """An array among the arguments."""
+    import numpy as np  # imported here, as few models have them
+
+    return np.asarray(config.get("value"), config.get("dtype"))
 
 
 def _brief(value: Json) -> str:

@@ -14,7 +14,9 @@ from tfport.keras.arrays import Size, reduce, reshape, sizes, transpose
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor, broadcast_dims
 
-_EQUATION = re.compile(r"([a-zA-Z]*(?:\.{3})?[a-zA-Z]*),([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)->([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)")
+_EQUATION = re.compile(
+    r"([a-zA-Z]*(?:\.{3})?[a-zA-Z]*),([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)->([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)"
+)
 
 
 def einsum(b: LayerBuilder, equation: str, x: LayerTensor, y: LayerTensor) -> LayerTensor:

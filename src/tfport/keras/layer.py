@@ -48,6 +48,10 @@ class DeclaredLayer:
     """The options and their defaults; `REQUIRED` for an option without a default."""
     takes_any_option: bool
     """Whether the function gets options that it does not name."""
+    takes_any_argument: bool
+    """Whether its call may have arguments that it does not name: they are in `b.keywords`."""
+    casts_inputs: bool
+    """Whether floating-point inputs are cast to the type that the layer computes in."""
     groups: Mapping[str, type[Any]] = field(default_factory=dict)
     """Parameters that get several options as one object of a dataclass."""
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -59,23 +63,29 @@ LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
 
 
 def layer(
-    names: str, *, keeps_mask: bool = False, renamed: Mapping[str, str] | None = None
+    names: str,
+    *,
+    keeps_mask: bool = False,
+    casts_inputs: bool = True,
+    renamed: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
     """Declare the function that builds the layers of these class names, separated by spaces.
 
     `renamed` has the options of older versions that have another name now: `{"output_dim": "units"}`.
+    Names with the prefix `ops.` are operations of Keras 3, which do not cast their inputs.
     """
 
     def declare(function: F) -> F:
         for name in names.split():
-            LAYERS.add(name, declared_layer(function, keeps_mask, renamed or {}))
+            casts = casts_inputs and not name.startswith("ops.")
+            LAYERS.add(name, declared_layer(function, keeps_mask, casts, renamed or {}))
         return function
 
     return declare
 
 
 def declared_layer(
-    function: Callable[..., Any], keeps_mask: bool, renamed: Mapping[str, str]
+    function: Callable[..., Any], keeps_mask: bool, casts_inputs: bool, renamed: Mapping[str, str]
 ) -> DeclaredLayer:
     _, *parameters = inspect.signature(function).parameters.values()
     inputs = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
@@ -84,8 +94,18 @@ def declared_layer(
     for name, group in groups.items():
         del options[name]
         options.update((f.name, REQUIRED if f.default is MISSING else f.default) for f in fields(group))
-    takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    return DeclaredLayer(function, keeps_mask, inputs, options, takes_any, groups, renamed)
+    kinds = {p.kind for p in parameters}
+    return DeclaredLayer(
+        function,
+        keeps_mask,
+        inputs,
+        options,
+        takes_any_option=inspect.Parameter.VAR_KEYWORD in kinds,
+        takes_any_argument=inspect.Parameter.VAR_POSITIONAL in kinds,
+        casts_inputs=casts_inputs,
+        groups=groups,
+        renamed=renamed,
+    )
 
 
 def find_layer(config: LayerConfig) -> DeclaredLayer | None:

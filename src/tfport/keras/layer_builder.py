@@ -8,7 +8,7 @@ the meaning that is needed, so that the graph runs on as many releases as possib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ class LayerBuilder:
     def __init__(self, model: ModelBuilder, instance: LayerInstance, scope: str) -> None:
         self.model, self.instance, self.scope = model, instance, scope
         self.policy = DTypePolicy.of(instance.config.config.get("dtype"))
+        self.keywords: Mapping[str, Any] = {}
+        """The keyword arguments of the call."""
 
     @property
     def version(self) -> KerasVersion:

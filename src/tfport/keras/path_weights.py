@@ -21,6 +21,10 @@ CONTAINERS = ("layers", "_layer_checkpoint_dependencies")
 """The containers of the layers of a model; the second in Keras 2.12 to 2.14."""
 
 
+CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
+"""Classes whose public name, which configurations have, is not that of the class, which paths have."""
+
+
 def path_lists(root: LayerInstance, stored: StoredWeights) -> Iterator[WeightList]:
     """The weights of each layer with its arrays."""
     return _PathWalk(stored).model(root, "")
@@ -67,7 +71,7 @@ class _PathWalk:
         for attribute, child in layer.children.items():
             name, _, number = attribute.partition("/")
             if number:  # an element of a list: `cells/0`
-                number = _numbered(lists.setdefault(name, {}), snake_case(child.config.class_name))
+                number = _numbered(lists.setdefault(name, {}), class_path(child))
             yield from self.layer(child, self._attribute(path, name, number))
 
     def _attribute(self, path: str, name: str, number: str) -> str:
@@ -99,7 +103,7 @@ IsShared = Callable[[LayerInstance], bool]
 def _named_once(layers: Sequence[LayerInstance], is_shared: IsShared) -> dict[str, str]:
     """Each layer counts once: Keras 3."""
     taken: dict[str, int] = {}
-    return {layer.name: _numbered(taken, snake_case(layer.config.class_name)) for layer in layers}
+    return {layer.name: _numbered(taken, class_path(layer)) for layer in layers}
 
 
 def _named_without_shared(layers: Sequence[LayerInstance], is_shared: IsShared) -> dict[str, str]:
@@ -112,9 +116,9 @@ def _named_twice(layers: Sequence[LayerInstance], is_shared: IsShared) -> dict[s
     taken: dict[str, int] = {}
     names = {}
     for layer in layers:
-        names[layer.name] = _numbered(taken, snake_case(layer.config.class_name))
+        names[layer.name] = _numbered(taken, class_path(layer))
         if _has_weights(layer):
-            _numbered(taken, snake_case(layer.config.class_name))
+            _numbered(taken, class_path(layer))
     return names
 
 
@@ -125,6 +129,12 @@ def _numbered(taken: dict[str, int], name: str) -> str:
     number = taken.get(name, -1) + 1
     taken[name] = number
     return f"{name}_{number}" if number else name
+
+
+def class_path(layer: LayerInstance) -> str:
+    """The name of the class of a layer in paths."""
+    name = layer.config.class_name
+    return snake_case(CLASSES.get(name, name))
 
 
 def snake_case(name: str) -> str:

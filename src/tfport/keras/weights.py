@@ -73,4 +73,6 @@ class _Elements:
     slot: WeightSlot
 
     def __call__(self) -> NDArray[Any]:
-        return self.stored.read().astype(self.slot.dtype.numpy, copy=False)
+        import numpy as np  # imported here, as `inspect` does not need it
+
+        return np.asarray(self.stored.read()).astype(self.slot.dtype.numpy, copy=False)

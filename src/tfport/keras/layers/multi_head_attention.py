@@ -59,7 +59,7 @@ def multi_head_attention(
     output, weights = _attend(b, queries, keys, values, mask, axes, key_dim**-0.5, shows_weights)
     if gate is not None:
         output = b.Mul(output, gate)
-    last = [query.shape[-1]] if not output_shape else output_shape
+    last = output_shape or [query.shape[-1]]
     last = [last] if isinstance(last, int) else list(last)
     result = _project(b, "output_dense", "attention_output", output, 2, last, use_bias)
     result = result.with_mask(query.mask)

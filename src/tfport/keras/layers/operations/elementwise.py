@@ -56,9 +56,7 @@ COMPOSED: dict[str, Unary] = {
 }
 COMPOSED_TWO: dict[str, Binary] = {
     "Hypot": lambda b, x, y: b.Sqrt(b.Add(b.Square(x), b.Square(y))),
-    "Logaddexp": lambda b, x, y: b.Add(
-        b.Maximum(x, y), b.Log1p(b.Exp(b.Neg(b.Abs(b.Sub(x, y)))))
-    ),
+    "Logaddexp": lambda b, x, y: b.Add(b.Maximum(x, y), b.Log1p(b.Exp(b.Neg(b.Abs(b.Sub(x, y)))))),
 }
 
 
@@ -148,7 +146,12 @@ def where(b: LayerBuilder, condition: LayerTensor, x1: Any = None, x2: Any = Non
 
 @layer("ops.NanToNum")
 def nan_to_num(
-    b: LayerBuilder, x: LayerTensor, *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> LayerTensor:
     if not x.dtype.is_floating:
         return x

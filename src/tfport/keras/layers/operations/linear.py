@@ -5,8 +5,8 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from tfport.keras.arrays import expand_dims, squeeze
 from tfport.keras.arrays import batch_matmul as multiply_matrices
+from tfport.keras.arrays import expand_dims, squeeze
 from tfport.keras.arrays import matmul as multiply_by_matrix
 from tfport.keras.einsum import einsum
 from tfport.keras.layer import layer

@@ -113,7 +113,9 @@ def split_operation(
 
 
 @layer("ops.Unstack")
-def unstack(b: LayerBuilder, x: LayerTensor, *, num: int | None = None, axis: int = 0) -> Sequence[LayerTensor]:
+def unstack(
+    b: LayerBuilder, x: LayerTensor, *, num: int | None = None, axis: int = 0
+) -> Sequence[LayerTensor]:
     return unstacked(b, x, axis, num)
 
 
@@ -179,7 +181,9 @@ def get_item_operation(b: LayerBuilder, x: LayerTensor, key: Any) -> LayerTensor
 def slice_operation(b: LayerBuilder, inputs: LayerTensor, start_indices: Any, *, shape: Any) -> LayerTensor:
     lengths = [-1 if n is None else n for n in _plain(shape)]
     begins = start_indices if isinstance(start_indices, LayerTensor) else list(start_indices)
-    return b.tensor(b.node("Slice", inputs, begins, lengths, Index=INT32), [None if n < 0 else n for n in lengths])
+    return b.tensor(
+        b.node("Slice", inputs, begins, lengths, Index=INT32), [None if n < 0 else n for n in lengths]
+    )
 
 
 @layer("ops.Take")
@@ -207,7 +211,13 @@ def _positions(b: LayerBuilder, x: LayerTensor, indices: Any, axis: int) -> Laye
 
 @layer("ops.OneHot")
 def one_hot_operation(
-    b: LayerBuilder, x: LayerTensor, *, num_classes: int, axis: int = -1, dtype: str | None = None, sparse: bool = False
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    num_classes: int,
+    axis: int = -1,
+    dtype: str | None = None,
+    sparse: bool = False,
 ) -> LayerTensor:
     if sparse:
         raise b.refuse("its result is sparse, which tfport does not build")
@@ -215,7 +225,9 @@ def one_hot_operation(
 
 
 @layer("ops.ConvertToTensor ops.Array")
-def convert(b: LayerBuilder, x: Any, *, dtype: str | None = None, sparse: Json = None, ragged: Json = None) -> LayerTensor:
+def convert(
+    b: LayerBuilder, x: Any, *, dtype: str | None = None, sparse: Json = None, ragged: Json = None
+) -> LayerTensor:
     tensor = x if isinstance(x, LayerTensor) else b.constant(x)
     return b.cast(tensor, DType.parse(dtype)) if dtype else tensor
 

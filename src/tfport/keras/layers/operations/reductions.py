@@ -17,7 +17,9 @@ from tfport.keras.tensor import LayerTensor
 
 
 def _reduction(op: str, *, floating: bool = False, logical: bool = False) -> Callable[..., LayerTensor]:
-    def operation(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False) -> LayerTensor:
+    def operation(
+        b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False
+    ) -> LayerTensor:
         if logical:
             x = b.cast(x, BOOL)
         elif x.dtype == BOOL:
@@ -40,13 +42,17 @@ for _names, _function in (
 
 
 @layer("ops.Max")
-def largest(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None) -> LayerTensor:
+def largest(
+    b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None
+) -> LayerTensor:
     result = reduced(b, "Max", x, axis, keepdims)
     return result if initial is None else b.Maximum(result, initial)
 
 
 @layer("ops.Min")
-def smallest(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None) -> LayerTensor:
+def smallest(
+    b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None
+) -> LayerTensor:
     result = reduced(b, "Min", x, axis, keepdims)
     return result if initial is None else b.Minimum(result, initial)
 
@@ -98,12 +104,16 @@ def spread(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool
 
 
 @layer("ops.Argmax")
-def argmax(b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False) -> LayerTensor:
+def argmax(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
+) -> LayerTensor:
     return arg_extreme(b, "ArgMax", x, axis, keepdims, INT32)
 
 
 @layer("ops.Argmin")
-def argmin(b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False) -> LayerTensor:
+def argmin(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
+) -> LayerTensor:
     return arg_extreme(b, "ArgMin", x, axis, keepdims, INT32)
 
 
@@ -130,13 +140,17 @@ def norm(
 
 
 @layer("ops.Cumsum")
-def cumsum(b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None) -> LayerTensor:
+def cumsum(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None
+) -> LayerTensor:
     x = b.cast(x, INT32) if x.dtype == BOOL else x
     return cumulative(b, "Cumsum", b.cast(x, DType.parse(dtype)) if dtype else x, axis)
 
 
 @layer("ops.Cumprod")
-def cumprod(b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None) -> LayerTensor:
+def cumprod(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None
+) -> LayerTensor:
     x = b.cast(x, INT32) if x.dtype == BOOL else x
     return cumulative(b, "Cumprod", b.cast(x, DType.parse(dtype)) if dtype else x, axis)
 
