@@ -16,6 +16,7 @@ from tfport.keras.arrays import (
     shape_vector,
     sizes,
     slice_axis,
+    split,
     squeeze,
     transpose,
     zeros,
@@ -60,17 +61,12 @@ def squeezed(b: LayerBuilder, x: LayerTensor, axis: int | Sequence[int] | None) 
     return x
 
 
-def split(b: LayerBuilder, x: LayerTensor, parts: int | Sequence[int], axis: int) -> list[LayerTensor]:
-    """Equal parts, or parts of these sizes, of an axis."""
-    axis, size = axis % x.rank, x.shape[axis % x.rank]
-    if not isinstance(parts, int):
-        lengths = list(parts)
-        if -1 in lengths and size is not None:
-            lengths[lengths.index(-1)] = size - sum(n for n in lengths if n >= 0)
-        node = b.node("SplitV", x, lengths, b.constant(axis), num_split=len(lengths), Tlen=INT32)
-    else:
-        lengths = [-1 if size is None else size // parts] * parts
-        node = b.node("Split", b.constant(axis), x, num_split=parts)
+def split_sizes(b: LayerBuilder, x: LayerTensor, lengths: Sequence[int], axis: int) -> list[LayerTensor]:
+    """Parts of these sizes of an axis; one may be -1 for the rest."""
+    axis, size, lengths = axis % x.rank, x.shape[axis % x.rank], list(lengths)
+    if -1 in lengths and size is not None:
+        lengths[lengths.index(-1)] = size - sum(n for n in lengths if n >= 0)
+    node = b.node("SplitV", x, lengths, b.constant(axis), num_split=len(lengths), Tlen=INT32)
     shapes = [(*x.shape[:axis], None if n < 0 else n, *x.shape[axis + 1 :]) for n in lengths]
     return [b.tensor(node.output(i), dims) for i, dims in enumerate(shapes)]
 
@@ -83,13 +79,10 @@ def split_at(b: LayerBuilder, x: LayerTensor, places: Sequence[int], axis: int) 
 
 def unstacked(b: LayerBuilder, x: LayerTensor, axis: int, count: int | None) -> list[LayerTensor]:
     """The slices along an axis, without it."""
-    axis = axis % x.rank
-    number = x.shape[axis] if count is None else count
+    number = x.shape[axis % x.rank] if count is None else count
     if number is None:
         raise b.refuse("it unstacks an axis of unknown size")
-    node = b.node("Unpack", x, num=number, axis=axis)
-    dims = (*x.shape[:axis], *x.shape[axis + 1 :])
-    return [b.tensor(node.output(i), dims) for i in range(number)]
+    return split(b, x, number, axis, drop=True)
 
 
 def tiled(b: LayerBuilder, x: LayerTensor, repeats: Any) -> LayerTensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT32, DType
-from tfport.keras.arrays import concat, expand_dims, gather, reshape, sizes, stack, transpose
+from tfport.keras.arrays import concat, expand_dims, gather, reshape, sizes, split, stack, transpose
 from tfport.keras.indexing import get_item, index_key
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
@@ -22,7 +22,6 @@ from tfport.keras.rearranging import (
     reshaped,
     reversed_axes,
     rolled,
-    split,
     split_at,
     squeezed,
     tiled,
