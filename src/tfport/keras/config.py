@@ -14,9 +14,10 @@ from typing import Any
 
 from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import Json
+from tfport.keras import keras1
 
 SEQUENTIAL, FUNCTIONAL = "Sequential", ("Functional", "Model", "Container")
-INPUT_LAYER = "InputLayer"
+INPUT_LAYER, MERGE = "InputLayer", "Merge"
 INPUT_SHAPES = ("batch_shape", "batch_input_shape")
 KERAS_TENSOR, SERIALIZED_TENSOR = "__keras_tensor__", "_CONSTANT_VALUE"
 STORED_ARRAYS = ("__numpy__", "__tensor__")
@@ -77,7 +78,7 @@ class ModelConfig:
 
 def model_config(stored: Mapping[str, Json], where: str) -> ModelConfig:
     """The model in a configuration of any version."""
-    layer = layer_config(stored, where)
+    layer = layer_config(keras1.with_dim_ordering(stored), where)
     if layer.model is None:
         raise UnreadableFile(
             f"{where}: the model is of the class `{layer.class_name}`, whose layers are Python code and not "
@@ -88,12 +89,15 @@ def model_config(stored: Mapping[str, Json], where: str) -> ModelConfig:
 
 def layer_config(stored: Json, where: str, depth: int = 0) -> LayerConfig:
     """A layer as wrappers store it: `{"class_name": …, "config": …}`."""
+    stored = keras1.with_class_name(stored)
     if not isinstance(stored, Mapping) or not isinstance(stored.get("class_name"), str):
         raise UnreadableFile(f"{where}: expected a layer with a `class_name`, found {_brief(stored)}")
     if depth > DEEPEST:
         raise UnreadableFile(f"{where}: models are nested more than {DEEPEST} levels deep")
-    class_name, config = stored["class_name"], stored.get("config")
-    options = config if isinstance(config, Mapping) else {}
+    config = stored.get("config")
+    class_name, options = keras1.translated(
+        stored["class_name"], config if isinstance(config, Mapping) else {}
+    )
     name = stored.get("name") or options.get("name") or ""
     layer = LayerConfig(
         class_name,
@@ -115,16 +119,36 @@ def _sequential(name: str, config: Json, options: Mapping[str, Json], where: str
     if not isinstance(stored, list) or not stored:
         raise UnreadableFile(f"{where}: a Sequential model without layers")
     layers = [layer_config(entry, where, depth + 1) for entry in stored]
-    if layers[0].class_name != INPUT_LAYER:
-        layers.insert(0, _input_before(layers[0], options.get("build_input_shape")))
-    _name_all(layers)
-    before = None
+    if layers[0].class_name == MERGE and layers[0].config.get("layers"):
+        inputs = _inputs_before_merge(layers[0], where, depth)
+    elif layers[0].class_name != INPUT_LAYER:
+        inputs = [_input_before(layers[0], options.get("build_input_shape"))]
+    else:
+        inputs = [layers.pop(0)]
+    _name_all(inputs + layers)
+    refs = [TensorRef(layer.name) for layer in inputs]
+    tensor: Any = refs[0] if len(refs) == 1 else refs
+    for layer in inputs:
+        layer.calls = [LayerCall()]
+    first, output = tensor, tensor
     for layer in layers:
-        layer.calls = [LayerCall(() if before is None else (TensorRef(before.name),))]
-        before = layer
-    return ModelConfig(
-        SEQUENTIAL, name or "sequential", layers, TensorRef(layers[0].name), TensorRef(layers[-1].name)
-    )
+        layer.calls = [LayerCall((output,))]
+        output = TensorRef(layer.name)
+    return ModelConfig(SEQUENTIAL, name or "sequential", inputs + layers, first, output)
+
+
+def _inputs_before_merge(merge: LayerConfig, where: str, depth: int) -> list[LayerConfig]:
+    """The inputs of the models that a Merge layer of Keras 1 joins at the start of a Sequential model."""
+    branches = [layer_config(stored, where, depth + 1) for stored in merge.config["layers"]]
+    if any(branch.model is None for branch in branches):
+        raise UnreadableFile(f"{where}: layer `{merge.name}` joins something that is not a model")
+    return [
+        LayerConfig(INPUT_LAYER, layer.name, layer.config)
+        for branch in branches
+        if branch.model is not None
+        for layer in branch.model.layers
+        if layer.class_name == INPUT_LAYER
+    ]
 
 
 def _input_before(layer: LayerConfig, build_shape: Json) -> LayerConfig:

@@ -11,6 +11,17 @@ from tfport.graph.graph import Node
 from tfport.keras.config import LayerConfig
 
 
+@dataclass(frozen=True, slots=True)
+class StoredForm:
+    """How a file stores a weight, where that is not as the layer uses it."""
+
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    """The axes of the stored array in the order of the weight; axes of the size 1 may be dropped."""
+    reversed_axes: int = 0
+    """How many of the first axes of the weight are stored in reverse."""
+
+
 @dataclass(slots=True)
 class WeightSlot:
     """A weight that a layer uses: a constant of the graph, whose elements the file has."""
@@ -21,6 +32,13 @@ class WeightSlot:
     dtype: DType
     trainable: bool
     node: Node
+    forms: tuple[StoredForm, ...] = ()
+    """The forms in which the file may store it; none for its own shape."""
+
+    def form_of(self, shape: tuple[int, ...]) -> StoredForm | None:
+        """The form of an array with this shape; None if it does not fit."""
+        forms = self.forms or (StoredForm(self.shape, tuple(range(len(self.shape)))),)
+        return next((form for form in forms if form.shape == shape), None)
 
 
 @dataclass(slots=True)

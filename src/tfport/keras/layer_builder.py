@@ -21,7 +21,7 @@ from tfport.graph.node_inputs import attr_value, node_inputs, type_of, typed_arr
 from tfport.graph.tensors import Tensor
 from tfport.keras.config import layer_config
 from tfport.keras.dtype_policy import DTypePolicy
-from tfport.keras.instance import LayerInstance, WeightSlot
+from tfport.keras.instance import LayerInstance, StoredForm, WeightSlot
 from tfport.keras.tensor import Dims, LayerTensor, broadcast_dims, map_structure
 from tfport.keras.version import KerasVersion
 
@@ -121,12 +121,19 @@ class LayerBuilder:
         return LayerTensor(self.node("Cast", x, DstT=dtype).output(0), x.shape, x.mask)
 
     def weight(
-        self, name: str, shape: Sequence[int | None], *, trainable: bool = True, dtype: DType | None = None
+        self,
+        name: str,
+        shape: Sequence[int | None],
+        *,
+        trainable: bool = True,
+        dtype: DType | None = None,
+        forms: tuple[StoredForm, ...] = (),
     ) -> LayerTensor:
         """A weight of the layer, in the type that the layer computes in.
 
         Every call of the layer must ask for all of its weights in the order in which Keras creates them.
-        `dtype` is the type in which the weight is stored and used, where the policy does not decide it.
+        `dtype` is the type in which the weight is stored and used, where the policy does not decide it;
+        `forms` are those in which the file may store it, if they are not its shape.
         """
         sizes = tuple(size for size in shape if size is not None)
         if len(sizes) != len(shape):
@@ -135,7 +142,7 @@ class LayerBuilder:
         if slot is None:
             kind = dtype or self.policy.variable
             node = self.model.graph.add("Const", (), {"dtype": kind}, name=f"{self.scope}/{name}")
-            slot = self.instance.weights[name] = WeightSlot(name, sizes, kind, trainable, node)
+            slot = self.instance.weights[name] = WeightSlot(name, sizes, kind, trainable, node, forms)
             self.model.unset_weights.append(slot)
         elif slot.shape != sizes:
             raise self.refuse(f"its weight `{name}` is used with the shapes {slot.shape} and {sizes}")

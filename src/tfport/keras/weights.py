@@ -15,7 +15,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
-from tfport.keras.instance import LayerInstance, WeightSlot
+from tfport.keras.instance import LayerInstance, StoredForm, WeightSlot
 from tfport.keras.layer_weights import layer_lists
 from tfport.keras.path_weights import path_lists
 from tfport.keras.version import KerasVersion
@@ -58,10 +58,11 @@ def _assign(owner: str, expected: Sequence[WeightSlot], stored: Sequence[StoredW
         where = f"layer `{owner}`: its weight `{slot.name}`"
         if place >= len(stored):
             yield f"{where} is not in the file"
-        elif stored[place].shape != slot.shape:
-            yield f"{where} has the shape {stored[place].shape} in the file; expected {slot.shape}"
+        elif (form := slot.form_of(stored[place].shape)) is None:
+            shapes = " or ".join(str(form.shape) for form in slot.forms) or slot.shape
+            yield f"{where} has the shape {stored[place].shape} in the file; expected {shapes}"
         else:
-            load = _Elements(stored[place], slot)
+            load = _Elements(stored[place], slot, form)
             slot.node.attrs["value"] = Tensor(slot.dtype, Shape(slot.shape), load=load)
 
 
@@ -71,8 +72,11 @@ class _Elements:
 
     stored: StoredWeight
     slot: WeightSlot
+    form: StoredForm
 
     def __call__(self) -> NDArray[Any]:
         import numpy as np  # imported here, as `inspect` does not need it
 
-        return np.asarray(self.stored.read()).astype(self.slot.dtype.numpy, copy=False)
+        array = np.asarray(self.stored.read()).transpose(self.form.order).reshape(self.slot.shape)
+        array = array[(slice(None, None, -1),) * self.form.reversed_axes]
+        return array.astype(self.slot.dtype.numpy, copy=False)

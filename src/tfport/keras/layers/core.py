@@ -1,10 +1,10 @@
-"""Dense, Activation, and the layers that do nothing at inference."""
+"""Dense, Activation, Masking, and the layers that do nothing at inference."""
 
 from __future__ import annotations
 
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
-from tfport.keras.arrays import matmul
+from tfport.keras.arrays import matmul, reduce, squeeze
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
@@ -25,9 +25,43 @@ def activation_layer(b: LayerBuilder, x: LayerTensor, *, activation: Json) -> La
     return activate(b, activation, x)
 
 
-@layer("Dropout", keeps_mask=True)
+@layer(
+    "Dropout GaussianDropout AlphaDropout SpatialDropout1D SpatialDropout2D SpatialDropout3D", keeps_mask=True
+)
 def dropout(
-    b: LayerBuilder, x: LayerTensor, *, rate: float = 0.5, noise_shape: Json = None, seed: Json = None
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    rate: float = 0.5,
+    noise_shape: Json = None,
+    seed: Json = None,
+    data_format: Json = None,
 ) -> LayerTensor:
     """Inference does not drop anything."""
     return x
+
+
+@layer("GaussianNoise", keeps_mask=True)
+def gaussian_noise(b: LayerBuilder, x: LayerTensor, *, stddev: float = 0.0, seed: Json = None) -> LayerTensor:
+    """Inference adds no noise."""
+    return x
+
+
+@layer("ActivityRegularization", keeps_mask=True)
+def activity_regularization(
+    b: LayerBuilder, x: LayerTensor, *, l1: float = 0.0, l2: float = 0.0
+) -> LayerTensor:
+    """It only adds to the loss."""
+    return x
+
+
+@layer("Identity", keeps_mask=True)
+def identity(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+    return x
+
+
+@layer("Masking")
+def masking(b: LayerBuilder, x: LayerTensor, *, mask_value: float = 0.0) -> LayerTensor:
+    """Time steps whose elements all have the mask value become zeros, and are masked."""
+    counts = reduce(b, "Any", b.NotEqual(x, mask_value), [-1], keep=True)
+    return b.Mul(x, b.cast(counts, x.dtype)).with_mask(squeeze(b, counts, -1))

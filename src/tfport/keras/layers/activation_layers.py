@@ -1,0 +1,72 @@
+"""Activations that are layers, some with weights."""
+
+from __future__ import annotations
+
+from tfport.formats.keras.records import Json
+from tfport.graph.dtypes import DType
+from tfport.keras import activations
+from tfport.keras.arrays import select
+from tfport.keras.layer import layer
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.softmax import softmax
+from tfport.keras.tensor import LayerTensor
+
+_HALF = DType.parse("float16")
+
+
+@layer("ReLU", keeps_mask=True)
+def relu_layer(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    max_value: float | None = None,
+    negative_slope: float | None = 0.0,
+    threshold: float | None = 0.0,
+) -> LayerTensor:
+    return activations.relu(
+        b, x, negative_slope=negative_slope or 0.0, max_value=max_value, threshold=threshold or 0.0
+    )
+
+
+@layer("LeakyReLU", keeps_mask=True)
+def leaky_relu_layer(
+    b: LayerBuilder, x: LayerTensor, *, alpha: float | None = None, negative_slope: float | None = None
+) -> LayerTensor:
+    """Keras 3 calls the slope `negative_slope`; both default to 0.3."""
+    slope = next((stated for stated in (negative_slope, alpha) if stated is not None), 0.3)
+    return activations.leaky_relu(b, x, negative_slope=slope)
+
+
+@layer("ELU", keeps_mask=True)
+def elu_layer(b: LayerBuilder, x: LayerTensor, *, alpha: float = 1.0) -> LayerTensor:
+    return activations.elu(b, x, alpha=alpha)
+
+
+@layer("ThresholdedReLU", keeps_mask=True)
+def thresholded_relu(b: LayerBuilder, x: LayerTensor, *, theta: float = 1.0) -> LayerTensor:
+    return b.Mul(x, b.cast(b.Greater(x, theta), x.dtype))
+
+
+@layer("PReLU", keeps_mask=True)
+def prelu(b: LayerBuilder, x: LayerTensor, *, shared_axes: Json = None) -> LayerTensor:
+    alpha = b.weight("alpha", unshared(x, shared_axes))
+    return b.Add(b.Relu(x), b.Mul(b.Neg(alpha), b.Relu(b.Neg(x))))
+
+
+def unshared(x: LayerTensor, shared_axes: Json) -> list[int | None]:
+    """The shape of a weight for each element behind the batch; 1 for axes that share it."""
+    axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes or []
+    return [1 if axis in axes else size for axis, size in enumerate(x.shape) if axis]
+
+
+@layer("Softmax", keeps_mask=True)
+def softmax_layer(b: LayerBuilder, x: LayerTensor, *, axis: Json = -1) -> LayerTensor:
+    """Masked elements get a large negative number before the exponential."""
+    if x.mask is None:
+        return softmax(b, x, axis=axis)
+    if b.version.major >= 3:
+        lowest = b.Add(b.ZerosLike(x), -3e4 if x.dtype == _HALF else -1e9)
+        return softmax(b, select(b, x.mask, x, lowest), axis=axis)
+    lowest_number = -32752.0 if x.dtype == _HALF else -1e9
+    excluded = b.Sub(1.0, b.cast(x.mask, x.dtype))
+    return softmax(b, b.Add(x, b.Mul(excluded, lowest_number)), axis=axis)

@@ -1,0 +1,65 @@
+"""EinsumDense: a product of the input with a kernel over the axes that an equation names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tfport.formats.keras.records import Json
+from tfport.keras.activations import activate
+from tfport.keras.layer import layer
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.tensor import Dims, LayerTensor
+
+_EQUATION = re.compile(r"(\.{3})?([a-zA-Z]+)(\.{3})?,([a-zA-Z]+)->(\.{3})?([a-zA-Z]+)(\.{3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class EinsumShapes:
+    """The shapes that an equation gives the kernel, the bias and the output."""
+
+    kernel: Dims
+    bias: Dims | None
+    output: Dims
+
+
+@layer("EinsumDense")
+def einsum_dense(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    equation: str,
+    output_shape: Json,
+    activation: Json = None,
+    bias_axes: str | None = None,
+) -> LayerTensor:
+    shapes = einsum_shapes(b, x, equation, output_shape, bias_axes)
+    kernel = b.weight("kernel", shapes.kernel)
+    y = b.tensor(b.node("Einsum", [x, kernel], equation=equation), shapes.output)
+    if shapes.bias is not None:
+        y = b.Add(y, b.weight("bias", shapes.bias))
+    return activate(b, activation, y)
+
+
+def einsum_shapes(
+    b: LayerBuilder, x: LayerTensor, equation: str, output_shape: Json, bias_axes: str | None
+) -> EinsumShapes:
+    """An ellipsis stands for the first or the last axes of the input and of the output."""
+    parts = _EQUATION.fullmatch(equation)
+    if parts is None:
+        raise b.refuse(f"its equation `{equation}` is not of the form `…ab,bc->…ac`")
+    left, letters, right, kernel_letters, _, output_letters, _ = parts.groups()
+    elided = x.rank - len(letters)
+    before, after = elided if left else 0, elided if right else 0
+    stated = [output_shape] if isinstance(output_shape, int) else list(output_shape)
+    first = x.shape[: max(1, before)]
+    output: Dims = (*first, *stated, *x.shape[x.rank - after :])
+    known = dict(zip(output_letters, output[before:], strict=False))
+    sizes = {**known, **dict(zip(letters, x.shape[before:], strict=False))}
+    bias: Dims | None = None
+    if bias_axes:
+        place = min(output_letters.find(letter) for letter in bias_axes)
+        bias = tuple(known[letter] if letter in bias_axes else 1 for letter in output_letters[place:])
+        bias = (*bias, *[1] * after)
+    full = (*output[:before], *(sizes[letter] for letter in output_letters), *x.shape[x.rank - after :])
+    return EinsumShapes(tuple(sizes[letter] for letter in kernel_letters), bias, full)

@@ -1,0 +1,46 @@
+"""UpSampling: repeated or interpolated elements."""
+
+from __future__ import annotations
+
+from tfport.formats.keras.records import Json
+from tfport.keras.arrays import repeat, scaled, sizes
+from tfport.keras.data_format import channels_last, per_axis, spatial_axes
+from tfport.keras.layer import layer
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.resize import resize
+from tfport.keras.tensor import LayerTensor
+
+
+@layer("UpSampling1D UpSampling3D")
+def up_sampling(
+    b: LayerBuilder, x: LayerTensor, *, size: Json = 2, data_format: str | None = None
+) -> LayerTensor:
+    """Repeat each element along the spatial axes."""
+    axes = spatial_axes(data_format, x.rank)
+    for axis, count in zip(axes, per_axis(b, size, len(axes)), strict=True):
+        x = repeat(b, x, axis, count)
+    return x.with_mask(None)
+
+
+@layer("UpSampling2D")
+def up_sampling_2d(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    size: Json = 2,
+    data_format: str | None = None,
+    interpolation: str = "nearest",
+) -> LayerTensor:
+    rows, columns = per_axis(b, size, 2)
+
+    def resized(images: LayerTensor) -> LayerTensor:
+        _, height, width, _ = sizes(b, images)
+        target = scaled(b, height, rows), scaled(b, width, columns)
+        return resize(b, images, *target, interpolation, half_pixel_centers=_has_half_pixel_centers(b))
+
+    return channels_last(b, data_format, x, resized).with_mask(None)
+
+
+def _has_half_pixel_centers(b: LayerBuilder) -> bool:
+    """Keras without TensorFlow's own copy (up to 2.3) measures from the corners of pixels."""
+    return b.version.is_tensorflow or b.version.numbers >= (2, 4)

@@ -1,0 +1,71 @@
+"""Record the answers of Keras releases to the cases of `tests/keras/layer_cases.py`.
+
+    python -m tests.live.record_keras_layers NAME=PYTHON…      from the root of the repository
+
+NAME is `keras-3.15.1` or `tensorflow-2.4.4`, PYTHON the interpreter of an environment that has it. Other
+releases stay as they are recorded. Answers that several releases gave are stored once.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.keras.layer_cases import named_cases
+from tests.keras.recorded_layers import RECORDED
+
+WORKER = Path(__file__).with_name("answer_keras_layers.py")
+Arrays = dict[str, Any]
+
+
+def main(environments: list[str]) -> None:
+    arrays: Arrays = dict(np.load(RECORDED)) if RECORDED.exists() else {}
+    for entry in environments:
+        name, _, python = entry.partition("=")
+        add_release(name, answered(name, python), arrays)
+        np.savez_compressed(RECORDED, **arrays)
+
+
+def answered(name: str, python: str) -> Arrays:
+    """What a release answers to the cases of its major version."""
+    cases = named_cases(1 if name.startswith("keras-1.") else 3)
+    with tempfile.TemporaryDirectory() as folder:
+        questions, answers = Path(folder) / "cases.json", Path(folder) / "answers.npz"
+        questions.write_text(json.dumps(cases))
+        command = [python, str(WORKER), str(questions), str(answers), name.partition("-")[0]]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return dict(np.load(answers))
+
+
+def add_release(name: str, answers: Arrays, arrays: Arrays) -> None:
+    """Add a release: its configurations, and the answers that no other release gave."""
+    facts = json.loads(bytes(answers.pop("answered")))
+    skipped = {case: record["error"] for case, record in facts["cases"].items() if "error" in record}
+    facts["cases"] = {case: record for case, record in facts["cases"].items() if case not in skipped}
+    for case, record in facts["cases"].items():
+        record["answer"] = _stored(case, answers[case], arrays)
+    arrays[f"release {name}"] = np.frombuffer(json.dumps(facts, separators=(",", ":")).encode(), "u1")
+    print(f"{name}: Keras {facts['version']} answers {len(facts['cases'])} cases, not {len(skipped)}")
+    for case, error in skipped.items():
+        print(f"    {case}: {error.splitlines()[0]}")
+
+
+def _stored(case: str, answer: Any, arrays: Arrays) -> str:
+    """The key of an answer; that of an equal one if there is one."""
+    number = 0
+    while (key := f"{case} {number}") in arrays:
+        known = arrays[key]
+        if known.shape == answer.shape and np.allclose(known, answer, rtol=1e-6, atol=1e-7, equal_nan=True):
+            return key
+        number += 1
+    arrays[key] = answer
+    return key
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
