@@ -79,27 +79,6 @@ def reverse(b: LayerBuilder, x: LayerTensor, axis: int) -> LayerTensor:
     return b.tensor(b.node("ReverseV2", x, [axis % x.rank]), x.shape)
 
 
-def tile(b: LayerBuilder, x: LayerTensor, counts: Sequence[int]) -> LayerTensor:
-    """The whole tensor, repeated along each axis."""
-    dims = [None if size is None else size * n for size, n in zip(x.shape, counts, strict=True)]
-    return b.tensor(b.node("Tile", x, list(counts)), dims)
-
-
-def repeat(b: LayerBuilder, x: LayerTensor, axis: int, count: int) -> LayerTensor:
-    """Each element of an axis, repeated in place."""
-    if count == 1:
-        return x
-    axis = axis % x.rank
-    counts = [1] * (x.rank + 1)
-    counts[axis + 1] = count
-    repeated = tile(b, expand_dims(b, x, axis + 1), counts)
-    dims: list[Size] = [*(sizes(b, x) if x.shape.count(None) > 1 else x.shape)]
-    dims[axis] = scaled(b, dims[axis], count)
-    known = list(x.shape)
-    known[axis] = None if known[axis] is None else (known[axis] or 0) * count
-    return _with_shape(reshape(b, repeated, dims), tuple(known))
-
-
 def scaled(b: LayerBuilder, size: Size, factor: int) -> Size:
     """A size times a number."""
     if isinstance(size, LayerTensor):

@@ -121,8 +121,8 @@ def repeated(b: LayerBuilder, x: LayerTensor, repeats: Any, axis: int | None) ->
         None if x.shape[axis] is None else x.shape[axis] * repeats,
         *x.shape[axis + 1 :],
     )
-    dims: list[Size] = list(sizes(b, x))
-    dims[axis] = None
+    dims: list[Size] = list(known if known.count(None) < 2 else sizes(b, x))
+    dims[axis] = known[axis]
     return b.tensor(reshape(b, copies, dims).value, known)
 
 

@@ -1,10 +1,10 @@
-"""Dense, Activation, Masking, and the layers that do nothing at inference."""
+"""Dense, Activation, and the layers that do nothing at inference."""
 
 from __future__ import annotations
 
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
-from tfport.keras.arrays import matmul, reduce, squeeze
+from tfport.keras.arrays import matmul
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
@@ -58,10 +58,3 @@ def activity_regularization(
 @layer("Identity", keeps_mask=True)
 def identity(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     return x
-
-
-@layer("Masking")
-def masking(b: LayerBuilder, x: LayerTensor, *, mask_value: float = 0.0) -> LayerTensor:
-    """Time steps whose elements all have the mask value become zeros, and are masked."""
-    counts = reduce(b, "Any", b.NotEqual(x, mask_value), [-1], keep=True)
-    return b.Mul(x, b.cast(counts, x.dtype)).with_mask(squeeze(b, counts, -1))

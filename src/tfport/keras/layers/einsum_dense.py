@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
+from tfport.keras.einsum import einsum
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import Dims, LayerTensor
@@ -16,11 +17,10 @@ _EQUATION = re.compile(r"(\.{3})?([a-zA-Z]+)(\.{3})?,([a-zA-Z]+)->(\.{3})?([a-zA
 
 @dataclass(frozen=True, slots=True)
 class EinsumShapes:
-    """The shapes that an equation gives the kernel, the bias and the output."""
+    """The shapes that an equation gives the kernel and the bias."""
 
     kernel: Dims
     bias: Dims | None
-    output: Dims
 
 
 @layer("EinsumDense")
@@ -34,8 +34,7 @@ def einsum_dense(
     bias_axes: str | None = None,
 ) -> LayerTensor:
     shapes = einsum_shapes(b, x, equation, output_shape, bias_axes)
-    kernel = b.weight("kernel", shapes.kernel)
-    y = b.tensor(b.node("Einsum", [x, kernel], equation=equation), shapes.output)
+    y = einsum(b, equation, x, b.weight("kernel", shapes.kernel))
     if shapes.bias is not None:
         y = b.Add(y, b.weight("bias", shapes.bias))
     return activate(b, activation, y)
@@ -61,5 +60,4 @@ def einsum_shapes(
         place = min(output_letters.find(letter) for letter in bias_axes)
         bias = tuple(known[letter] if letter in bias_axes else 1 for letter in output_letters[place:])
         bias = (*bias, *[1] * after)
-    full = (*output[:before], *(sizes[letter] for letter in output_letters), *x.shape[x.rank - after :])
-    return EinsumShapes(tuple(sizes[letter] for letter in kernel_letters), bias, full)
+    return EinsumShapes(tuple(sizes[letter] for letter in kernel_letters), bias)

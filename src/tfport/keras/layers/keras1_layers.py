@@ -6,12 +6,13 @@ from functools import reduce as fold
 
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
-from tfport.keras.arrays import batch_matmul, concat, expand_dims, matmul, reduce, tile
+from tfport.keras.arrays import batch_matmul, concat, expand_dims, matmul, reduce
 from tfport.keras.batch_dot import batch_dot
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.layers.activation_layers import unshared
 from tfport.keras.merge_masks import merged_mask
+from tfport.keras.rearranging import tiled
 from tfport.keras.tensor import LayerTensor, flat_tensors
 
 EPSILON = 1e-7
@@ -25,7 +26,7 @@ def maxout_dense(
 ) -> LayerTensor:
     """The largest of several linear layers, element by element."""
     kernel = b.weight("W", (nb_feature, x.shape[-1], output_dim))
-    features = tile(b, expand_dims(b, x, 0), (nb_feature, 1, 1))
+    features = tiled(b, expand_dims(b, x, 0), (nb_feature, 1, 1))
     y = batch_matmul(b, features, kernel)
     if use_bias:
         y = b.Add(y, expand_dims(b, b.weight("b", (nb_feature, output_dim)), 1))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tfport.formats.keras.records import Json
-from tfport.keras.arrays import expand_dims, pad, reshape, sizes, slice_axis, tile, transpose
+from tfport.keras.arrays import expand_dims, pad, reshape, sizes, slice_axis, transpose
 from tfport.keras.data_format import CHANNELS_FIRST, pairs_per_axis, spatial_axes
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.rearranging import tiled
 from tfport.keras.tensor import LayerTensor
 
 
@@ -50,7 +51,7 @@ def permute(b: LayerBuilder, x: LayerTensor, *, dims: list[int]) -> LayerTensor:
 
 @layer("RepeatVector")
 def repeat_vector(b: LayerBuilder, x: LayerTensor, *, n: int) -> LayerTensor:
-    return tile(b, expand_dims(b, x, 1), (1, n, 1))
+    return tiled(b, expand_dims(b, x, 1), (1, n, 1))
 
 
 @layer("Cropping1D Cropping2D Cropping3D")

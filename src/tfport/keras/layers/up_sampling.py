@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tfport.formats.keras.records import Json
-from tfport.keras.arrays import repeat, scaled, sizes
+from tfport.keras.arrays import scaled, sizes
 from tfport.keras.data_format import channels_last, per_axis, spatial_axes
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.rearranging import repeated
 from tfport.keras.resize import resize
 from tfport.keras.tensor import LayerTensor
 
@@ -18,7 +19,7 @@ def up_sampling(
     """Repeat each element along the spatial axes."""
     axes = spatial_axes(data_format, x.rank)
     for axis, count in zip(axes, per_axis(b, size, len(axes)), strict=True):
-        x = repeat(b, x, axis, count)
+        x = repeated(b, x, count, axis)
     return x.with_mask(None)
 
 
