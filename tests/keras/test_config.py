@@ -57,3 +57,17 @@ def test_a_configuration_that_is_none_is_a_clear_error(stored):
 def test_a_subclassed_model_has_no_layers_in_its_file():
     with pytest.raises(UnreadableFile, match="class `Mine`, whose layers are Python code"):
         model_config({"class_name": "Mine", "config": {}}, "m.h5")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_calls_of_an_inner_model_are_numbered_from_zero(first):
+    inner = {"class_name": "Sequential", "name": "s", "config": [DENSE], "inbound_nodes": [[["x", 0, 0]]] * 2}
+    layer = {"class_name": "Dense", "name": "e", "config": {}, "inbound_nodes": [[["s", first, 0]]]}
+    options = {
+        "layers": [INPUT, inner, layer],
+        "input_layers": [["x", 0, 0]],
+        "output_layers": [["e", 0, 0], ["s", first + 1, 0]],
+    }
+    model = model_config({"class_name": "Model", "config": options}, "m.h5")
+    assert model.layers[2].calls[0].args == (TensorRef("s", 0),)
+    assert model.outputs == [TensorRef("e"), TensorRef("s", 1)]

@@ -201,13 +201,47 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
         if not inner.calls and inner.class_name == INPUT_LAYER:
             inner.calls = [LayerCall()]
         layers.append(inner)
+    outputs = _refs(options["output_layers"], where)
     return ModelConfig(
         layer.class_name,
         layer.name or "model",
         layers,
         _refs(options.get("input_layers"), where),
-        _refs(options["output_layers"], where),
+        _numbered_from_zero(layers, outputs),
     )
+
+
+def _numbered_from_zero(layers: list[LayerConfig], outputs: Any) -> Any:
+    """Number the calls of inner models from 0; returns the outputs of the model with these numbers.
+
+    Most versions count the creation of a functional model as its call 0, so that nothing refers to that.
+    """
+    calls = [[list(call.args), dict(call.kwargs)] for layer in layers for call in layer.calls]
+    used: dict[str, set[int]] = {layer.name: set() for layer in layers if layer.model is not None}
+    for ref in _every_ref([calls, outputs]):
+        if ref.layer in used:
+            used[ref.layer].add(ref.call)
+    shifted = {name for name, numbers in used.items() if numbers and 0 not in numbers}
+
+    def shift(value: Any) -> Any:
+        if isinstance(value, TensorRef) and value.layer in shifted:
+            return TensorRef(value.layer, value.call - 1, value.output)
+        if isinstance(value, list | tuple):
+            return type(value)(map(shift, value))
+        return {key: shift(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+
+    if shifted:
+        for layer in layers:
+            layer.calls = [LayerCall(shift(call.args), shift(dict(call.kwargs))) for call in layer.calls]
+    return shift(outputs)
+
+
+def _every_ref(value: Any) -> Iterator[TensorRef]:
+    if isinstance(value, TensorRef):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _every_ref(inner)
 
 
 def _is_bare_operation(layer: LayerConfig, nodes: Json) -> bool:
