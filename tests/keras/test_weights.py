@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.keras.built_models import built, sequential
+from tests.keras.built_models import answers, built, sequential
 
 from tfport.errors import UnreadableFile
 
@@ -34,3 +34,12 @@ def test_a_long_list_of_problems_is_cut():
     config = sequential(*[("Dense", {"units": 2})] * 9, shape=(None, 2))
     with pytest.raises(UnreadableFile, match=r"`l5`: its weight `bias` is not in the file; and 6 more$"):
         built(config, {})
+
+
+def test_a_weight_without_axes_stays_an_array():
+    source = {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [None, 2, 1]}}
+    attention = {"class_name": "Attention", "name": "a", "config": {"name": "a", "use_scale": True}}
+    attention["inbound_nodes"] = [[["x", 0, 0, {}], ["x", 0, 0, {}]]]
+    options = {"layers": [source, attention], "input_layers": [["x", 0, 0]], "output_layers": [["a", 0, 0]]}
+    model = built({"class_name": "Functional", "config": options}, {"a": [np.float32(0)]})
+    np.testing.assert_array_equal(answers(model, np.float32([[[1], [3]]]))[0], [[[2], [2]]])
