@@ -78,5 +78,6 @@ class _Elements:
         import numpy as np  # imported here, as `inspect` does not need it
 
         array = np.asarray(self.stored.read()).transpose(self.form.order).reshape(self.slot.shape)
-        array = array[(*(slice(None, None, -1),) * self.form.reversed_axes, ...)]  # `...`: a scalar stays an array
+        # with `...`, an array without axes stays an array
+        array = array[(*(slice(None, None, -1),) * self.form.reversed_axes, ...)]
         return array.astype(self.slot.dtype.numpy, copy=False)
