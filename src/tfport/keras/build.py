@@ -28,7 +28,7 @@ from tfport.keras.config import (
 from tfport.keras.dtype_policy import DTypePolicy
 from tfport.keras.frame import OpenFrame
 from tfport.keras.instance import LayerInstance, WeightSlot
-from tfport.keras.layer import DeclaredLayer, find_layer, options_of
+from tfport.keras.layer import TF_FUNCTION, DeclaredLayer, catalog_name, find_layer, options_of
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor, flat_tensors, map_structure
 from tfport.keras.version import KerasVersion
@@ -37,7 +37,7 @@ from tfport.keras.weights import set_weights
 SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
 PRODUCER = 24
 """The GraphDef version of TensorFlow 1.4: ops mean what they do now, and no op is deprecated yet."""
-CALL_ONLY = ("training", "mask")
+CALL_ONLY = ("training", "mask", "name")
 """Arguments of a call that no layer function takes: inference does not train, and masks are on tensors."""
 Calls = dict[TensorRef, list[LayerTensor]]
 """The outputs of each call; the references have output 0."""
@@ -66,6 +66,8 @@ def _problems(config: ModelConfig) -> list[str]:
 
 
 def _unknown(layer: LayerConfig) -> str:
+    if (name := catalog_name(layer)).startswith(TF_FUNCTION):
+        return f"layer `{layer.name}` calls `{name}`, which tfport does not build"
     return f"layer `{layer.name}` is of the class `{layer.class_name}`, which tfport does not know"
 
 

@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 NO_EFFECT = re.compile(
     r"name|trainable|dtype|autocast|build_config|batch_input_shape|batch_shape|input_shape|input_dim|input_dtype"
-    r"|input_length|batch_size|\w*_?initializer|\w*_?regularizer|\w*_?constraint|registered_name|module"
+    r"|input_length|batch_size|\w*_?initializer|\w*_?regularizer|\w*_?constraint|registered_name|module|function"
     r"|(inner_|forget_bias_)?init|dropout_[UW]"  # Keras 1
 )
 """Options that only say how a layer was built or is trained."""
+OPERATION, TF_FUNCTION = "ops.", "tf."
+"""Prefixes of names that are no layers."""
+FUNCTION_LAYERS = ("TFOpLambda", "SlicingOpLambda")
 OPERATIONS = re.compile(r"keras(\.src|_core\.src|_core)?\.ops\b")
 
 
@@ -72,12 +75,13 @@ def layer(
     """Declare the function that builds the layers of these class names, separated by spaces.
 
     `renamed` has the options of older versions that have another name now: `{"output_dim": "units"}`.
-    Names with the prefix `ops.` are operations of Keras 3, which do not cast their inputs.
+    Names with the prefix `ops.` are operations of Keras 3, those with `tf.` functions of TensorFlow;
+    both do not cast their inputs.
     """
 
     def declare(function: F) -> F:
         for name in names.split():
-            casts = casts_inputs and not name.startswith("ops.")
+            casts = casts_inputs and not name.startswith((OPERATION, TF_FUNCTION))
             LAYERS.add(name, declared_layer(function, keeps_mask, casts, renamed or {}))
         return function
 
@@ -120,9 +124,11 @@ def is_operation(config: LayerConfig) -> bool:
 
 
 def catalog_name(config: LayerConfig) -> str:
-    """The name that a class is declared by; operations of Keras 3 have the prefix `ops.`."""
+    """The name that a class, or the function that a layer calls, is declared by."""
     if is_operation(config):
-        return f"ops.{config.class_name}"
+        return f"{OPERATION}{config.class_name}"
+    if config.class_name in FUNCTION_LAYERS and isinstance(config.config.get("function"), str):
+        return f"{TF_FUNCTION}{config.config['function']}"
     return config.registered_name or config.class_name if ">" in config.registered_name else config.class_name
 
 

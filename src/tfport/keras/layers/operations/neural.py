@@ -1,0 +1,93 @@
+"""Operations of neural networks: activations, softmax, normalization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tfport.keras import activations
+from tfport.keras.layer import layer
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.promotion import promoted
+from tfport.keras.reductions import Axis, axes_of, reduced, variance
+from tfport.keras.softmax import log_softmax, sparsemax
+from tfport.keras.softmax import softmax as softmax_over
+from tfport.keras.tensor import LayerTensor
+
+ACTIVATIONS_BY_CLASS: dict[str, Callable[..., LayerTensor]] = {
+    "Celu": activations.celu,
+    "Elu": activations.elu,
+    "Gelu": activations.gelu,
+    "Glu": activations.glu,
+    "HardShrink": activations.hard_shrink,
+    "HardTanh": activations.hard_tanh,
+    "LeakyRelu": activations.leaky_relu,
+    "LogSoftmax": log_softmax,
+    "Silu": activations.silu,
+    "SoftShrink": activations.soft_shrink,
+    "SparsePlus": activations.sparse_plus,
+    "SparseSigmoid": activations.sparse_sigmoid,
+    "Sparsemax": sparsemax,
+    "Threshold": activations.threshold,
+    "HardSigmoid": activations.hard_sigmoid,
+    "HardSilu": lambda b, x: b.Mul(x, activations.hard_sigmoid(b, x)),
+    "LogSigmoid": lambda b, x: b.Neg(b.Softplus(b.Neg(x))),
+    "Relu": lambda b, x: b.Relu(x),
+    "Relu6": lambda b, x: b.Relu6(x),
+    "Selu": lambda b, x: b.Selu(x),
+    "Sigmoid": lambda b, x: b.Sigmoid(x),
+    "Softplus": lambda b, x: b.Softplus(x),
+    "Softsign": lambda b, x: b.Softsign(x),
+    "TanhShrink": lambda b, x: b.Sub(x, b.Tanh(x)),
+}
+for _name, _function in ACTIVATIONS_BY_CLASS.items():
+    layer(f"ops.{_name}")(_function)
+
+
+@layer("ops.Squareplus")
+def squareplus(builder: LayerBuilder, x: LayerTensor, *, b: float = 4) -> LayerTensor:
+    return activations.squareplus(builder, x, offset=float(b))
+
+
+@layer("ops.Softmax")
+def softmax(b: LayerBuilder, x: LayerTensor, *, axis: int | Sequence[int] | None = -1) -> LayerTensor:
+    return softmax_over(b, x, axis=axes_of(x, axis))
+
+
+@layer("ops.Normalize")
+def normalize(
+    b: LayerBuilder, x: LayerTensor, *, axis: Axis = -1, order: float = 2, epsilon: float | None = None
+) -> LayerTensor:
+    (x,) = promoted(b, x, floating=True)
+    least = 1e-7 if epsilon is None else epsilon
+    if order == 2:
+        total = reduced(b, "Sum", b.Square(x), axis, True)
+        return b.Mul(x, b.Rsqrt(b.Maximum(total, least**2)))
+    total = reduced(b, "Sum", b.Pow(b.Abs(x), float(order)), axis, True)
+    return b.RealDiv(x, b.Maximum(b.Pow(total, 1.0 / order), least))
+
+
+@layer("ops.Moments")
+def moments(
+    b: LayerBuilder, x: LayerTensor, *, axes: Axis, keepdims: bool = False, synchronized: bool = False
+) -> Sequence[LayerTensor]:
+    return [reduced(b, "Mean", x, axes, keepdims), variance(b, x, axes, keepdims)]
+
+
+@layer("ops.BatchNorm")
+def batch_norm(
+    b: LayerBuilder,
+    x: LayerTensor,
+    mean: LayerTensor,
+    variance: LayerTensor,
+    offset: LayerTensor | None = None,
+    scale: LayerTensor | None = None,
+    *,
+    axis: int,
+    epsilon: float = 1e-3,
+) -> LayerTensor:
+    if axis % x.rank != x.rank - 1:
+        raise b.refuse("it normalizes another axis than the last")
+    inverse = b.Rsqrt(b.Add(variance, epsilon))
+    inverse = inverse if scale is None else b.Mul(inverse, scale)
+    y = b.Mul(b.Sub(x, mean), inverse)
+    return y if offset is None else b.Add(y, offset)

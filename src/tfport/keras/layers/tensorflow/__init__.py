@@ -1,0 +1,1 @@
+"""Functions of TensorFlow that are nodes of functional models of Keras 2, by family: `tf.math.add`."""
