@@ -10,7 +10,8 @@ from tfport.keras.tensor import LayerTensor
 _RESIZE_OPS = {
     "nearest": "ResizeNearestNeighbor", "bilinear": "ResizeBilinear", "bicubic": "ResizeBicubic",
 }  # fmt: skip
-_KERNELS = ("lanczos3", "lanczos5", "gaussian", "mitchellcubic")
+_ANTIALIASED = {"bilinear": "triangle", "bicubic": "keyscubic"}
+_KERNELS = ("lanczos3", "lanczos5", "gaussian", "mitchellcubic", *_ANTIALIASED.values())
 """Interpolations that are kernels of ScaleAndTranslate."""
 
 
@@ -22,11 +23,14 @@ def resize(
     interpolation: str,
     *,
     half_pixel_centers: bool = True,
+    antialias: bool = False,
 ) -> LayerTensor:
-    """Images with the channels last in another size, without antialiasing."""
+    """Images with the channels last in another size."""
     size = shape_vector(b, [height, width])
     known = [side if isinstance(side, int) else None for side in (height, width)]
     dims = (images.shape[0], *known, images.shape[3])
+    if antialias:
+        interpolation = _ANTIALIASED.get(interpolation, interpolation)
     if op := _RESIZE_OPS.get(interpolation):
         # the attribute is newer than the op: state it only where it changes the result
         attrs = {"half_pixel_centers": True} if half_pixel_centers and interpolation != "nearest" else {}
@@ -38,7 +42,7 @@ def resize(
         raise b.refuse(f"its interpolation `{interpolation}` is unknown")
     scale = _scale(b, images, size)
     node = b.node(
-        "ScaleAndTranslate", images, size, scale, [0.0, 0.0], kernel_type=interpolation, antialias=False
+        "ScaleAndTranslate", images, size, scale, [0.0, 0.0], kernel_type=interpolation, antialias=antialias
     )
     return b.cast(b.tensor(node, dims), images.dtype)
 

@@ -17,7 +17,7 @@ from tfport.keras.softmax import softmax
 from tfport.keras.tensor import LayerTensor
 
 
-@layer("MultiHeadAttention", keeps_mask=True)
+@layer("MultiHeadAttention")
 def multi_head_attention(
     b: LayerBuilder,
     query: LayerTensor,
@@ -62,11 +62,11 @@ def multi_head_attention(
     last = output_shape or [query.shape[-1]]
     last = [last] if isinstance(last, int) else list(last)
     result = _project(b, "output_dense", "attention_output", output, 2, last, use_bias)
-    result = result.with_mask(query.mask)
+    result = result.with_mask(query.mask if b.version.numbers >= (2, 10) else None)
     return (result, weights) if return_attention_scores else result
 
 
-@layer("GroupedQueryAttention GroupQueryAttention", keeps_mask=True)
+@layer("GroupedQueryAttention GroupQueryAttention")
 def grouped_query_attention(
     b: LayerBuilder,
     query: LayerTensor,
@@ -118,7 +118,7 @@ def _mask(
     causal: bool,
     window: int | None,
 ) -> LayerTensor | None:
-    """The positions that each query may attend to; Keras uses the masks of its inputs since 2.10."""
+    """The positions that each query may attend to; Keras regards the masks of its inputs since 2.10."""
     implied: list[LayerTensor | None] = []
     if b.version.numbers >= (2, 10):
         first, *others = masks

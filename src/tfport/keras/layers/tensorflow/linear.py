@@ -53,3 +53,10 @@ def tensordot(builder: LayerBuilder, a: LayerTensor, b: LayerTensor, axes: Any) 
 @tf_function("linalg.matrix_transpose")
 def matrix_transpose(b: LayerBuilder, a: LayerTensor, conjugate: bool = False) -> LayerTensor:
     return transpose(b, a, [*range(a.rank - 2), a.rank - 1, a.rank - 2])
+
+
+@tf_function("einsum")
+def einsum(b: LayerBuilder, equation: str) -> LayerTensor:
+    raise b.refuse(
+        f"the tensors that `tf.einsum` multiplies by `{equation}` are not in the file: Keras 2 loses them"
+    )

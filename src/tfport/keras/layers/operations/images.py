@@ -1,0 +1,74 @@
+"""Operations on images, and in windows: resizing, pooling, convolution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.keras.arrays import expand_dims, squeeze
+from tfport.keras.aspect_ratio import cropped_to_ratio, padded_to_ratio
+from tfport.keras.data_format import channels_last, per_axis
+from tfport.keras.layer import layer
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.resize import resize
+from tfport.keras.tensor import LayerTensor
+from tfport.keras.windows import convolve, convolve_depthwise, pool
+
+
+@layer("ops.Resize")
+def resize_operation(
+    b: LayerBuilder,
+    images: LayerTensor,
+    *,
+    size: Any,
+    interpolation: str = "bilinear",
+    antialias: bool = False,
+    crop_to_aspect_ratio: bool = False,
+    pad_to_aspect_ratio: bool = False,
+    fill_mode: str = "constant",
+    fill_value: float = 0.0,
+    data_format: str | None = None,
+) -> LayerTensor:
+    height, width = per_axis(b, size, 2)
+
+    def resized(x: LayerTensor) -> LayerTensor:
+        if crop_to_aspect_ratio:
+            x = cropped_to_ratio(b, x, height, width)
+        elif pad_to_aspect_ratio:
+            x = padded_to_ratio(b, x, height, width, fill_value)
+        return resize(b, x, height, width, interpolation, antialias=antialias)
+
+    if images.rank == 3:
+        return squeeze(b, channels_last(b, data_format, expand_dims(b, images, 0), resized), 0)
+    return channels_last(b, data_format, images, resized)
+
+
+@layer("ops.MaxPool ops.AveragePool")
+def pool_operation(
+    b: LayerBuilder,
+    inputs: LayerTensor,
+    *,
+    pool_size: Any,
+    strides: Any = None,
+    padding: str = "valid",
+    data_format: str | None = None,
+) -> LayerTensor:
+    window = per_axis(b, pool_size, inputs.rank - 2)
+    steps = window if strides is None else per_axis(b, strides, inputs.rank - 2)
+    op = "MaxPool" if b.instance.config.class_name == "MaxPool" else "AvgPool"
+    return channels_last(b, data_format, inputs, lambda x: pool(b, op, x, window, steps, padding))
+
+
+@layer("ops.Conv ops.DepthwiseConv")
+def conv_operation(
+    b: LayerBuilder,
+    inputs: LayerTensor,
+    kernel: LayerTensor,
+    *,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
+) -> LayerTensor:
+    steps, dilations = (per_axis(b, option, inputs.rank - 2) for option in (strides, dilation_rate))
+    function = convolve if b.instance.config.class_name == "Conv" else convolve_depthwise
+    return channels_last(b, data_format, inputs, lambda x: function(b, x, kernel, steps, padding, dilations))
