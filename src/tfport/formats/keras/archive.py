@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 
 from tfport.errors import UnreadableFile
@@ -87,6 +88,14 @@ def _weights(files: Files, unsafe: list[UnsafeContent]) -> StoredWeights | None:
     if files.has(NPZ):
         unsafe.append(UnsafeContent("pickle", NPZ, "weights in Python pickles"))
     return None
+
+
+def read_weights_list(files: Files, name: str) -> KerasFile:
+    """The weights in several files that `save_weights` wrote."""
+    unsafe: list[UnsafeContent] = []
+    folder = files.under(posixpath.dirname(name))
+    weights = sharded_weights(folder, posixpath.basename(name), unsafe)
+    return KerasFile(files.label(name), "weights", None, weights, unsafe=unsafe)
 
 
 def sharded_weights(files: Files, name: str, unsafe: list[UnsafeContent]) -> StoredWeights:

@@ -11,10 +11,10 @@ import posixpath
 from tfport.formats.files import Files
 from tfport.formats.hdf5.file import SIGNATURE, open_hdf5
 from tfport.formats.keras.architecture import read_architecture
-from tfport.formats.keras.archive import CONFIG, read_archive
+from tfport.formats.keras.archive import CONFIG, read_archive, read_weights_list
 from tfport.formats.keras.h5_file import read_h5
 from tfport.formats.keras.records import KerasFile
-from tfport.formats.keras.signature import ZIP, is_archive
+from tfport.formats.keras.signature import ZIP, is_archive, is_list_of_weights
 from tfport.formats.sample import Sample
 from tfport.formats.tfjs.signature import is_layers_model
 
@@ -32,6 +32,8 @@ def read_keras(files: Files, name: str) -> KerasFile:
     sample = Sample(files, name)
     if posixpath.basename(name) == CONFIG and is_archive(sample):
         return read_archive(files.under(posixpath.dirname(name)))
+    if is_list_of_weights(sample):
+        return read_weights_list(files, name)
     if is_layers_model(sample):
         from tfport.formats.keras.layers_model import (
             read_layers_model,  # imported here, as few models need it

@@ -25,6 +25,7 @@ WEIGHTS = ("model.weights.h5", "model.weights.json", "model.weights.npz")
 CLASS = re.compile(rb'\\?"class_name\\?"\s*:')
 QUOTED = re.compile(rb'\s*"\{\s*\\"')
 """The start of JSON inside a JSON string: `json.dump(model.to_json(), file)` writes it."""
+WEIGHT_MAP = re.compile(rb'"weight_map"\s*:\s*\{\s*"[^"]*"\s*:\s*\[?\s*"[^"]*\.weights\.h5"')
 MEMBERS = re.compile(rb"PK\x01\x02.{42}(config\.json|metadata\.json|model\.weights\.(?:h5|json|npz))", re.S)
 """The names of a `.keras` file in the directory of a zip file."""
 LARGEST_TAIL = 1 << 20
@@ -45,7 +46,14 @@ def is_model_in_hdf5(sample: Sample) -> bool:
     return root is not None and "model_config" in root.attributes
 
 
-def is_weights_in_hdf5(sample: Sample) -> bool:
+def is_list_of_weights(sample: Sample) -> bool:
+    """Whether this is the JSON file that lists weights in several HDF5 files."""
+    return sample.encoding == "json" and WEIGHT_MAP.search(sample.head) is not None
+
+
+def is_weights(sample: Sample) -> bool:
+    if is_list_of_weights(sample):
+        return True
     root = _root(sample)
     if root is None:
         return False
@@ -87,6 +95,10 @@ def models(names: list[str]) -> list[list[str]]:
     return [[name for name in names if name.endswith(EXTENSIONS)]]
 
 
+def weights(names: list[str]) -> list[list[str]]:
+    return [with_suffix(names, ".weights.json"), *models(names)]
+
+
 def unpacked(names: list[str]) -> list[list[str]]:
     return [[CONFIG]] if CONFIG in names and not {METADATA, *WEIGHTS}.isdisjoint(names) else []
 
@@ -125,11 +137,11 @@ KERAS_JSON = ModelFormat(
 )
 KERAS_WEIGHTS = ModelFormat(
     "Keras weights",
-    is_weights_in_hdf5,
+    is_weights,
     key="keras_weights",
     bytes_name="model.weights.h5",
     folder_rank=11,
-    candidates=models,
+    candidates=weights,
     accepts=("keras_weights",),
 )
 TFJS_LAYERS = ModelFormat(
