@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ class Baked(Case):
     fed: tuple[int, ...] = (0,)
     wanted: int | None = None
 
-    def __str__(self) -> str:
-        return super().__str__() + (f"-{self.wanted}" if self.wanted else "")
+    @functools.cached_property
+    def name(self) -> str:
+        return super().name + (f"-{self.wanted}" if self.wanted else "")
 
     def outputs(self) -> list[str]:
         return super().outputs()[: self.wanted]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,11 @@ class Case:
     fetches: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
+        return self.name
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The op and a digest of the graph and its feeds."""
         graph_def, feeds = self.model("fed")
         digest = hashlib.sha256(graph_def.SerializeToString(deterministic=True))
         for name, array in feeds.items():
@@ -70,7 +75,7 @@ class Case:
     def model(self, way: str) -> tuple[pb.GraphDef, dict[str, Any]]:
         """The graph and its feeds."""
         if self.text:
-            return graph_to_def(graph(self.text)), {f"{k}:0": v for k, v in self.feeds.items()}
+            return self._parsed, {f"{k}:0": v for k, v in self.feeds.items()}
         made, feeds = pb.GraphDef(), {}
         made.versions.producer = 2474
         node = pb.NodeDef(name="node", op=self.op)
@@ -87,6 +92,10 @@ class Case:
                 feeds[f"{name}:0"] = array
         made.node.append(node)
         return made, feeds
+
+    @functools.cached_property
+    def _parsed(self) -> pb.GraphDef:
+        return graph_to_def(graph(self.text))
 
     def _sizes_of(self, place: int, array: Any, way: str) -> list[int] | None:
         """The sizes of the placeholder of an input, -1 where unknown; None if the input is a constant."""
@@ -155,45 +164,73 @@ def graph_case(text: str, *, fetches: str | list[str], name: str = "graph", **fe
 
 def run(c: Case, way: str) -> list[Any]:
     """Run a case in tfport."""
+    return _run_program(c, *_program(c, way))
+
+
+def _program(c: Case, way: str) -> tuple[bytes, str, dict[str, Any]]:
+    """The graph, the engine and the feeds of a way."""
     graph_def, feeds = c.model(way)
     engine = "none" if way == "host" else "onnxruntime"
-    session = tfport.Session(tfport.load(graph_def.SerializeToString()), engine=engine)
-    return session.run(c.outputs(), feeds)
+    return graph_def.SerializeToString(deterministic=True), engine, feeds
+
+
+def _run_program(c: Case, graph_def: bytes, engine: str, feeds: dict[str, Any]) -> list[Any]:
+    return tfport.Session(tfport.load(graph_def), engine=engine).run(c.outputs(), feeds)
 
 
 def recorded(family: str, c: Case) -> Any:
     """The recorded answer of TensorFlow: arrays, or the text of its error."""
     answers = recorded_answers(family)
-    if str(c) not in answers:
+    if c.name not in answers:
         pytest.fail(f"no recorded answer of TensorFlow for {c}: run `make record-ops`", pytrace=False)
-    return answers[str(c)]
+    return answers[c.name]
 
 
-def checks(cases: Sequence[Case]) -> list[Any]:
-    """Each case with each way to run it, for `pytest.mark.parametrize("c, way", …)`."""
+def checks(cases: Sequence[Case], without: str = "") -> list[Any]:
+    """Each case with the ways to run it, for `pytest.mark.parametrize(("c", "ways"), …)`.
+
+    `without` is a way that says nothing new about these cases; a graph is run in all its ways.
+    """
     load_package(FAMILIES)
-    on_host = {*KERNELS.entries, *STRUCTURES.entries}
-    return [
-        pytest.param(c, way, id=f"{c}-{way}")
-        for c in cases
-        for way in c.ways
-        if c.text or c.op in on_host or (way != "host" and c.op in LOWERINGS.entries)
-    ]
+    possible = ((c, [way for way in _possible(c) if c.text or way != without]) for c in cases)
+    return [pytest.param(c, ways, id=c.name) for c, ways in possible if ways]
 
 
-def check(family: str, c: Case, way: str) -> None:
-    """Compare a case with TensorFlow."""
+def _possible(c: Case) -> list[str]:
+    on_host = c.text or c.op in KERNELS.entries or c.op in STRUCTURES.entries
+    in_engine = on_host or c.op in LOWERINGS.entries
+    return [way for way in c.ways if (on_host if way == "host" else in_engine)]
+
+
+def check(family: str, c: Case, ways: Sequence[str]) -> None:
+    """Compare a case with TensorFlow in each way; all ways that fail are reported."""
     expected = recorded(family, c)
+    programs, failures = set(), []
+    for way in ways:
+        graph_def, engine, feeds = _program(c, way)
+        if (graph_def, engine) in programs:
+            continue  # if nothing is constant, `fed` is the program of `engine`
+        programs.add((graph_def, engine))
+        try:
+            _compare(c, expected, lambda program=(graph_def, engine, feeds): _run_program(c, *program))
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note(f"{c} in the way `{way}`")
+            failures.append(error)
+    if failures:
+        raise failures[0] if len(failures) == 1 else BaseExceptionGroup(f"{c} fails", failures)
+
+
+def _compare(c: Case, expected: Any, run_case: Callable[[], list[Any]]) -> None:
     if c.fails or c.says:
         assert isinstance(expected, str), "TensorFlow runs this case"
         with pytest.raises(tfport.Error) as caught:
-            run(c, way)
+            run_case()
         if c.says:
             message = str(caught.value)
             assert message.partition("): ")[2] == expected, message
         return
     assert not isinstance(expected, str), f"TensorFlow says: {expected}"
-    actual = run(c, way)
+    actual = run_case()
     assert len(actual) == len(expected)
     for ours, theirs in zip(actual, expected, strict=True):
         assert_same(ours, theirs, c)

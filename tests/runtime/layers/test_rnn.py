@@ -233,9 +233,9 @@ CASES += [over(name, 5, lengths=(0, 9)) for name in ("lengths", "residual with l
 CASES += [over("masked", 5, mask) for mask in (PADDING, NOTHING, GAPS)] + [over("masked", 4, PADDING)]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_recurrent(c, way):
-    check("recurrent", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_recurrent(c, ways):
+    check("recurrent", c, ways)
 
 
 @pytest.mark.parametrize("name", LOOPS)

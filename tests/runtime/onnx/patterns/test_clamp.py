@@ -48,9 +48,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_answers(c, way):
-    check("clamp", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_answers(c, ways):
+    check("clamp", c, ways)
 
 
 @pytest.mark.parametrize("name", CHAINS)

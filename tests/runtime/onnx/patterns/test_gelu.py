@@ -23,9 +23,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_answers(c, way):
-    check("gelu", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_answers(c, ways):
+    check("gelu", c, ways)
 
 
 def test_keras_gelu_is_one_node():

@@ -71,9 +71,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_answers(c, way):
-    check("prelu", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_answers(c, ways):
+    check("prelu", c, ways)
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -37,9 +37,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_blocks(c, way):
-    check("blocks", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_blocks(c, ways):
+    check("blocks", c, ways)
 
 
 COMPUTED = """

@@ -93,6 +93,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_filling(c, way):
-    check("filling", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_filling(c, ways):
+    check("filling", c, ways)

@@ -123,6 +123,6 @@ y = ResourceGather(v, i) {dtype=float32, Tindices=int32}
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_gathering(c, way):
-    check("gathering", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_gathering(c, ways):
+    check("gathering", c, ways)

@@ -70,6 +70,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_index_errors(c, way):
-    check("index_errors", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_index_errors(c, ways):
+    check("index_errors", c, ways)

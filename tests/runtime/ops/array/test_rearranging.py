@@ -154,9 +154,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_moving(c, way):
-    check("rearranging", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_moving(c, ways):
+    check("rearranging", c, ways)
 
 
 def test_the_tile_grad_of_old_graphs():

@@ -104,6 +104,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_scattering(c, way):
-    check("scattering", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_scattering(c, ways):
+    check("scattering", c, ways)

@@ -129,6 +129,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_shapes(c, way):
-    check("shapes", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_shapes(c, ways):
+    check("shapes", c, ways)

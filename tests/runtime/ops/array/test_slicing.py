@@ -105,6 +105,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_slicing(c, way):
-    check("slicing", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_slicing(c, ways):
+    check("slicing", c, ways)

@@ -162,9 +162,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_control(c, way):
-    check("control", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_control(c, ways):
+    check("control", c, ways)
 
 
 def steps(text, fetches, feeds):

@@ -123,9 +123,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_control_v1(c, way):
-    check("control_v1", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_control_v1(c, ways):
+    check("control_v1", c, ways)
 
 
 def session(text):

@@ -80,9 +80,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_lifted_asserts(c, way):
-    check("lifted_asserts", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_lifted_asserts(c, ways):
+    check("lifted_asserts", c, ways)
 
 
 def session_of(text):

@@ -70,9 +70,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_messages(c, way):
-    check("messages", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_messages(c, ways):
+    check("messages", c, ways)
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_tensor_arrays(c, way):
-    check("tensor_arrays", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_tensor_arrays(c, ways):
+    check("tensor_arrays", c, ways)
 
 
 def test_a_loop_over_arrays_is_lowered_to_onnx():

@@ -217,9 +217,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_tensor_lists(c, way):
-    check("tensor_lists", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_tensor_lists(c, ways):
+    check("tensor_lists", c, ways)
 
 
 @pytest.mark.parametrize("text", [MAPS.replace("SIZE", "rows"), PUSHES, falls(), falls(AFTER_LAST)])

@@ -460,9 +460,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_datasets(c, way):
-    check("datasets", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_datasets(c, ways):
+    check("datasets", c, ways)
 
 
 def test_ops_on_datasets_name_their_inputs_as_they_are_defined():

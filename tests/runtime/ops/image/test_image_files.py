@@ -150,6 +150,6 @@ for c in CASES:
     c.ways = ("engine",)  # there are no lowerings, so all ways are the same
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_image_files(c, way):
-    check("image_files", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_image_files(c, ways):
+    check("image_files", c, ways)

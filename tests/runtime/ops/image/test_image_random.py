@@ -59,9 +59,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_random_windows(c, way):
-    check("image_random", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_random_windows(c, ways):
+    check("image_random", c, ways)
 
 
 @pytest.mark.parametrize(

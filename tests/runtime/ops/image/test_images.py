@@ -257,9 +257,9 @@ DRAWN = [
 CASES = [*CROPS, *PATCHES, *COLORED, *TRANSFORMED, *DRAWN]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_images(c, way):
-    check("images", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_images(c, ways):
+    check("images", c, ways)
 
 
 def test_the_first_adjust_contrast_clips():

@@ -132,6 +132,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_non_max_suppression(c, way):
-    check("non_max_suppression", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_non_max_suppression(c, ways):
+    check("non_max_suppression", c, ways)

@@ -179,9 +179,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_resizes(c, way):
-    check("resize", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_resizes(c, ways):
+    check("resize", c, ways)
 
 
 LOWERED = [

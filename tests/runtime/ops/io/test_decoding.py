@@ -160,9 +160,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_decoding(c, way):
-    check("decoding", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_decoding(c, ways):
+    check("decoding", c, ways)
 
 
 FILES = """

@@ -201,9 +201,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_examples(c, way):
-    check("parse_example", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_examples(c, ways):
+    check("parse_example", c, ways)
 
 
 def test_an_error_names_the_example_and_its_feature():

@@ -148,6 +148,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_sequence_examples(c, way):
-    check("parse_sequence", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_sequence_examples(c, ways):
+    check("parse_sequence", c, ways)

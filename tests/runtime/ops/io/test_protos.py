@@ -137,6 +137,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_protos(c, way):
-    check("protos", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_protos(c, ways):
+    check("protos", c, ways)

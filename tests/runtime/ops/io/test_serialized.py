@@ -111,6 +111,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_serialized(c, way):
-    check("serialized", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_serialized(c, ways):
+    check("serialized", c, ways)

@@ -23,6 +23,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_summaries(c, way):
-    check("summaries", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_summaries(c, ways):
+    check("summaries", c, ways)

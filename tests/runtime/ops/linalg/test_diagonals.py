@@ -78,9 +78,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_diagonals(c, way):
-    check("diagonals", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_diagonals(c, ways):
+    check("diagonals", c, ways)
 
 
 @pytest.mark.parametrize(

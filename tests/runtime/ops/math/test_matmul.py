@@ -13,6 +13,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_products(c, way):
-    check("matmul", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_products(c, ways):
+    check("matmul", c, ways)

@@ -73,9 +73,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_ordering(c, way):
-    check("ordering", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_ordering(c, ways):
+    check("ordering", c, ways)
 
 
 def test_the_top_k_of_old_graphs():

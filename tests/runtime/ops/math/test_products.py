@@ -179,6 +179,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_products(c, way):
-    check("products", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_products(c, ways):
+    check("products", c, ways)

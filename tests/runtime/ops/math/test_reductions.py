@@ -166,9 +166,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_reductions(c, way):
-    check("reductions", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_reductions(c, ways):
+    check("reductions", c, ways)
 
 
 def test_nan_in_a_map_of_scores_is_replaced_only_if_there_may_be_any():

@@ -56,9 +56,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_segments(c, way):
-    check("segments", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_segments(c, ways):
+    check("segments", c, ways)
 
 
 @pytest.mark.parametrize("kind", ["Sum", "Prod", "Max", "Min"])

@@ -99,6 +99,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_activations(c, way):
-    check("activations", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_activations(c, ways):
+    check("activations", c, ways)

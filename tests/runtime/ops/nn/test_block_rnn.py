@@ -47,6 +47,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_block_rnn(c, way):
-    check("block_rnn", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_block_rnn(c, ways):
+    check("block_rnn", c, ways)

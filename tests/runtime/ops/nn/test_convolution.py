@@ -160,9 +160,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_convolutions(c, way):
-    check("convolution", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_convolutions(c, ways):
+    check("convolution", c, ways)
 
 
 def test_an_image_smaller_than_the_windows_does_not_crash_the_process():

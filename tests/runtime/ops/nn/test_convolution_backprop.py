@@ -166,9 +166,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_convolution_gradients(c, way):
-    check("convolution_backprop", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_convolution_gradients(c, ways):
+    check("convolution_backprop", c, ways)
 
 
 def test_ops_that_take_a_tensor_instead_of_sizes():

@@ -50,6 +50,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_ctc(c, way):
-    check("ctc", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_ctc(c, ways):
+    check("ctc", c, ways)

@@ -66,6 +66,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_fused_convolutions(c, way):
-    check("fused_convolution", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_fused_convolutions(c, ways):
+    check("fused_convolution", c, ways)

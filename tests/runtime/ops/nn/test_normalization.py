@@ -150,9 +150,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_normalization(c, way):
-    check("normalization", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_normalization(c, ways):
+    check("normalization", c, ways)
 
 
 @pytest.mark.parametrize("way", ["static", "dynamic", "fed", "host"])

@@ -140,6 +140,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_pooling(c, way):
-    check("pooling", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_pooling(c, ways):
+    check("pooling", c, ways)

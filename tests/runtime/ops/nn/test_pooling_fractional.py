@@ -40,6 +40,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_fractional_pooling(c, way):
-    check("pooling_fractional", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_fractional_pooling(c, ways):
+    check("pooling_fractional", c, ways)

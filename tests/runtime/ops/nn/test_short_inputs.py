@@ -100,9 +100,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_short_inputs(c, way):
-    check("short_inputs", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_short_inputs(c, ways):
+    check("short_inputs", c, ways)
 
 
 def test_a_window_fits_an_image_of_its_size():

@@ -201,9 +201,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_quantize(c, way):
-    check("quantize", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_quantize(c, ways):
+    check("quantize", c, ways)
 
 
 @pytest.mark.parametrize("range_given", [True, False])

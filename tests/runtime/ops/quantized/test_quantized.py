@@ -175,6 +175,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_quantized(c, way):
-    check("quantized", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_quantized(c, ways):
+    check("quantized", c, ways)

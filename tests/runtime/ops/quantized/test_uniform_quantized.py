@@ -118,6 +118,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_uniform_quantized(c, way):
-    check("uniform_quantized", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_uniform_quantized(c, ways):
+    check("uniform_quantized", c, ways)

@@ -157,9 +157,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_ragged(c, way):
-    check("ragged", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_ragged(c, ways):
+    check("ragged", c, ways)
 
 
 def test_splits_beyond_the_values_are_refused_where_tensorflow_reads_foreign_memory():

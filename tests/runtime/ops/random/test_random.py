@@ -174,6 +174,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_random(c, way):
-    check("random", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_random(c, ways):
+    check("random", c, ways)

@@ -179,9 +179,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_random_seeded(c, way):
-    check("random_seeded", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_random_seeded(c, ways):
+    check("random_seeded", c, ways)
 
 
 def test_each_run_continues_where_the_last_one_stopped():

@@ -74,6 +74,6 @@ for c in CASES:
     c.ways = ("engine",)  # there are no lowerings, so that every way is the same
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_sound(c, way):
-    check("audio", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_sound(c, ways):
+    check("audio", c, ways)

@@ -57,9 +57,9 @@ for c in CASES:
     c.ways = ("engine",)  # there are no lowerings, so that every way is the same
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_transforms(c, way):
-    check("fourier", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_transforms(c, ways):
+    check("fourier", c, ways)
 
 
 X = mixed(2, 4, 6)

@@ -83,6 +83,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_crosses(c, way):
-    check("crosses", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_crosses(c, ways):
+    check("crosses", c, ways)

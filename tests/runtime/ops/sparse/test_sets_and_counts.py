@@ -89,6 +89,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_sets_and_counts(c, way):
-    check("sets_and_counts", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_sets_and_counts(c, ways):
+    check("sets_and_counts", c, ways)

@@ -188,6 +188,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_sparse(c, way):
-    check("sparse", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_sparse(c, ways):
+    check("sparse", c, ways)

@@ -90,6 +90,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_sparse_matrices(c, way):
-    check("sparse_matrices", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_sparse_matrices(c, ways):
+    check("sparse_matrices", c, ways)

@@ -64,9 +64,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_queues(c, way):
-    check("queues", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_queues(c, ways):
+    check("queues", c, ways)
 
 
 def session(text):

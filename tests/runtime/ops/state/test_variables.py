@@ -50,6 +50,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_variables(c, way):
-    check("variables", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_variables(c, ways):
+    check("variables", c, ways)

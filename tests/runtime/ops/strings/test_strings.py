@@ -321,6 +321,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_strings(c, way):
-    check("strings", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_strings(c, ways):
+    check("strings", c, ways)

@@ -218,9 +218,9 @@ def test_several_strings_with_byte_order_marks_are_unsupported():
         run(decode(MARKED, "UTF-16"), "host")
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_text(c, way):
-    check("text", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_text(c, ways):
+    check("text", c, ways)
 
 
 def test_plain_texts_and_sets_of_characters_are_replaced_without_a_regular_expression():

@@ -308,9 +308,9 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_tables(c, way):
-    check("tables", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_tables(c, ways):
+    check("tables", c, ways)
 
 
 def test_a_dense_table_of_version_1():

@@ -122,9 +122,9 @@ OLD_CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(OLD_CASES))
-def test_boosted_trees(c, way):
-    check("boosted_trees", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(OLD_CASES))
+def test_boosted_trees(c, ways):
+    check("boosted_trees", c, ways)
 
 
 def test_a_tree_with_a_cycle_is_an_error():

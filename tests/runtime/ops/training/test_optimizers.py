@@ -135,6 +135,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_optimizers(c, way):
-    check("optimizers", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_optimizers(c, ways):
+    check("optimizers", c, ways)

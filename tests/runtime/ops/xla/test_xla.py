@@ -313,9 +313,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_xla(c, way):
-    check("xla", c, way)
+@pytest.mark.parametrize(("c", "ways"), checks(CASES))
+def test_xla(c, ways):
+    check("xla", c, ways)
 
 
 def run_text(text, fetches, **feeds):
