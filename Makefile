@@ -21,8 +21,11 @@ WORKERS ?= 2
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
 
+# The tests of servers run in processes of their own: a model that is unloaded has all objects of its process searched
+# for garbage, and the other tests are a million objects.
 test: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live --ignore=tests/serve
+	$(BIN)/pytest -n $(WORKERS) tests/serve
 
 # The everyday tests on every supported Python that is installed: make test-pythons PYTEST="tests/graph -q"
 test-pythons: $(NOX)

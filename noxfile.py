@@ -18,6 +18,7 @@ import nox
 ROOT = Path(__file__).parent
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 TARGET = "tensorflow==1.13.2"
+EVERYDAY = [["-n", "2", "--ignore=tests/live", "--ignore=tests/serve"], ["-n", "2", "tests/serve"]]
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
@@ -42,7 +43,8 @@ def tests(session: nox.Session) -> None:
     """Run the everyday tests; arguments after `--` go to pytest."""
     session.install("--upgrade", "pip>=25.1")
     session.install("-e", ".", "--group", "test")
-    session.run("pytest", *(session.posargs or ["-n", "2", "--ignore=tests/live"]))
+    for arguments in [session.posargs] if session.posargs else EVERYDAY:
+        session.run("pytest", *arguments)
 
 
 @nox.session
