@@ -14,7 +14,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Exempt the collected tests from garbage collection: there are many, and none is garbage before the end."""
+    """Exempt the collected tests from garbage collection: they are many, and stay until the end."""
     gc.disable()
     try:
         return (yield)
