@@ -13,9 +13,10 @@ from tfport.errors import CannotRun, Error
 from tfport.formats.keras.records import KerasFile
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.graph.graph import Graph
+from tfport.graph.graph import Graph, Node
 from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import Shape
+from tfport.keras.assets import layer_asset
 from tfport.keras.config import (
     INPUT_LAYER,
     INPUT_SHAPES,
@@ -81,6 +82,8 @@ class ModelBuilder:
         self.file = file
         self.version = KerasVersion.parse(file.keras_version)
         self.unset_weights: list[WeightSlot] = []
+        self.initializers: list[Node] = []
+        """Nodes that fill tables when the model is loaded."""
         self.frame: OpenFrame | None = None
         """The loop whose iteration is being built."""
         self.root: LayerInstance | None = None
@@ -106,6 +109,11 @@ class ModelBuilder:
             raise CannotRun(f"{self.where}: " + "; ".join(problems))
         set_weights(self.root, self.file, self.unset_weights, self.version)
         return _signature(config, inputs, outputs)
+
+    def asset(self, layer: LayerConfig, name: str) -> bytes | None:
+        """A file that a layer keeps in the archive; None if there is none."""
+        model = self.root.config.model if self.root is not None else None
+        return None if model is None else layer_asset(self.file, model, layer, name)
 
     def placeholders(self, config: ModelConfig) -> dict[str, LayerTensor]:
         """The inputs of the model, by the name of their layer."""

@@ -20,6 +20,8 @@ SEQUENTIAL, FUNCTIONAL = "Sequential", ("Functional", "Model", "Container")
 INPUT_LAYER, MERGE = "InputLayer", "Merge"
 INPUT_SHAPES = ("batch_shape", "batch_input_shape")
 KERAS_TENSOR, SERIALIZED_TENSOR = "__keras_tensor__", "_CONSTANT_VALUE"
+BARE_OPERATION = "keras.ops"
+"""The module of an operation whose module is not stored."""
 STORED_ARRAYS = ("__numpy__", "__tensor__")
 DEEPEST = 40
 """Models inside models inside models, and arguments inside arguments, down to this depth."""
@@ -197,7 +199,7 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
         nodes = entry.get("inbound_nodes")
         inner.calls = [_call(node, where) for node in nodes] if isinstance(nodes, list) else []
         if _is_bare_operation(inner, nodes):
-            inner.module = "keras.ops"
+            inner.module = BARE_OPERATION
         if not inner.calls and inner.class_name == INPUT_LAYER:
             inner.calls = [LayerCall()]
         layers.append(inner)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.discovery import Catalog
 from tfport.formats.keras.records import Json
-from tfport.keras.config import LayerConfig
+from tfport.keras.config import BARE_OPERATION, LayerConfig
 
 if TYPE_CHECKING:
     pass
@@ -120,6 +120,8 @@ def find_layer(config: LayerConfig) -> DeclaredLayer | None:
 
 def is_operation(config: LayerConfig) -> bool:
     """Whether it is an operation of Keras 3, which is a node of a model but not a layer."""
+    if config.module == BARE_OPERATION:  # a guess, as some layers lack what all layers should store
+        return bool(LAYERS.of(f"{OPERATION}{config.class_name}"))
     return OPERATIONS.match(config.module) is not None
 
 

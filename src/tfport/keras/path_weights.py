@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tfport.formats.keras.records import StoredWeights
+from tfport.keras.config import LayerConfig
 from tfport.keras.instance import LayerInstance
 from tfport.keras.layer import is_operation
 from tfport.keras.layer_weights import WeightList
@@ -71,7 +72,7 @@ class _PathWalk:
         for attribute, child in layer.children.items():
             name, _, number = attribute.partition("/")
             if number:  # an element of a list: `cells/0`
-                number = _numbered(lists.setdefault(name, {}), class_path(child))
+                number = numbered(lists.setdefault(name, {}), class_path(child.config))
             yield from self.layer(child, self._attribute(path, name, number))
 
     def _attribute(self, path: str, name: str, number: str) -> str:
@@ -103,7 +104,7 @@ IsShared = Callable[[LayerInstance], bool]
 def _named_once(layers: Sequence[LayerInstance], is_shared: IsShared) -> dict[str, str]:
     """Each layer counts once: Keras 3."""
     taken: dict[str, int] = {}
-    return {layer.name: _numbered(taken, class_path(layer)) for layer in layers}
+    return {layer.name: numbered(taken, class_path(layer.config)) for layer in layers}
 
 
 def _named_without_shared(layers: Sequence[LayerInstance], is_shared: IsShared) -> dict[str, str]:
@@ -116,25 +117,25 @@ def _named_twice(layers: Sequence[LayerInstance], is_shared: IsShared) -> dict[s
     taken: dict[str, int] = {}
     names = {}
     for layer in layers:
-        names[layer.name] = _numbered(taken, class_path(layer))
+        names[layer.name] = numbered(taken, class_path(layer.config))
         if _has_weights(layer):
-            _numbered(taken, class_path(layer))
+            numbered(taken, class_path(layer.config))
     return names
 
 
 NAMINGS = (_named_once, _named_twice, _named_without_shared)
 
 
-def _numbered(taken: dict[str, int], name: str) -> str:
+def numbered(taken: dict[str, int], name: str) -> str:
+    """The name of an object in a container, with a number if it is not the first of its class."""
     number = taken.get(name, -1) + 1
     taken[name] = number
     return f"{name}_{number}" if number else name
 
 
-def class_path(layer: LayerInstance) -> str:
+def class_path(layer: LayerConfig) -> str:
     """The name of the class of a layer in paths."""
-    name = layer.config.class_name
-    return snake_case(CLASSES.get(name, name))
+    return snake_case(CLASSES.get(layer.class_name, layer.class_name))
 
 
 def snake_case(name: str) -> str:

@@ -33,7 +33,7 @@ def resize(
         interpolation = _ANTIALIASED.get(interpolation, interpolation)
     if op := _RESIZE_OPS.get(interpolation):
         # the attribute is newer than the op: state it only where it changes the result
-        attrs = {"half_pixel_centers": True} if half_pixel_centers and interpolation != "nearest" else {}
+        attrs = {"half_pixel_centers": True} if half_pixel_centers else {}
         result = b.tensor(b.node(op, images, size, **attrs), dims)
         return result if interpolation == "nearest" else b.cast(result, images.dtype)
     if interpolation == "area":

@@ -37,7 +37,8 @@ def up_sampling_2d(
     def resized(images: LayerTensor) -> LayerTensor:
         _, height, width, _ = sizes(b, images)
         target = scaled(b, height, rows), scaled(b, width, columns)
-        return resize(b, images, *target, interpolation, half_pixel_centers=_has_half_pixel_centers(b))
+        centers = interpolation != "nearest" and _has_half_pixel_centers(b)  # no difference for whole factors
+        return resize(b, images, *target, interpolation, half_pixel_centers=centers)
 
     return channels_last(b, data_format, x, resized).with_mask(None)
 

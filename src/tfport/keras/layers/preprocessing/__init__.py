@@ -1,0 +1,1 @@
+"""Layers that prepare data: images, numbers, categories, words, sound."""

@@ -1,0 +1,94 @@
+"""CategoryEncoding, Hashing and crosses of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfport.formats.keras.records import Json
+from tfport.graph.dtypes import FLOAT32, INT64, STRING
+from tfport.keras.arrays import expand_dims, reshape, select
+from tfport.keras.categories import encoded
+from tfport.keras.layer import layer
+from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.tensor import LayerTensor
+
+
+@layer("CategoryEncoding")
+def category_encoding(
+    b: LayerBuilder,
+    x: LayerTensor,
+    count_weights: LayerTensor | None = None,
+    *,
+    num_tokens: int | None = None,
+    max_tokens: int | None = None,
+    output_mode: str = "multi_hot",
+    sparse: bool = False,
+) -> LayerTensor:
+    """Keras 2 before 2.6 calls the number of categories `max_tokens`."""
+    depth = max_tokens if num_tokens is None else num_tokens
+    if depth is None:
+        raise b.refuse("its number of categories is not in the file")
+    kind = b.dtype if b.dtype.is_floating else FLOAT32
+    if x.rank == 1 and output_mode != "one_hot":
+        x = expand_dims(b, x, -1)
+    return encoded(b, b.cast(x, INT64), output_mode, depth, sparse, dtype=kind, weights=count_weights)
+
+
+@layer("Hashing")
+def hashing(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    num_bins: int,
+    mask_value: Json = None,
+    salt: int | Sequence[int] | None = None,
+    output_mode: str = "int",
+    sparse: bool = False,
+) -> LayerTensor:
+    """FarmHash of strings, SipHash with a salt; integers are hashed as their digits."""
+    bins, masked = num_bins, None
+    if mask_value is not None and num_bins > 1:
+        bins -= 1
+        masked = b.Equal(x, b.constant(mask_value, x.dtype))
+    text = x if x.dtype == STRING else _digits(b, x)
+    if salt is None:
+        node = b.node("StringToHashBucketFast", text, num_buckets=bins)
+    else:
+        key = [salt, salt] if isinstance(salt, int) else list(salt)
+        node = b.node("StringToHashBucketStrong", text, num_buckets=bins, key=key)
+    places = b.tensor(node, x.shape)
+    if masked is not None:
+        places = select(b, masked, b.ZerosLike(places), b.Add(places, 1))
+    return encoded(b, places, output_mode, num_bins, sparse, dtype=INT64 if output_mode == "int" else None)
+
+
+def _digits(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+    integers = b.cast(x, INT64) if x.dtype.is_floating else x
+    return b.tensor(b.node("AsString", integers), x.shape)
+
+
+@layer("HashedCrossing")
+def hashed_crossing(
+    b: LayerBuilder,
+    inputs: Sequence[LayerTensor],
+    *,
+    num_bins: int,
+    output_mode: str = "int",
+    sparse: bool = False,
+) -> LayerTensor:
+    first = inputs[0]
+    columns = [reshape(b, x if x.dtype == STRING else b.cast(x, INT64), (None, 1)) for x in inputs]
+    node = b.node(
+        "SparseCross", [], [], [], columns,
+        hashed_output=True, num_buckets=num_bins, hash_key=CROSS_KEY, out_type=INT64,
+        internal_type=STRING if all(x.dtype == STRING for x in columns) else INT64,
+        sparse_types=[], dense_types=[x.dtype for x in columns],
+    )  # fmt: skip
+    places = b.tensor(
+        reshape(b, b.tensor(node.output(1), (None,)), (None, *first.shape[1:])).value, first.shape
+    )
+    return encoded(b, places, output_mode, num_bins, sparse, dtype=INT64 if output_mode == "int" else None)
+
+
+CROSS_KEY = 0xDECAFCAFFE
+"""The key that `tf.sparse.cross_hashed` uses unless told otherwise."""
