@@ -189,7 +189,7 @@ LOOPS = {  # the node that the loop becomes
     "gru": (loop(GRU, "h", weights(3, biases=2)), "GRU"),
     "gru of tf1": (loop(RESET_BEFORE, "h", GATED), "GRU"),
     "plain": (loop(PLAIN, "h", weights(1)), "RNN"),
-    "masked": (loop(LSTM, "hcp", weights(4), masked=True), "If"),
+    "masked": (loop(LSTM, "hcp", weights(4), masked=True), "LSTM"),
     "relu": (loop(RELU, "hc", weights(4)), "LSTM"),
     "peepholes": (loop(PEEPHOLES, "hc", DIAGONAL), "LSTM"),
     "coupled gates": (loop(COUPLED, "hc", weights(4)), "LSTM"),

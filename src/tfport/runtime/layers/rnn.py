@@ -55,18 +55,39 @@ class _Layer:
 
 def recognized_layer(tracer: Tracer, loop: TimeLoop) -> Recurrence | None:
     """The loop as nodes, or None if it is not a stack of recurrent layers."""
-    whole = without_lengths(loop, _is_zero(tracer))
+    whole = without_lengths(loop, zeros_of(tracer, loop))
     return as_nodes(tracer, *whole) if whole is not None else as_nodes(tracer, loop, None)
 
 
-def as_nodes(tracer: Tracer, loop: TimeLoop, lengths: Operand | None) -> Recurrence | None:
-    """A node for each layer; `lengths`: those of the sequences, if they are shorter than the loop."""
-    limits, rows = limits_of(loop), TimeRows(loop)
-    layers = _layers(loop, rows) if limits else []
-    if not layers or not all(item in rows.known for item in loop.outputs):
+def is_explained(loop: TimeLoop) -> bool:
+    """Whether all of a loop is known: a stack of recurrent layers."""
+    return _explained(loop) is not None
+
+
+def _explained(loop: TimeLoop) -> tuple[TimeRows, list[_Layer]] | None:
+    rows = TimeRows(loop)
+    layers = _layers(loop, rows) if limits_of(loop) else []
+    return (rows, layers) if layers and all(item in rows.known for item in loop.outputs) else None
+
+
+def as_nodes(
+    tracer: Tracer,
+    loop: TimeLoop,
+    lengths: Operand | None,
+    arranged: Callable[[Operand], Operand] = lambda rows: rows,
+) -> Recurrence | None:
+    """A node for each layer; `lengths`: those of the sequences, if they are shorter than the loop.
+
+    `arranged` puts the rows that the loop reads into the order in which the nodes read them.
+    """
+    explained = _explained(loop)
+    if explained is None:
         return None
-    limit = smallest(tracer, loop.name, limits)
-    tensors = {row: exact_rows(tracer, loop.name, tensor, limit) for row, tensor in rows.reads.items()}
+    rows, layers = explained
+    limit = smallest(tracer, loop.name, limits_of(loop))
+    tensors = {
+        row: arranged(exact_rows(tracer, loop.name, tensor, limit)) for row, tensor in rows.reads.items()
+    }
     if lengths is not None:
         lengths = _within(tracer, loop.name, lengths, next(iter(tensors.values())))
     states: dict[int, Operand] = {}
@@ -135,11 +156,13 @@ def exact_rows(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Oper
     return emit(tracer, name, "GatherV2", [rows, limit], run, (rows.dtype, (None, *rows.shape[1:])), say)
 
 
-def _is_zero(tracer: Tracer) -> Callable[[Operand], bool]:
+def zeros_of(tracer: Tracer, loop: TimeLoop) -> Callable[[Operand], bool]:
+    """Tells whether an operand that a loop reads is always zero."""
+
     def is_zero(operand: Operand) -> bool:
         if operand.array is not None:
             return not operand.array.any()
-        step = next((s for s in tracer.steps if operand in s.outputs), None)
+        step = next((s for s in (*loop.steps, *tracer.steps) if operand in s.outputs), None)
         if step is None or step.op not in ("Fill", "ZerosLike"):
             return False
         return step.op == "ZerosLike" or (step.inputs[1].array is not None and not step.inputs[1].array.any())

@@ -9,20 +9,18 @@ its iterations run on the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tfport.errors import CannotRun
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
-from tfport.runtime.layers.masked_rnn import by_lengths, lengths_of, masked_layer
+from tfport.runtime.layers.masked_rnn import masked_layer, unmasked_layer
 from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.item_shapes import item_shape_after_loop
 from tfport.runtime.ops.control.lifted_asserts import TRUE, add_assert, all_of, and_true, lifted
 from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
@@ -64,13 +62,10 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
     time_loop = _time_loop(loop, body, carried, changes)
     if all(loop.initial[i].dtype == FLOAT32 for i in time_loop.states) and not has_effect([body.program]):
         layer = recognized_layer(tracer, time_loop)
+        if layer is None and (masked := masked_layer(tracer, time_loop)) is not None:
+            layer = unmasked_layer(tracer, masked)
         if layer is not None:
             return _after_layer(tracer, loop, layer, time_loop, changes)
-        results = _masked_layer(
-            tracer, loop, time_loop, changes, lambda: _iterate(tracer, loop, first, *traced)
-        )
-        if results is not None:
-            return results
     return _iterate(tracer, loop, first, *traced)
 
 
@@ -94,51 +89,6 @@ def _iterate(
             results[i] = counter_value(tracer, loop.name, start, count, loop.initial[i].dtype)
     kept = [i for i in carried if i not in counters]
     _trace_iterations(tracer, loop, body, iteration, first, kept, changes, shapes, results)
-    return results
-
-
-def _masked_layer(
-    tracer: Tracer,
-    loop: Loop,
-    time_loop: TimeLoop,
-    changes: Mapping[int, ListChange],
-    iterate: Callable[[], Operands],
-) -> Operands | None:
-    """A recurrent layer with a mask: one node if the mask is padding at run time, else iterations."""
-    layer = masked_layer(time_loop)
-    masks = lengths_of(tracer, layer) if layer is not None else None
-    if layer is None or masks is None or by_lengths(tracer, layer, masks[0]) is None:
-        return None
-    lengths, padded = masks
-
-    def flat(results: Operands) -> Operands | None:
-        rows = [tracer.lists[results[i]].stacked if results[i] in tracer.lists else None for i in changes]
-        full = [row for row in rows if row is not None]
-        return [*(results[i] for i in time_loop.states), *full] if len(full) == len(rows) else None
-
-    def with_lengths() -> Operands:
-        node = by_lengths(tracer, layer, lengths)
-        assert node is not None
-        results = flat(_after_layer(tracer, loop, node, time_loop, changes))
-        assert results is not None
-        return results
-
-    def iterated() -> Operands:
-        results = flat(iterate())
-        if results is None:
-            raise CannotRun("unsupported recurrent layer: its output list is read inside the loop")
-        return results
-
-    chosen = choose(tracer, loop.name, "If", padded, with_lengths, iterated)
-    results = list(loop.initial)
-    for i, state in zip(time_loop.states, chosen, strict=False):
-        results[i] = state
-    limit = smallest(tracer, loop.name, limits_of(time_loop))
-    for i, start in time_loop.counters.items():
-        results[i] = counter_value(tracer, loop.name, start, limit, loop.initial[i].dtype)
-    for i, rows in zip(changes, chosen[len(time_loop.states) :], strict=True):
-        full = replace(tracer.lists[loop.initial[i]], stacked=rows, head=None, size=None, change=None)
-        results[i] = list_from_rows(tracer, loop.name, full)
     return results
 
 
