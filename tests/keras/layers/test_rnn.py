@@ -222,5 +222,18 @@ def nodes_of(model):
 
 @pytest.mark.parametrize(("kind", "node"), list(zip(KINDS, ["RNN", "LSTM", "GRU", "GRU"], strict=True)))
 @pytest.mark.parametrize("sequences", [True, False])
-def test_a_layer_becomes_one_node(kind, node, sequences):
-    assert nodes_of(model_of(kind, return_sequences=sequences)) == {node}
+@pytest.mark.parametrize("build", [model_of, masked_model])
+def test_a_layer_becomes_one_node(kind, node, sequences, build):
+    assert nodes_of(build(kind, return_sequences=sequences)) == {node}
+
+
+@pytest.mark.parametrize("sequences", [True, False])
+def test_a_layer_with_zeros_for_masked_steps_becomes_one_node(sequences):
+    model = masked_model("LSTM", return_sequences=sequences, zero_output_for_mask=True)
+    assert nodes_of(model) == {"LSTM"}
+
+
+@pytest.mark.parametrize("version", ["2.15.0", "3.15.1"])
+@pytest.mark.parametrize(("kind", "node"), [("LSTM", "LSTM"), ("old GRU", "GRU")])
+def test_a_layer_with_hard_sigmoids_becomes_one_node(kind, node, version):
+    assert nodes_of(model_of(kind, version, recurrent_activation="hard_sigmoid")) == {node}

@@ -172,6 +172,25 @@ PEEPHOLES = (
 )
 COUPLED = LSTM.replace("Sigmoid(s)", "Sub(real, sf)")
 RELU = LSTM.replace("tg = Tanh", "tg = Relu").replace("tc = Tanh", "tc = Relu")
+HARD = "".join(
+    f"""
+    m{gate} = Mul({source}, slope) {F}
+    a{gate} = AddV2(m{gate}, half) {F}
+    u{gate} = Minimum(real, a{gate}) {F}
+    s{gate} = Maximum(u{gate}, none) {F}
+"""
+    for gate, source in {"i": "s", "f": "s:1", "o": "s:3"}.items()
+)
+HARD_SIGMOID = HARD + "".join(f"{line}\n" for line in LSTM.splitlines() if "Sigmoid" not in line)
+RELU6 = "".join(
+    f"""
+    a{gate} = AddV2(three, {source}) {F}
+    u{gate} = Relu6(a{gate}) {F}
+    s{gate} = RealDiv(u{gate}, six) {F}
+"""
+    for gate, source in {"i": "s", "f": "s:1", "o": "s:3"}.items()
+)
+HARD_SIGMOID_3 = RELU6 + "".join(f"{line}\n" for line in LSTM.splitlines() if "Sigmoid" not in line)
 SECOND = f"""
     gx = MatMul(new_h, w2) {F}
     gr = MatMul(g, r2) {F}
@@ -182,6 +201,8 @@ SECOND = f"""
 JOINED = {"wr": numbers(IN + H, 4 * H, seed=6), "b0": numbers(4 * H, seed=7)}
 GATED = {"wg": numbers(IN + H, 2 * H, seed=6), "bg": numbers(2 * H, seed=7), "wc": numbers(IN + H, H, seed=8)}
 DIAGONAL = {**weights(4), "b1": numbers(H, seed=10), "b2": numbers(H, seed=11)}
+LINE = {**weights(4), "slope": np.array(0.2), "half": np.array(0.5), "none": np.array(0.0)}
+SIXTH = {**weights(4), "three": np.array(3.0), "six": np.array(6.0)}
 TWO = {**weights(4), "w2": numbers(H, H, seed=12), "r2": numbers(H, H, seed=13)}
 LOOPS = {  # the node that the loop becomes
     "lstm": (loop(LSTM, "hc", weights(4)), "LSTM"),
@@ -191,6 +212,10 @@ LOOPS = {  # the node that the loop becomes
     "plain": (loop(PLAIN, "h", weights(1)), "RNN"),
     "masked": (loop(LSTM, "hcp", weights(4), masked=True), "LSTM"),
     "relu": (loop(RELU, "hc", weights(4)), "LSTM"),
+    "softsign": (loop(LSTM.replace("tc = Tanh", "tc = Softsign"), "hc", weights(4)), "LSTM"),
+    "hard sigmoid": (loop(HARD_SIGMOID, "hc", LINE), "LSTM"),
+    "hard sigmoid of keras 3": (loop(HARD_SIGMOID_3, "hc", SIXTH), "LSTM"),
+    "gru with relu": (loop(GRU.replace("new = Tanh", "new = Relu"), "h", weights(3, biases=2)), "GRU"),
     "peepholes": (loop(PEEPHOLES, "hc", DIAGONAL), "LSTM"),
     "coupled gates": (loop(COUPLED, "hc", weights(4)), "LSTM"),
     "lengths": (loop(LSTM, "hc", weights(4), lengths=True), "LSTM"),
@@ -200,7 +225,8 @@ LOOPS = {  # the node that the loop becomes
         loop(LSTM + SECOND, "hcg", TWO, item="both_layers", lengths=True), "LSTM RNN"
     ),
     # each of these is nearly one, and must stay a loop
-    "another activation": (loop(LSTM.replace("tc = Tanh", "tc = Softsign"), "hc", weights(4)), "Loop"),
+    "another activation": (loop(LSTM.replace("tc = Tanh", "tc = Softplus"), "hc", weights(4)), "Loop"),
+    "another slope": (loop(HARD_SIGMOID.replace("Mul(s:3, slope)", "Mul(s:3, half)"), "hc", LINE), "Loop"),
     "gates of the output": (loop(LSTM.replace("Sigmoid(s:3)", "Tanh(s:3)"), "hc", weights(4)), "Loop"),
     "forgets another": (loop(LSTM.replace("Mul(sf, c)", "Mul(sf, h)"), "hc", weights(4)), "Loop"),
     "adds what it keeps": (loop(GRU.replace("Sub(real", "AddV2(real"), "h", weights(3, biases=2)), "Loop"),

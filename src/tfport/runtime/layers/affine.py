@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.runtime.layers.rnn_activations import Activation, ActivationReader
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ADDS = ("Add", "AddV2", "BiasAdd")
-ACTIVATIONS = ("Sigmoid", "Tanh", "Relu")
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,12 @@ class Affine:
         return Affine(terms, self.bias + other.bias)
 
 
-class AffineReader:
+class AffineReader(ActivationReader):
     """Finds the affine form of operands from the steps of one program."""
 
     def __init__(self, steps: Collection[Step], sources: Collection[Operand]) -> None:
-        self.producer = {o: step for step in steps for o in step.outputs if o not in step.inputs}
+        super().__init__(steps)
         self.sources = set(sources)
-
-    def made_by(self, operand: Operand, *ops: str) -> Step | None:
-        step = self.producer.get(operand)
-        return step if step is not None and step.op in ops else None
 
     def affine(self, operand: Operand) -> Affine | None:
         """The affine form of an operand of rank 2, or None."""
@@ -85,14 +81,14 @@ class AffineReader:
             return whole.columns(which) if whole is not None else None
         return None
 
-    def activated(self, operand: Operand) -> tuple[str, Affine] | None:
+    def activated(self, operand: Operand) -> tuple[Activation, Affine] | None:
         """An activation and the affine form of its input; its columns may be selected afterwards."""
         step = self.producer.get(operand)
         if step is None:
             return None
-        if step.op in ACTIVATIONS:
-            inside = self.affine(step.inputs[0])
-            return (step.op, inside) if inside is not None else None
+        if (function := self.activation_of(operand)) is not None:
+            inside = self.affine(function[1])
+            return (function[0], inside) if inside is not None else None
         if (which := columns_of(step, operand)) is not None:
             whole = self.activated(_split_input(step))
             return (whole[0], whole[1].columns(which)) if whole is not None else None

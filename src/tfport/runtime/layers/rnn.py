@@ -16,6 +16,7 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
+from tfport.runtime.layers.rnn_activations import attributes_of
 from tfport.runtime.layers.rnn_cells import RnnCell
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest, without_lengths
 from tfport.runtime.layers.time_rows import TimeRows
@@ -24,13 +25,11 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.ops.nn.empty_batches import refuse_empty_batch
-from tfport.runtime.ops.shared.sigmoid import sigmoid
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
 
 _HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 """The indices of the gates of `ops.nn.recurrence` (i, f, c, o; r, z, n) in ONNX's order."""
-_ACTIVATIONS = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": sigmoid}
 
 
 @dataclass
@@ -228,11 +227,9 @@ def _node(
     weights = [
         b.const(weight[None], FLOAT32) for weight in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))
     ]
-    attrs: dict[str, Any] = {"hidden_size": cell.units}
+    attrs: dict[str, Any] = {"hidden_size": cell.units, **attributes_of(cell.activations)}
     if cell.kind == "GRU":
         attrs["linear_before_reset"] = int(cell.reset_after)
-    else:
-        attrs["activations"] = list(cell.activations)
     assert x.shape is not None
     batch = x.shape[1]
     shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
@@ -273,18 +270,18 @@ def _run(cell: RnnCell, has_lengths: bool) -> Any:
         return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
 
     w, r, wb, rb = ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)
-    activations = [_ACTIVATIONS[name] for name in cell.activations]
+    activations = cell.activations
     peepholes = None if cell.peepholes is None else np.split(cell.peepholes, 3)
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
         x, h = inputs[:2]
         lengths = inputs[-1] if has_lengths else None
         if cell.kind == "LSTM":
-            return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths, activations[1:], peepholes)
+            return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths, activations, peepholes)
         if cell.kind == "RNN":
             return recurrence.simple_rnn(x, h, w, r, wb + rb, activations[0], lengths)
         if cell.reset_after:
-            return recurrence.gru(x, h, w, r, wb, rb, lengths)
-        return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths)
+            return recurrence.gru(x, h, w, r, wb, rb, lengths, activations)
+        return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths, activations)
 
     return run

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.runtime.layers.affine import ADDS, Affine, AffineReader
+from tfport.runtime.layers.rnn_activations import Activation
 from tfport.runtime.operand import Operand
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-ACTIVATIONS = ("Tanh", "Relu", "Sigmoid")
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class RnnCell:
     rb: NDArray[Any]
     reset_after: bool = False
     """GRU: whether the reset gate is applied after the recurrent product."""
-    activations: tuple[str, ...] = ()
-    """LSTM: of the gates, the new values and the cell state; RNN: the only one."""
+    activations: tuple[Activation, ...] = ()
+    """LSTM: of the gates, the new values and the cell state; GRU: of the first two; RNN: the only one."""
     peepholes: NDArray[Any] | None = None
     """LSTM: weights of the cell state in the gates i, o and f."""
 
@@ -44,10 +43,10 @@ class RnnCell:
 
 
 def lstm(reader: AffineReader, h: Operand, c: Operand, new_h: Operand, new_c: Operand) -> RnnCell | None:
-    """`c' = s(f) c + s(i) act(g)` and `h' = s(o) act(c')`, with s the sigmoid"""
+    """`c' = s(f) c + s(i) act(g)` and `h' = s(o) act(c')`, with s a sigmoid"""
     for left, right in _both(reader, new_h, "Mul"):
-        out, shown = _gate(reader, left, new_c), reader.made_by(right, *ACTIVATIONS)
-        if out is None or shown is None or shown.inputs[0] is not new_c:
+        out, shown = _gate(reader, left, new_c), reader.activation_of(right)
+        if out is None or shown is None or shown[1] is not new_c:
             continue
         for kept, added in _both(reader, new_c, *ADDS):
             forget = _gate_times(reader, kept, c)
@@ -56,47 +55,48 @@ def lstm(reader: AffineReader, h: Operand, c: Operand, new_h: Operand, new_c: Op
                 continue
             gate, activation, new = entered
             cell = _cell("LSTM", h, [gate.sum, out.sum, forget.sum, new])
-            if cell is not None:
-                activations = ("Sigmoid", activation, shown.op)
+            if cell is not None and gate.activation == out.activation == forget.activation:
+                activations = (gate.activation, activation, shown[0])
                 return replace(cell, activations=activations, peepholes=_peepholes(gate, out, forget))
     return None
 
 
 def gru(reader: AffineReader, h: Operand, new_h: Operand) -> RnnCell | None:
-    """`h' = z h + (1 - z) n`, with `n = tanh(x W + r (h R + b))` or `n = tanh(x W + (r h) R)`"""
+    """`h' = z h + (1 - z) n`, with `n = act(x W + r (h R + b))` or `n = act(x W + (r h) R)`"""
     for kept, added in _both(reader, new_h, *ADDS):
         for z, before in _both(reader, kept, "Mul"):
-            update = reader.activated(z)
-            if before is not h or update is None or update[0] != "Sigmoid":
-                continue
+            update = reader.activated(z) if before is h else None
             for rest, new in _both(reader, added, "Mul"):
-                if not _is_one_minus(reader, rest, z):
+                shown = reader.activation_of(new)
+                if update is None or shown is None or not _is_one_minus(reader, rest, z):
                     continue
-                step = reader.made_by(new, "Tanh")
-                cell = _new_gate(reader, h, update[1], step.inputs[0]) if step is not None else None
+                cell = _new_gate(reader, h, update, shown[1])
                 if cell is not None:
-                    return cell
+                    return replace(cell, activations=(update[0], shown[0]))
     return None
 
 
 def plain(reader: AffineReader, h: Operand, new_h: Operand) -> RnnCell | None:
     """`h' = act(x W + h R + b)`"""
     activated = reader.activated(new_h)
-    if activated is None or activated[0] not in ACTIVATIONS:
+    if activated is None:
         return None
     cell = _cell("RNN", h, [activated[1]])
     return None if cell is None else replace(cell, activations=(activated[0],))
 
 
-def _new_gate(reader: AffineReader, h: Operand, update: Affine, inside: Operand) -> RnnCell | None:
+def _new_gate(
+    reader: AffineReader, h: Operand, update: tuple[Activation, Affine], inside: Operand
+) -> RnnCell | None:
+    gate = update[0]
     for left, right in _both(reader, inside, *ADDS):
         from_input = reader.affine(left)
         for r, product in _both(reader, right, "Mul"):
             reset, recurrent = reader.activated(r), reader.affine(product)
-            if from_input is None or reset is None or reset[0] != "Sigmoid" or recurrent is None:
+            if from_input is None or reset is None or reset[0] != gate or recurrent is None:
                 continue
             if h not in from_input.terms and set(recurrent.terms) == {h}:
-                return _reset_after(h, [update, reset[1]], from_input, recurrent)
+                return _reset_after(h, [update[1], reset[1]], from_input, recurrent)
     return _reset_before(reader, h, update, inside)
 
 
@@ -109,18 +109,20 @@ def _reset_after(h: Operand, gates: list[Affine], from_input: Affine, recurrent:
     return replace(cell, rb=rb, reset_after=True)
 
 
-def _reset_before(reader: AffineReader, h: Operand, update: Affine, inside: Operand) -> RnnCell | None:
+def _reset_before(
+    reader: AffineReader, h: Operand, update: tuple[Activation, Affine], inside: Operand
+) -> RnnCell | None:
     """The product of reset gate and state is a source; its matrix is the recurrent one."""
     for operand in [o for o, step in reader.producer.items() if step.op == "Mul"]:
         for r, before in _both(reader, operand, "Mul"):
             reset = reader.activated(r) if before is h else None
-            if reset is None or reset[0] != "Sigmoid":
+            if reset is None or reset[0] != update[0]:
                 continue
             inner = AffineReader(set(reader.producer.values()), {*reader.sources, operand} - {h})
             new = inner.affine(inside)
             if new is not None and operand in new.terms:
                 terms = {h if source is operand else source: m for source, m in new.terms.items()}
-                return _cell("GRU", h, [update, reset[1], Affine(terms, new.bias)])
+                return _cell("GRU", h, [update[1], reset[1], Affine(terms, new.bias)])
     return None
 
 
@@ -151,8 +153,9 @@ def _both(reader: AffineReader, operand: Operand, *ops: str) -> Iterator[tuple[O
 
 @dataclass(frozen=True)
 class _Gate:
-    """The input of a sigmoid: an affine form, and a state weighted by unit (a peephole)."""
+    """A sigmoid and its input: an affine form, and a state weighted by unit (a peephole)."""
 
+    activation: Activation
     sum: Affine
     peephole: NDArray[Any] | None = None
 
@@ -167,27 +170,30 @@ def _peepholes(*gates: _Gate) -> NDArray[Any] | None:
 def _gate(reader: AffineReader, operand: Operand, state: Operand) -> _Gate | None:
     """A sigmoid, or 1 minus a sigmoid: that of the negative input."""
     activated = reader.activated(operand)
-    if activated is not None and activated[0] == "Sigmoid":
-        return _Gate(activated[1])
-    if (step := reader.made_by(operand, "Sigmoid")) is not None:
-        return _with_peephole(reader, step.inputs[0], state)
+    if activated is not None:
+        return _Gate(*activated)
+    if (function := reader.activation_of(operand)) is not None:
+        return _with_peephole(reader, *function, state)
     if (step := reader.made_by(operand, "Sub")) is not None and _is_one_minus(
         reader, operand, step.inputs[1]
     ):
         gate = _gate(reader, step.inputs[1], state)
-        if gate is not None:
-            return _Gate(gate.sum.negative(), None if gate.peephole is None else -gate.peephole)
+        if gate is not None and gate.activation.is_symmetric:
+            peephole = None if gate.peephole is None else -gate.peephole
+            return _Gate(gate.activation, gate.sum.negative(), peephole)
     return None
 
 
-def _with_peephole(reader: AffineReader, operand: Operand, state: Operand) -> _Gate | None:
+def _with_peephole(
+    reader: AffineReader, activation: Activation, operand: Operand, state: Operand
+) -> _Gate | None:
     for left, right in _both(reader, operand, *ADDS):
         inside = reader.affine(left)
         for weights, other in _both(reader, right, "Mul"):
             if inside is None or other is not state or weights.array is None:
                 continue
             if weights.array.dtype == np.float32 and weights.array.shape == (inside.size,):
-                return _Gate(inside, weights.array)
+                return _Gate(activation, inside, weights.array)
     return None
 
 
@@ -198,11 +204,13 @@ def _gate_times(reader: AffineReader, operand: Operand, state: Operand) -> _Gate
     return None
 
 
-def _two_gates(reader: AffineReader, operand: Operand, state: Operand) -> tuple[_Gate, str, Affine] | None:
+def _two_gates(
+    reader: AffineReader, operand: Operand, state: Operand
+) -> tuple[_Gate, Activation, Affine] | None:
     """The input gate, and the activation and affine form of the new values."""
     for gate, new in _both(reader, operand, "Mul"):
         entered, activated = _gate(reader, gate, state), reader.activated(new)
-        if entered is not None and activated is not None and activated[0] in ACTIVATIONS:
+        if entered is not None and activated is not None:
             return entered, *activated
     return None
 

@@ -23,50 +23,69 @@ def lstm(
     r: Any,
     b: Any,
     lengths: Any = None,
-    activations: Sequence[Any] = (np.tanh, np.tanh),
+    activations: Sequence[Any] = (sigmoid, np.tanh, np.tanh),
     peepholes: Any = None,
 ) -> tuple[Any, ...]:
-    """LSTM with gates i, f, c, o; `activations` of the new values and the cell state, `peepholes` i, o, f."""
+    """LSTM with gates i, f, c, o; `activations` of gates, new values and cell state, `peepholes` i, o, f."""
     inputs = np.matmul(x, w) + b
-    activate_new, activate_cell = activations
+    gate, activate_new, activate_cell = activations
     peep_i, peep_o, peep_f = peepholes or (None, None, None)
 
     def step(time: int, state: Any) -> Any:
         i, f, g, o = np.split(inputs[time] + state[0] @ r, 4, axis=-1)
         if peepholes is not None:
             i, f = i + peep_i * state[1], f + peep_f * state[1]
-        cell = sigmoid(f) * state[1] + sigmoid(i) * activate_new(g)
+        cell = gate(f) * state[1] + gate(i) * activate_new(g)
         if peepholes is not None:
             o = o + peep_o * cell
-        return sigmoid(o) * activate_cell(cell), cell
+        return gate(o) * activate_cell(cell), cell
 
     return _over_time(len(x), step, (h, c), lengths)
 
 
-def gru(x: Any, h: Any, w: Any, r: Any, b: Any, rb: Any, lengths: Any = None) -> tuple[Any, ...]:
+def gru(
+    x: Any,
+    h: Any,
+    w: Any,
+    r: Any,
+    b: Any,
+    rb: Any,
+    lengths: Any = None,
+    activations: Sequence[Any] = (sigmoid, np.tanh),
+) -> tuple[Any, ...]:
     """GRU with gates r, z, n; the reset gate applies after the recurrent product."""
     inputs = np.matmul(x, w) + b
+    gate, activate_new = activations
 
     def step(time: int, state: Any) -> Any:
         xr, xz, xn = np.split(inputs[time], 3, axis=-1)
         hr, hz, hn = np.split(state[0] @ r + rb, 3, axis=-1)
-        update = sigmoid(xz + hz)
-        new = np.tanh(xn + sigmoid(xr + hr) * hn)
+        update = gate(xz + hz)
+        new = activate_new(xn + gate(xr + hr) * hn)
         return ((1 - update) * new + update * state[0],)
 
     return _over_time(len(x), step, (h,), lengths)
 
 
-def gru_reset_before(x: Any, h: Any, w: Any, r: Any, b: Any, lengths: Any = None) -> tuple[Any, ...]:
+def gru_reset_before(
+    x: Any,
+    h: Any,
+    w: Any,
+    r: Any,
+    b: Any,
+    lengths: Any = None,
+    activations: Sequence[Any] = (sigmoid, np.tanh),
+) -> tuple[Any, ...]:
     """GRU with gates r, z, n; the reset gate applies to the state before the product."""
     inputs = np.matmul(x, w) + b
+    gate, activate_new = activations
     gates, new_gate = np.split(r, [2 * h.shape[-1]], axis=-1)
 
     def step(time: int, state: Any) -> Any:
         xr, xz, xn = np.split(inputs[time], 3, axis=-1)
         hr, hz = np.split(state[0] @ gates, 2, axis=-1)
-        update = sigmoid(xz + hz)
-        new = np.tanh(xn + (sigmoid(xr + hr) * state[0]) @ new_gate)
+        update = gate(xz + hz)
+        new = activate_new(xn + (gate(xr + hr) * state[0]) @ new_gate)
         return ((1 - update) * new + update * state[0],)
 
     return _over_time(len(x), step, (h,), lengths)
