@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.sigmoid import sigmoid
 from tfport.runtime.program import Step
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HARD_SIGMOID = "HardSigmoid"
 
@@ -31,7 +28,7 @@ class Activation:
         """Whether its value is 1 minus that of the negative input."""
         return self.name == "Sigmoid" or (self.name == HARD_SIGMOID and self.beta == 0.5)
 
-    def __call__(self, x: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, x: Any) -> Any:
         if self.name == HARD_SIGMOID:
             return np.clip(np.float32(self.alpha) * x + np.float32(self.beta), 0, 1)
         return FUNCTIONS[self.name](x)
@@ -109,8 +106,7 @@ class ActivationReader:
         left, right = step.inputs
         if left.array is not None and step.op not in ("RealDiv", "Div"):
             left, right = right, left
-        return (left, float(right.array.reshape(-1)[0])) if _is_number(right) else None
-
-
-def _is_number(operand: Operand) -> bool:
-    return operand.array is not None and operand.array.size == 1 and operand.array.dtype == np.float32
+        number = right.array
+        if number is None or number.size != 1 or number.dtype != np.float32:
+            return None
+        return left, float(number.reshape(-1)[0])
