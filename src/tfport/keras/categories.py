@@ -28,7 +28,8 @@ def encoded(
     if mode == "int":
         return b.cast(places, kind)
     if mode == ONE_HOT:
-        if places.rank > 1 and places.shape[-1] == 1:
+        # Keras 3 before 3.5 keeps an axis of size 1
+        if places.rank > 1 and places.shape[-1] == 1 and not (3, 0) <= b.version.numbers < (3, 5):
             places = squeeze(b, places, -1)
         return one_hot(b, places, depth, -1, kind)
     vectors = one_hot(b, places, depth, -1, kind)

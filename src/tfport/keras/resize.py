@@ -29,7 +29,7 @@ def resize(
     size = shape_vector(b, [height, width])
     known = [side if isinstance(side, int) else None for side in (height, width)]
     dims = (images.shape[0], *known, images.shape[3])
-    if antialias:
+    if antialias or (interpolation == "bicubic" and b.model.file.backend == "jax"):
         interpolation = _ANTIALIASED.get(interpolation, interpolation)
     if op := _RESIZE_OPS.get(interpolation):
         # the attribute is newer than the op: state it only where it changes the result

@@ -51,7 +51,7 @@ def hashing(
         bins -= 1
         masked = b.Equal(x, b.constant(mask_value, x.dtype))
     text = x if x.dtype == STRING else _digits(b, x)
-    if salt is None:
+    if salt is None or salt == [DEFAULT_KEY] * 2:  # which Keras 2.4 and 2.5 store for no salt
         node = b.node("StringToHashBucketFast", text, num_buckets=bins)
     else:
         key = [salt, salt] if isinstance(salt, int) else list(salt)
@@ -80,7 +80,7 @@ def hashed_crossing(
     columns = [reshape(b, x if x.dtype == STRING else b.cast(x, INT64), (None, 1)) for x in inputs]
     node = b.node(
         "SparseCross", [], [], [], columns,
-        hashed_output=True, num_buckets=num_bins, hash_key=CROSS_KEY, out_type=INT64,
+        hashed_output=True, num_buckets=num_bins, hash_key=DEFAULT_KEY, out_type=INT64,
         internal_type=STRING if all(x.dtype == STRING for x in columns) else INT64,
         sparse_types=[], dense_types=[x.dtype for x in columns],
     )  # fmt: skip
@@ -90,5 +90,5 @@ def hashed_crossing(
     return encoded(b, places, output_mode, num_bins, sparse, dtype=INT64 if output_mode == "int" else None)
 
 
-CROSS_KEY = 0xDECAFCAFFE
+DEFAULT_KEY = 0xDECAFCAFFE
 """The key that `tf.sparse.cross_hashed` uses unless told otherwise."""
