@@ -28,6 +28,7 @@ _CONVOLUTION = {
     "nb_filter": "filters", "filter_length": "kernel_size", "subsample": "strides",
     "subsample_length": "strides", "atrous_rate": "dilation_rate",
 }  # fmt: skip
+_RECURRENT = {"output_dim": "units", "inner_activation": "recurrent_activation"}
 _POOLING_1D = {"pool_length": "pool_size", "stride": "strides"}
 _DROPOUT = {"p": "rate"}
 OPTIONS: dict[str, dict[str, str]] = {
@@ -36,6 +37,10 @@ OPTIONS: dict[str, dict[str, str]] = {
     "Conv3D": _CONVOLUTION,
     "Conv2DTranspose": _CONVOLUTION,
     "SeparableConv2D": _CONVOLUTION,
+    "ConvLSTM2D": {**_CONVOLUTION, **_RECURRENT},
+    "SimpleRNN": _RECURRENT,
+    "LSTM": _RECURRENT,
+    "GRU": _RECURRENT,
     "LocallyConnected1D": _CONVOLUTION,
     "LocallyConnected2D": _CONVOLUTION,
     "MaxPooling1D": _POOLING_1D,

@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 NO_EFFECT = re.compile(
     r"name|trainable|dtype|autocast|build_config|batch_input_shape|batch_shape|input_shape|input_dim|input_dtype"
     r"|input_length|batch_size|\w*_?initializer|\w*_?regularizer|\w*_?constraint|registered_name|module|function"
-    r"|(inner_|forget_bias_)?init|dropout_[UW]"  # Keras 1
+    r"|dropout_[UW]"  # Keras 1
 )
 """Options that only say how a layer was built or is trained."""
 OPERATION, TF_FUNCTION = "ops.", "tf."
@@ -57,24 +57,15 @@ class DeclaredLayer:
     """Whether floating-point inputs are cast to the type that the layer computes in."""
     groups: Mapping[str, type[Any]] = field(default_factory=dict)
     """Parameters that get several options as one object of a dataclass."""
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    """Options of older versions that have another name now: `output_dim` is `units`."""
 
 
 REQUIRED = inspect.Parameter.empty
 LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
 
 
-def layer(
-    names: str,
-    *,
-    keeps_mask: bool = False,
-    casts_inputs: bool = True,
-    renamed: Mapping[str, str] | None = None,
-) -> Callable[[F], F]:
+def layer(names: str, *, keeps_mask: bool = False, casts_inputs: bool = True) -> Callable[[F], F]:
     """Declare the function that builds the layers of these class names, separated by spaces.
 
-    `renamed` has the options of older versions that have another name now: `{"output_dim": "units"}`.
     Names with the prefix `ops.` are operations of Keras 3, those with `tf.` functions of TensorFlow;
     both do not cast their inputs.
     """
@@ -82,15 +73,13 @@ def layer(
     def declare(function: F) -> F:
         for name in names.split():
             casts = casts_inputs and not name.startswith((OPERATION, TF_FUNCTION))
-            LAYERS.add(name, declared_layer(function, keeps_mask, casts, renamed or {}))
+            LAYERS.add(name, declared_layer(function, keeps_mask, casts))
         return function
 
     return declare
 
 
-def declared_layer(
-    function: Callable[..., Any], keeps_mask: bool, casts_inputs: bool, renamed: Mapping[str, str]
-) -> DeclaredLayer:
+def declared_layer(function: Callable[..., Any], keeps_mask: bool, casts_inputs: bool) -> DeclaredLayer:
     _, *parameters = inspect.signature(function).parameters.values()
     inputs = tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD)
     options = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
@@ -108,7 +97,6 @@ def declared_layer(
         takes_any_argument=inspect.Parameter.VAR_POSITIONAL in kinds,
         casts_inputs=casts_inputs,
         groups=groups,
-        renamed=renamed,
     )
 
 
@@ -137,7 +125,6 @@ def catalog_name(config: LayerConfig) -> str:
 def options_of(declared: DeclaredLayer, config: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
     """The options for the function, and what is wrong with them."""
     options, problems = {}, []
-    config = {declared.renamed.get(name, name): value for name, value in config.items()}
     for name, default in declared.options.items():
         if name in config:
             options[name] = config[name]

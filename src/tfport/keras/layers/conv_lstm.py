@@ -17,12 +17,6 @@ from tfport.keras.layers.rnn_cells import lstm_step
 from tfport.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
 from tfport.keras.tensor import Dims, LayerTensor, flat_tensors
 
-KERAS_1 = {
-    "nb_filter": "filters", "inner_activation": "recurrent_activation", "border_mode": "padding",
-    "subsample": "strides", "dim_ordering": "data_format",
-}  # fmt: skip
-FIRST = ("channels_first", "th")
-
 
 @dataclass(frozen=True, slots=True)
 class ConvLstmOptions:
@@ -42,18 +36,15 @@ class ConvLstmOptions:
     recurrent_dropout: float = 0.0
     seed: Json = None
     rank: int | None = None
-    nb_row: int | None = None
-    """Keras 1: the size of the kernel."""
-    nb_col: int | None = None
 
 
-@layer("ConvLSTM1D ConvLSTM2D ConvLSTM3D", renamed=KERAS_1)
+@layer("ConvLSTM1D ConvLSTM2D ConvLSTM3D")
 def conv_lstm(
     b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Any = ConvLstmOptions, options: Any = RnnOptions,
 ) -> Any:  # fmt: skip
     call = RnnCall(sequences, initial_state, mask, constants)
-    x, first = next(iter(flat_tensors(sequences))), cell.data_format in FIRST
+    x, first = next(iter(flat_tensors(sequences))), cell.data_format == "channels_first"
     states = [_channels_last(b, state, 1) if first else state for state in call.states]
     rows = _channels_last(b, x, 2) if first else x
     child = b.sublayer("cell", {"class_name": "ConvLSTMCell", "config": dict(b.instance.config.config)})
@@ -79,8 +70,6 @@ class _Convolutions:
     def __init__(self, b: LayerBuilder, options: Any, rank: int, channels: int | None) -> None:
         self.b, self.options, self.rank = b, options, rank
         self.size = _tuple(options.kernel_size, rank)
-        if options.nb_row is not None:
-            self.size = (options.nb_row, options.nb_col)
         self.kernel, self.recurrent_kernel, self.bias = self._weights(channels)
 
     def _weights(self, channels: int | None) -> tuple[LayerTensor, LayerTensor, LayerTensor | None]:
@@ -103,7 +92,7 @@ class _Convolutions:
 
     def _keras_1_kernel(self, name: str, channels: int | None) -> LayerTensor:
         b, filters = self.b, self.options.filters
-        if self.options.data_format not in FIRST:
+        if self.options.data_format != "channels_first":
             return b.weight(name, (*self.size, channels, filters))
         return transpose(b, b.weight(name, (filters, channels, *self.size)), (2, 3, 1, 0))
 

@@ -4,25 +4,62 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.graph.dtypes import INT32, INT64
-from tfport.keras.arrays import expand_dims, gather, reduce
+from tfport.graph.dtypes import INT32, INT64, DType
+from tfport.keras.arrays import expand_dims, gather, matmul, reduce, transpose
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
 
 
-@layer("Embedding")
+@layer("Embedding", casts_inputs=False)
 def embedding(
     b: LayerBuilder, x: LayerTensor, *, input_dim: int, output_dim: int, mask_zero: bool = False,
     dropout: float = 0.0, sparse: bool = False, lora_rank: Any = None, lora_alpha: Any = None,
+    quantization_config: Any = None,
 ) -> LayerTensor:  # fmt: skip
     """Rows of a table; files have low-rank adapters (`lora_rank`) added to the table already."""
     if b.policy.quantization:
-        raise b.refuse(f"its table is quantized as {b.policy.quantization}, which tfport does not build")
-    table = b.weight("embeddings", (input_dim, output_dim))
+        return _quantized(b, x, (input_dim, output_dim), mask_zero)
+    return _rows(b, b.weight("embeddings", (input_dim, output_dim)), x, mask_zero)
+
+
+def _rows(b: LayerBuilder, table: LayerTensor, x: LayerTensor, mask_zero: bool) -> LayerTensor:
     indices = x if x.dtype in (INT32, INT64) else b.cast(x, INT32)
     rows = gather(b, table, indices.with_mask(None))
     return rows.with_mask(b.NotEqual(x, 0)) if mask_zero else rows
+
+
+def _quantized(b: LayerBuilder, x: LayerTensor, shape: tuple[int, int], mask_zero: bool) -> LayerTensor:
+    """The table as whole numbers, with a scale for each row."""
+    if b.policy.quantization != "int8":
+        raise b.refuse(f"its table is quantized as {b.policy.quantization}, which tfport does not build")
+    table = b.weight("embeddings", shape, trainable=False, dtype=DType.parse("int8"))
+    scales = b.weight("embeddings_scale", shape[:1], trainable=False)
+    rows = _rows(b, table, x, mask_zero)
+    scale = expand_dims(b, _rows(b, scales, x, mask_zero=False), -1)
+    return b.RealDiv(b.cast(rows, b.dtype), scale).with_mask(rows.mask)
+
+
+@layer("ReversibleEmbedding", casts_inputs=False)
+def reversible_embedding(
+    b: LayerBuilder, x: LayerTensor, reverse: bool = False, *, input_dim: int, output_dim: int,
+    mask_zero: bool = False, tie_weights: bool = True, reverse_dtype: str | None = None,
+    logit_soft_cap: float | None = None, lora_rank: Any = None, lora_alpha: Any = None,
+    quantization_config: Any = None,
+) -> LayerTensor:  # fmt: skip
+    """An Embedding that also computes how much a vector is like each row."""
+    if b.policy.quantization:
+        raise b.refuse(f"its table is quantized as {b.policy.quantization}, which tfport does not build")
+    table = b.weight("embeddings", (input_dim, output_dim))
+    others = None if tie_weights else b.weight("reverse_embeddings", (output_dim, input_dim))
+    if not reverse:
+        return _rows(b, table, x, mask_zero)
+    kernel = transpose(b, table, (1, 0)) if others is None else others
+    kind = b.dtype if reverse_dtype is None else DType.parse(reverse_dtype)
+    logits = matmul(b, b.cast(x, kind), b.cast(kernel, kind))
+    if logit_soft_cap is None:
+        return logits
+    return b.Mul(b.Tanh(b.RealDiv(logits, logit_soft_cap)), logit_soft_cap)
 
 
 @layer("Masking")

@@ -9,7 +9,7 @@ from typing import Any
 from tfport.formats.keras.records import Json
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.layers.rnn_cells import KERAS_1, CellOptions
+from tfport.keras.layers.rnn_cells import CellOptions
 from tfport.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
 from tfport.keras.tensor import LayerTensor
 
@@ -20,7 +20,7 @@ LAST_REVERSED = (2, 2, 2)
 _LOOP = {field.name for field in fields(RnnOptions)}
 
 
-@layer("SimpleRNN LSTM GRU", renamed=KERAS_1)
+@layer("SimpleRNN LSTM GRU")
 def recurrent_layer(
     b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Any = CellOptions, options: Any = RnnOptions,
@@ -49,8 +49,7 @@ def _cell(b: LayerBuilder, attribute: str, stored: Json) -> Cell:
         return _stack(b.builder_of(child), config)
     if name not in STATES:
         raise b.refuse(f"its cell is of the class `{name}`, which tfport does not know")
-    units = config.get("units", config.get("output_dim"))
-    return Cell(lambda x, states: b.call(child, x, states), [(units,)] * STATES[name])
+    return Cell(lambda x, states: b.call(child, x, states), [(config.get("units"),)] * STATES[name])
 
 
 def _stack(b: LayerBuilder, config: Mapping[str, Json]) -> Cell:

@@ -20,7 +20,6 @@ Stepped = tuple[LayerTensor, list[LayerTensor]]
 """The output and the new states."""
 CellWeights = tuple[LayerTensor, LayerTensor, LayerTensor | None]
 """Kernel, recurrent kernel and bias, if there is one."""
-KERAS_1 = {"output_dim": "units", "inner_activation": "recurrent_activation"}
 SEPARATE = ("cpu", "mem")
 """The values of `consume_less` with which Keras 1 stores the arrays of each gate separately."""
 
@@ -43,7 +42,7 @@ class CellOptions:
     """Keras 1: `gpu` stores the arrays of all gates together."""
 
 
-@layer("SimpleRNNCell", renamed=KERAS_1)
+@layer("SimpleRNNCell")
 def simple_rnn_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
@@ -57,7 +56,7 @@ def simple_rnn_cell(
     return h, [h]
 
 
-@layer("LSTMCell", renamed=KERAS_1)
+@layer("LSTMCell")
 def lstm_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
@@ -104,7 +103,7 @@ def peephole_lstm_cell(
     return h, [h, c_new]
 
 
-@layer("GRUCell", renamed=KERAS_1)
+@layer("GRUCell")
 def gru_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
