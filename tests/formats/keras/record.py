@@ -4,7 +4,8 @@
 
 Run it with the Python of the release: Keras 1.2.2 and later, alone or in TensorFlow. The folders of several
 releases, packed with `tar --sort=name --mtime=@0 -cJf recorded.tar.xz RELEASE…`, are what `test_recorded.py`
-reads. `weights.npz` has the weights as Keras returns them.
+reads. `weights.npz` has the weights as Keras returns them. `tfjs-4.22.0` is model.h5 of TensorFlow 2.15.1,
+converted by `tensorflowjs_converter --input_format keras --quantize_uint8 '*'`.
 """
 
 import os

@@ -117,6 +117,19 @@ def test_quantized_and_short_types(recorded):
         assert lists["layers/dense"][0].read().astype("f4").any()
 
 
+def test_a_converted_layers_model(recorded):
+    """The converter sorts layers by name, and stores them as integers of 8 bits here."""
+    original = read(recorded / "tensorflow-2.15.1", "model.h5").weights.lists
+    file = read(recorded / "tfjs-4.22.0", "model.json")
+    assert (file.layout, file.keras_version, file.backend) == ("tfjs", "2.15.0", "tensorflow")
+    assert file.generated_by == "TensorFlow.js Converter v4.22.0"
+    assert file.weights.lists.keys() == {layer for layer, weights in original.items() if weights}
+    for layer, weights in file.weights.lists.items():
+        for weight, same in zip(weights, original[layer], strict=True):
+            assert (f"{weight.name}:0", weight.dtype, weight.shape) == (same.name, same.dtype, same.shape)
+            assert np.abs(weight.read() - same.read()).max() < 0.01
+
+
 def test_assets(recorded):
     file = read(recorded / "keras-3.15.1", "words.keras")
     folder = "layers/text_vectorization"

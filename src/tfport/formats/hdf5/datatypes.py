@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.source import Cursor
 
@@ -129,7 +130,9 @@ def read_values(data: Cursor, datatype: Hdf5Type, shape: tuple[int, ...], heaps:
     if datatype.is_text:
         return _texts(Cursor(data.source, view, data.start, data.what), count, heaps).reshape(shape)
     if datatype.dtype is None:
-        raise data.error(f"{data.what} has elements of {datatype.name}, which tfport cannot read")
+        raise UnreadableFile(
+            f"{data.source.where}: {data.what}: elements of {datatype.name}, which tfport cannot read"
+        )
     array: NDArray[Any] = np.frombuffer(view, datatype.dtype, count).reshape(shape)
     return array
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import records
 
@@ -90,7 +91,7 @@ class FractalHeap:
         self.root = header.offset()
         self.rows = header.uint(2)
         if filters:
-            raise header.error("a fractal heap is compressed, which tfport cannot read")
+            raise UnreadableFile(f"{source.where}: a compressed fractal heap, which tfport cannot read")
         powers = all(n > 0 and n & (n - 1) == 0 for n in (self.width, self.first_size, self.largest_direct))
         if not powers or self.offset_bits > 64 or id_size > 4096:
             raise header.error("the sizes of a fractal heap are invalid")
