@@ -16,7 +16,9 @@ from tests.formats.hdf5.samples import VERSIONS, opened, written
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5 import source
 from tfport.formats.hdf5.datasets import Hdf5Dataset
+from tfport.formats.hdf5.datatypes import read_type
 from tfport.formats.hdf5.file import Hdf5Group
+from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 
 SAMPLES = [written(**options) for options in VERSIONS.values()]
 
@@ -138,6 +140,37 @@ def test_damaged_compressed_data():
     dataset = compressed(data=(b"x^\xed", b"\0\0\0"))
     with pytest.raises(UnreadableFile, match="damaged HDF5: a: Error -3 while decompressing"):
         dataset.read()
+
+
+def type_message(*layers: bytes) -> Cursor:
+    data = memoryview(b"".join(layers) + bytes(64))
+    return Cursor(Hdf5Bytes(data, "m.h5"), data, 0, "a type")
+
+
+def test_an_enumeration_of_enumerations():
+    """Each has eight bytes, so that a message could have thousands inside each other."""
+    enumeration = bytes([0x38, 2, 0, 0]) + struct.pack("<I", 1)
+    assert read_type(type_message(enumeration * 8000)).name == "an enumeration that is not of integers"
+
+
+def test_chunks_that_are_not_listed_must_be_in_the_file():
+    """Chunks of one byte without an index: the shape alone says how many there are."""
+
+    def write(file):
+        layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        layout.set_chunk((1,))
+        layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        space = h5py.h5s.create_simple((1 << 8,))
+        h5py.h5d.create(file.id, b"a", h5py.h5t.STD_U8LE, space, layout)
+        file["a"][:] = np.arange(1 << 8)
+
+    data = file_with(write, libver="latest")
+    assert opened(bytes(data)).find("a").read().tolist() == list(range(256))
+    at = data.index(struct.pack("<Q", 1 << 8))
+    data[at : at + 8] = struct.pack("<Q", 1 << 24)
+    with pytest.raises(UnreadableFile, match="a needs 16777216 bytes"):
+        opened(bytes(data)).find("a").read()
 
 
 def test_a_name_without_an_end():

@@ -137,6 +137,11 @@ def test_a_group_that_contains_itself_is_listed():
     assert unsafe_of(read(h5(write))) == [("link", "layers/dense/again", detail)]
 
 
+def test_groups_inside_each_other_are_bounded():
+    with pytest.raises(UnreadableFile, match="or 200 inside each other"):
+        read(h5(lambda file: file.create_group("/".join(["layers"] * 250))))
+
+
 def test_links_inside_a_whole_model_are_listed():
     import h5py
 

@@ -174,6 +174,7 @@ class Hdf5Dataset:
         if self.source.is_undefined(address):
             return
         counts = [-(-n // size) for n, size in zip(self.shape, sizes, strict=False)]
+        self.source.take(address, prod(counts) * prod(sizes), self.path)
         for number, place in enumerate(np.ndindex(*counts)):
             start = tuple(n * size for n, size in zip(place, sizes, strict=False))
             yield Chunk(start, address + number * prod(sizes), prod(sizes))

@@ -96,9 +96,9 @@ def named_dtype(name: str) -> np.dtype[Any]:
 
 
 def _enumeration(cursor: Cursor, count: int, version: int) -> Hdf5Type:
+    if cursor.left and cursor.view[cursor.at] & 15 != INTEGER:
+        return Hdf5Type(1, name="an enumeration that is not of integers")
     base = read_type(cursor)
-    if base.dtype is None or base.dtype.kind not in "iu":
-        return Hdf5Type(base.size, name="an enumeration that is not of integers")
     if base.size != 1 or count != len(BOOLEAN):
         return base
     names = []

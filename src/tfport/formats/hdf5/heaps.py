@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,8 @@ from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import records
 
+MOST_ROWS = 64
+"""The blocks of each row of a fractal heap are twice as large as those before."""
 HUGE_OBJECTS = 1
 """The type of a B-tree with the huge objects of a heap."""
 
@@ -93,7 +96,7 @@ class FractalHeap:
         if filters:
             raise UnreadableFile(f"{source.where}: a compressed fractal heap, which tfport cannot read")
         powers = all(n > 0 and n & (n - 1) == 0 for n in (self.width, self.first_size, self.largest_direct))
-        if not powers or self.offset_bits > 64 or id_size > 4096:
+        if not powers or self.offset_bits > 64 or self.rows > MOST_ROWS or id_size > 4096:
             raise header.error("the sizes of a fractal heap are invalid")
         length = (min(self.largest_direct, largest).bit_length() + 7) // 8
         self.sizes = HeapIdSizes(id_size, (self.offset_bits + 7) // 8, length)
@@ -134,14 +137,16 @@ class FractalHeap:
         return objects
 
     def _managed(self, offset: int, size: int) -> Cursor:
-        for start, address, length in self._blocks:
-            if start <= offset and offset + size <= start + length:
+        number = bisect(self._blocks, (offset, 1 << 64)) - 1
+        if number >= 0:
+            start, address, length = self._blocks[number]
+            if offset + size <= start + length:
                 return self.source.cursor(address + offset - start, size, "an object of a heap")
         raise self.source.error(self.source.base + self.root, f"a heap has no object at offset {offset}")
 
     @cached_property
     def _blocks(self) -> list[tuple[int, int, int]]:
-        """Offset in the heap, address and size of each direct block."""
+        """Offset in the heap, address and size of each direct block, sorted."""
         if self.source.is_undefined(self.root):
             return []
         if self.rows == 0:
@@ -154,7 +159,7 @@ class FractalHeap:
                 raise self.source.error(self.source.base + address, "a fractal heap refers to itself")
             seen.add(address)
             self._read_table(address, rows, base, blocks, tables)
-        return blocks
+        return sorted(blocks)
 
     def _read_table(
         self,

@@ -10,10 +10,11 @@ from struct import Struct
 
 from tfport.errors import UnreadableFile
 
-MOST_STEPS = 4_000_000
-"""At most this many structures of a file are read; a model with 10,000 weights has 300,000."""
+MOST_STEPS = 1_000_000
+"""At most this many structures of a file are read; a model with 10,000 weights has 100,000."""
 FREE_STEPS, STEP_BYTES = 50_000, 4
 """A small file may have fewer: one for so many bytes, and some that do not count."""
+LONGEST_NAME = 1024
 MOST_STRINGS = 1 << 28
 """At most this many bytes of strings of variable length are copied."""
 
@@ -124,10 +125,11 @@ class Cursor:
 
     def text(self) -> str:
         """A string that ends with a zero byte."""
-        end = bytes(self.view[self.at :]).find(b"\0")
-        if end < 0:
+        start = bytes(self.view[self.at : self.at + LONGEST_NAME])
+        value, end, _ = start.partition(b"\0")
+        if not end:
             raise self.error(f"{self.what} has a name without an end")
-        value = bytes(self.take(end + 1))[:-1]
+        self.at += len(value) + 1
         return value.decode("utf-8", "replace")
 
     def error(self, why: str) -> UnreadableFile:

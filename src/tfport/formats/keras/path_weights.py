@@ -15,6 +15,8 @@ VARIABLES = "vars"
 TOP_GROUPS = frozenset({VARIABLES, "layers", "_layer_checkpoint_dependencies", "_functional"})
 """Groups at the top of a file with weights by path."""
 MOST_GROUPS = 200_000
+DEEPEST = 200
+"""A model inside a model adds two levels."""
 
 
 def has_path_weights(root: Hdf5Group) -> bool:
@@ -46,13 +48,15 @@ def _order(weight: StoredWeight) -> tuple[bool, int, str]:
 
 def _variables(root: Hdf5Group, unsafe: list[UnsafeContent]) -> Iterator[tuple[str, Hdf5Group]]:
     """The groups named `vars` with the path of the object that owns them."""
-    groups = [(root, frozenset[int]())]
+    groups = [(root, frozenset[int]())]  # with the addresses of the groups around it
     seen = 0
     while groups:
         group, above = groups.pop()
         seen += 1
-        if seen > MOST_GROUPS:
-            raise UnreadableFile(f"{root.source.where}: more than {MOST_GROUPS} groups")
+        if seen > MOST_GROUPS or len(above) > DEEPEST:
+            raise UnreadableFile(
+                f"{root.source.where}: more than {MOST_GROUPS} groups, or {DEEPEST} inside each other"
+            )
         for link in reversed(list(group.links.values())):
             path = f"{group.path}/{link.name}".strip("/")
             if link.address is None:

@@ -42,11 +42,12 @@ class StoredWeights:
     """The arrays in the order of the file.
 
     By layer: by the name of a layer of the outermost model; the list has the weights of all layers
-    inside it. By path: by the path of the object that owns them, such as `layers/dense_1` or
-    `layers/lstm/cell`, with the arrays of its `vars` in numeric order.
+    inside it, and `top_level_model_weights` those of the model itself. By path: by the path of the object
+    that owns them, such as `layers/dense_1` or `layers/lstm/cell`, with the arrays of its `vars` in
+    numeric order.
     """
     stores: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
-    """By path only: other stored state of an object, such as the vocabulary of a lookup layer."""
+    """By path only: what newer releases store with an object, such as its `name`."""
 
 
 @dataclass(frozen=True, slots=True)
