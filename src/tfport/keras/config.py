@@ -251,6 +251,8 @@ def _is_bare_operation(layer: LayerConfig, nodes: Json) -> bool:
 
     Layers store whether they are trainable; operations such as Add and layers of that name differ in it.
     """
+    if layer.class_name.startswith("SpatialDropout"):  # the layers that store less than others
+        return False
     new_calls = isinstance(nodes, list) and any(
         isinstance(node, Mapping) and "args" in node for node in nodes
     )

@@ -61,12 +61,18 @@ def unshared(x: LayerTensor, shared_axes: Json) -> list[int | None]:
 
 @layer("Softmax", keeps_mask=True)
 def softmax_layer(b: LayerBuilder, x: LayerTensor, *, axis: Json = -1) -> LayerTensor:
-    """Masked elements get a large negative number before the exponential."""
+    """Masked elements get a large negative number; since Keras 3.13 their results are 0 in any case."""
     if x.mask is None:
         return softmax(b, x, axis=axis)
-    if b.version.major >= 3:
-        lowest = b.Add(b.ZerosLike(x), -3e4 if x.dtype == _HALF else -1e9)
-        return softmax(b, select(b, x.mask, x, lowest), axis=axis)
-    lowest_number = -32752.0 if x.dtype == _HALF else -1e9
-    excluded = b.Sub(1.0, b.cast(x.mask, x.dtype))
-    return softmax(b, b.Add(x, b.Mul(excluded, lowest_number)), axis=axis)
+    counts = b.cast(x.mask, x.dtype)
+    if b.version.numbers >= (3, 13):
+        lowest = b.Add(b.ZerosLike(x), _lowest(b, x))
+        return b.Mul(softmax(b, select(b, x.mask, x, lowest), axis=axis), counts)
+    return softmax(b, b.Add(x, b.Mul(b.Sub(1.0, counts), _lowest(b, x))), axis=axis)
+
+
+def _lowest(b: LayerBuilder, x: LayerTensor) -> float:
+    """What a masked element becomes, or has added, before the exponential."""
+    if x.dtype != _HALF:
+        return -1e9
+    return -3e4 if b.version.major >= 3 else -32752.0

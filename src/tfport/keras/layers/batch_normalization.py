@@ -44,7 +44,8 @@ def batch_normalization(
     mode: int = 0,
 ) -> LayerTensor:
     """`mode` is that of Keras 1: 0 for the stored statistics, 1 for each sample's, 2 for the batch's."""
-    axes = [place % x.rank for place in ([axis] if isinstance(axis, int) else axis)]
+    shift = 0 if virtual_batch_size is None else 1  # it adds an axis before those that files state
+    axes = [(place - shift) % x.rank for place in ([axis] if isinstance(axis, int) else axis)]
     if mode == OF_SAMPLE:
         axes = [x.rank - 1]
     dims = _parameter_dims(x, axes, virtual_batch_size)
@@ -70,7 +71,7 @@ def _parameter_dims(x: LayerTensor, axes: list[int], virtual_batch_size: int | N
     if len(axes) == 1 and virtual_batch_size is None:
         return [x.shape[axes[0]]]
     dims = [size if place in axes else 1 for place, size in enumerate(x.shape)]
-    return dims if virtual_batch_size is None else [dims[0], 1, *dims[1:]]
+    return dims if virtual_batch_size is None else [1, *dims]
 
 
 def _parameter_dtype(b: LayerBuilder) -> DType:
@@ -140,6 +141,6 @@ def _fused(
 
 def _along(b: LayerBuilder, x: LayerTensor, vector: LayerTensor, axes: list[int]) -> LayerTensor:
     """A parameter in a shape that broadcasts along its axes."""
-    if vector.rank == x.rank or axes == [x.rank - 1]:
+    if vector.rank == x.rank or (vector.rank == 1 and axes == [x.rank - 1]):
         return vector
     return reshape(b, vector, [size if place in axes else 1 for place, size in enumerate(x.shape)])

@@ -10,18 +10,31 @@ from tfport.keras.batch_dot import batch_dot
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.layers.normalization import to_unit_length
-from tfport.keras.merge_masks import concatenated_mask, merged_mask
+from tfport.keras.merge_masks import (
+    Tensors,
+    concatenated_mask,
+    fold_unmasked,
+    keeps_any,
+    merged_mask,
+    product_of_unmasked,
+)
 from tfport.keras.tensor import LayerTensor
 
-Tensors = list[LayerTensor]
+LEAVE_OUT_MASKED = ("Multiply", "Maximum", "Minimum")
 
 
 @layer("Add Multiply Maximum Minimum Subtract Average")
 def merge(b: LayerBuilder, inputs: Tensors) -> LayerTensor:
     """One operation on all tensors; tensors of a lower rank get axes behind the batch."""
     name = b.instance.config.class_name
-    op = {"Multiply": "Mul", "Subtract": "Sub", "Average": "Add"}.get(name, name)
-    y = fold(lambda x, y: getattr(b, op)(x, y), of_one_rank(b, inputs))
+    operation = getattr(b, {"Multiply": "Mul", "Subtract": "Sub", "Average": "Add"}.get(name, name))
+    if keeps_any(b) and name in LEAVE_OUT_MASKED and len({x.rank for x in inputs}) == 1:
+        if name == "Multiply":
+            y = product_of_unmasked(b, inputs)
+        else:
+            y = fold_unmasked(b, operation, inputs)
+    else:
+        y = fold(operation, of_one_rank(b, inputs))
     if name == "Average":
         y = b.RealDiv(y, float(len(inputs)))
     return y.with_mask(merged_mask(b, inputs))
