@@ -382,20 +382,20 @@ KERAS_1 = {
 """,
     "reshaping": """
 6,2          Cropping1D cropping=[2,1]
-5,6,2        Cropping2D cropping=[[1,0],[2,1]] dim_ordering=tf
+5,6,2        Cropping2D cropping=[[1,0],[2,1]] dim_ordering=tf | GlobalMaxPooling2D dim_ordering=tf
 2,5,6        Cropping2D cropping=[[1,0],[2,1]] dim_ordering=th | GlobalMaxPooling2D dim_ordering=th
-4,5,6,2      Cropping3D cropping=[[1,0],[2,1],[0,1]] dim_ordering=tf
+4,5,6,2      Cropping3D cropping=[[1,0],[2,1],[0,1]] dim_ordering=tf | GlobalMaxPooling3D dim_ordering=tf
 3,2          ZeroPadding1D padding=1
 3,2          ZeroPadding1D padding=[2,1]
-2,3,2        ZeroPadding2D padding=[1,2] dim_ordering=tf
+2,3,2        ZeroPadding2D padding=[1,2] dim_ordering=tf | GlobalMaxPooling2D dim_ordering=tf
 2,2,3        ZeroPadding2D padding=[1,2] dim_ordering=th | GlobalMaxPooling2D dim_ordering=th
 2,2,3        ZeroPadding2D padding=[1,0,2,1] dim_ordering=th | GlobalMaxPooling2D dim_ordering=th
-2,1,2,2      ZeroPadding3D padding=[1,0,1] dim_ordering=tf
+2,1,2,2      ZeroPadding3D padding=[1,0,1] dim_ordering=tf | GlobalMaxPooling3D dim_ordering=tf
 2,2,1,2      ZeroPadding3D padding=[1,0,1] dim_ordering=th | GlobalMaxPooling3D dim_ordering=th
 3,2          UpSampling1D length=3
-3,4,1        UpSampling2D size=[2,3] dim_ordering=tf
+3,4,1        UpSampling2D size=[2,3] dim_ordering=tf | GlobalMaxPooling2D dim_ordering=tf
 2,3,4        UpSampling2D size=[2,3] dim_ordering=th | GlobalMaxPooling2D dim_ordering=th
-2,1,2,2      UpSampling3D size=[2,3,1] dim_ordering=tf
+2,1,2,2      UpSampling3D size=[2,3,1] dim_ordering=tf | GlobalMaxPooling3D dim_ordering=tf
 """,
     "activations": """
 5            Activation activation=relu

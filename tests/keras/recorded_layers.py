@@ -18,6 +18,7 @@ from tests.keras.layer_cases import named_cases
 from tests.keras.layer_elements import elements, inputs_of
 
 from tfport.graph.model import Model
+from tfport.keras.keras1 import with_dim_ordering
 
 RECORDED = Path(__file__).parents[1] / "expected" / "keras_layers.npz"
 PREFIX = "release "
@@ -69,7 +70,7 @@ def one_model(release: str, cases: list[RecordedCase]) -> Model:
     weights = {}
     for number, case in enumerate(cases):
         prefix = f"case_{number:03}"
-        config = renamed(case.config, prefix)
+        config = renamed(with_dim_ordering(case.config), prefix)
         layers += config["layers"]
         inputs += references(config["input_layers"])
         outputs += references(config["output_layers"])
@@ -89,7 +90,7 @@ def references(stored: Any) -> list[Any]:
 def renamed(stored: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The configuration of a functional model with a prefix before the name of each layer."""
     config = json.loads(json.dumps(stored["config"]))
-    names = {layer.get("name") or layer["config"]["name"] for layer in config["layers"]}
+    names = {layer.get("name") or layer["config"].get("name") for layer in config["layers"]}
 
     def change(value: Any) -> Any:
         if isinstance(value, dict):
@@ -99,8 +100,8 @@ def renamed(stored: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         return f"{prefix}_{value}" if isinstance(value, str) and value in names else value
 
     for layer in config["layers"]:
-        layer["name"] = change(layer.get("name"))
-        layer["config"]["name"] = change(layer["config"]["name"])
+        layer["name"] = change(layer.get("name") or layer["config"].get("name"))
+        layer["config"]["name"] = layer["name"]
         layer["inbound_nodes"] = change(layer["inbound_nodes"])
     for key in ("input_layers", "output_layers"):
         config[key] = change(config[key])

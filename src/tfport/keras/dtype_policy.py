@@ -26,7 +26,7 @@ class DTypePolicy:
         """The policy that a configuration states: a name, or an object with a name."""
         while isinstance(stored, Mapping):
             config = stored.get("config")
-            stored = config.get("name") if isinstance(config, Mapping) else None
+            stored = _name(config) if isinstance(config, Mapping) else None
         if stored in (None, "_infer", "infer", "infer_with_float32_vars", "infer_float32_vars"):
             return DTypePolicy()
         if not isinstance(stored, str):
@@ -41,3 +41,10 @@ class DTypePolicy:
         except KeyError:
             raise CannotRun(f"unknown dtype policy `{stored}`") from None
         return DTypePolicy(dtype, dtype, quantization)
+
+
+def _name(config: Mapping[str, Json]) -> Json:
+    """The name of a policy; quantized ones store how, and the policy that they were made of."""
+    if "mode" in config and "source_name" in config:
+        return f"{config['mode']}_from_{config['source_name']}"
+    return config.get("name")

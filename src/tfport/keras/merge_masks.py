@@ -19,17 +19,22 @@ def keeps_any(b: LayerBuilder) -> bool:
     return b.version.numbers >= (3, 4)
 
 
+def _loses_masks(b: LayerBuilder) -> bool:
+    """Whether the version drops the masks of inputs that are passed in a list."""
+    return (3, 0) <= b.version.numbers < (3, 4)
+
+
 def merged_mask(b: LayerBuilder, inputs: Tensors) -> LayerTensor | None:
     """The steps that every mask keeps; since Keras 3.4 those that any keeps, if all inputs have masks."""
     masks = [x.mask for x in inputs if x.mask is not None]
-    if not masks or (keeps_any(b) and len(masks) < len(inputs)):
+    if not masks or _loses_masks(b) or (keeps_any(b) and len(masks) < len(inputs)):
         return None
     return fold(b.LogicalOr if keeps_any(b) else b.LogicalAnd, masks)
 
 
 def concatenated_mask(b: LayerBuilder, inputs: Tensors, axis: int) -> LayerTensor | None:
     """The masks of all inputs, joined along the axis that joins them."""
-    if all(x.mask is None for x in inputs):
+    if _loses_masks(b) or all(x.mask is None for x in inputs):
         return None
     parts = [_wide_mask(b, x, spread=keeps_any(b)) for x in inputs]
     return reduce(b, "Any" if keeps_any(b) else "All", concat(b, parts, axis), [-1])

@@ -26,8 +26,6 @@ def resize(
     antialias: bool = False,
 ) -> LayerTensor:
     """Images with the channels last in another size."""
-    if interpolation == "bicubic" and b.model.file.backend == "jax":
-        interpolation = "keyscubic"  # the op of TensorFlow takes the weights from a table
     size = shape_vector(b, [height, width])
     known = [side if isinstance(side, int) else None for side in (height, width)]
     dims = (images.shape[0], *known, images.shape[3])

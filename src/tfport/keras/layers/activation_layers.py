@@ -61,8 +61,8 @@ def unshared(x: LayerTensor, shared_axes: Json) -> list[int | None]:
 
 @layer("Softmax", keeps_mask=True)
 def softmax_layer(b: LayerBuilder, x: LayerTensor, *, axis: Json = -1) -> LayerTensor:
-    """Masked elements get a large negative number; since Keras 3.13 their results are 0 in any case."""
-    if x.mask is None:
+    """Masked elements get a large negative number since Keras 2.4; since 3.13 their results are 0."""
+    if x.mask is None or b.version.numbers < (2, 4):
         return softmax(b, x, axis=axis)
     counts = b.cast(x.mask, x.dtype)
     if b.version.numbers >= (3, 13):

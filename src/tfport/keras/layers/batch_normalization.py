@@ -11,8 +11,8 @@ from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
 
-CUDNN_MINIMUM = 1.001e-5
-"""The least epsilon of the fused op in TensorFlow up to 2.4."""
+CUDNN_MINIMUM, WITHOUT_MINIMUM = 1.001e-5, (2, 12)
+"""The least epsilon of the fused op, and the version that first has none."""
 OF_SAMPLE, OF_BATCH = 1, 2
 """Modes of Keras 1 that normalize by the statistics of what they get."""
 
@@ -62,7 +62,7 @@ def batch_normalization(
         mean, variance = moments(b, wide, [i for i in range(x.rank) if i not in axes])
     else:
         mean, variance = statistics["moving_mean"], statistics["moving_variance"]
-    least = CUDNN_MINIMUM if _is_clamped(b, x, axes, fused) else 0.0
+    least = _least_epsilon(b, x, axes, fused)
     y = normalized(b, wide, mean, variance, Parameters(gamma, beta), axes, max(epsilon, least))
     return b.cast(y, x.dtype)
 
@@ -79,16 +79,14 @@ def _parameter_dtype(b: LayerBuilder) -> DType:
     return FLOAT32 if b.policy.variable.numpy.itemsize < FLOAT32.numpy.itemsize else b.policy.variable
 
 
-def _is_clamped(b: LayerBuilder, x: LayerTensor, axes: list[int], fused: bool | None) -> bool:
-    """Whether the version that saved the model computes with an epsilon of at least `CUDNN_MINIMUM`."""
-    has_fused_op = b.version.is_tensorflow or b.version.numbers >= (2, 4)
-    return (
-        has_fused_op
-        and b.version.numbers < (2, 5)
-        and x.rank == 4
-        and axes in ([1], [3])
-        and fused is not False
-    )
+def _least_epsilon(b: LayerBuilder, x: LayerTensor, axes: list[int], fused: bool | None) -> float:
+    """The least epsilon of the version that saved the model: more than 0 if it used the fused op."""
+    version = b.version.numbers
+    if b.version.is_tensorflow or version >= (2, 4):
+        is_fused = axes in ([1], [x.rank - 1]) and x.rank in ((4, 5) if version >= (2, 5) else (4,))
+    else:
+        is_fused = version >= (2, 2) and axes == [3] and x.rank == 4
+    return CUDNN_MINIMUM if is_fused and fused is not False and version < WITHOUT_MINIMUM else 0.0
 
 
 def _by_sample(b: LayerBuilder, x: LayerTensor, parameters: Parameters, epsilon: float) -> LayerTensor:

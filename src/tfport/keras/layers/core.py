@@ -7,16 +7,31 @@ from tfport.keras.activations import activate
 from tfport.keras.arrays import matmul
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.lora import kernel_and_bias
+from tfport.keras.quantized import quantized_dense
 from tfport.keras.tensor import LayerTensor
 
 
 @layer("Dense", keeps_mask=True)
 def dense(
-    b: LayerBuilder, x: LayerTensor, *, units: int, activation: Json = None, use_bias: bool = True
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    units: int,
+    activation: Json = None,
+    use_bias: bool = True,
+    lora_rank: int | None = None,
+    lora_alpha: float | None = None,
+    quantization_config: Json = None,
 ) -> LayerTensor:
-    y = matmul(b, x, b.weight("kernel", (x.shape[-1], units)))
-    if use_bias:
-        y = b.tensor(b.node("BiasAdd", y, b.weight("bias", (units,))), y.shape)
+    if b.policy.quantization:
+        return activate(b, activation, quantized_dense(b, x, units, use_bias, quantization_config))
+    kernel, bias = kernel_and_bias(
+        b, (x.shape[-1], units), (units,) if use_bias else None, lora_rank, lora_alpha
+    )
+    y = matmul(b, x, kernel)
+    if bias is not None:
+        y = b.tensor(b.node("BiasAdd", y, bias), y.shape)
     return activate(b, activation, y)
 
 

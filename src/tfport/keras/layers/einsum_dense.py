@@ -10,6 +10,8 @@ from tfport.keras.activations import activate
 from tfport.keras.einsum import einsum
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.lora import kernel_and_bias
+from tfport.keras.quantized import quantized_einsum
 from tfport.keras.tensor import Dims, LayerTensor
 
 _EQUATION = re.compile(r"(\.{3})?([a-zA-Z]+)(\.{3})?,([a-zA-Z]+)->(\.{3})?([a-zA-Z]+)(\.{3})?")
@@ -32,11 +34,18 @@ def einsum_dense(
     output_shape: Json,
     activation: Json = None,
     bias_axes: str | None = None,
+    lora_rank: int | None = None,
+    lora_alpha: float | None = None,
+    quantization_config: Json = None,
+    gptq_unpacked_column_size: Json = None,
 ) -> LayerTensor:
     shapes = einsum_shapes(b, x, equation, output_shape, bias_axes)
-    y = einsum(b, equation, x, b.weight("kernel", shapes.kernel))
-    if shapes.bias is not None:
-        y = b.Add(y, b.weight("bias", shapes.bias))
+    if b.policy.quantization:
+        y = quantized_einsum(b, x, equation, shapes.kernel, shapes.bias, quantization_config)
+        return activate(b, activation, y)
+    kernel, bias = kernel_and_bias(b, shapes.kernel, shapes.bias, lora_rank, lora_alpha)
+    y = einsum(b, equation, x, kernel)
+    y = y if bias is None else b.Add(y, bias)
     return activate(b, activation, y)
 
 

@@ -29,10 +29,7 @@ def merge(b: LayerBuilder, inputs: Tensors) -> LayerTensor:
     name = b.instance.config.class_name
     operation = getattr(b, {"Multiply": "Mul", "Subtract": "Sub", "Average": "Add"}.get(name, name))
     if keeps_any(b) and name in LEAVE_OUT_MASKED and len({x.rank for x in inputs}) == 1:
-        if name == "Multiply":
-            y = product_of_unmasked(b, inputs)
-        else:
-            y = fold_unmasked(b, operation, inputs)
+        y = product_of_unmasked(b, inputs) if name == "Multiply" else fold_unmasked(b, operation, inputs)
     else:
         y = fold(operation, of_one_rank(b, inputs))
     if name == "Average":

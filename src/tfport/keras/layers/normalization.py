@@ -119,9 +119,9 @@ def spectral_normalization(
 
 
 def _axes(b: LayerBuilder, x: LayerTensor, axis: Json) -> list[int]:
-    """Axes in the order of the weights; Keras 3 sorts them as they are written."""
+    """Axes in the order of the weights; since Keras 3.14 sorted as they are written."""
     stated = [axis] if isinstance(axis, int) else list(axis)
-    if b.version.major >= 3:
+    if b.version.numbers >= (3, 14):
         stated = sorted(stated)
     return [place % x.rank for place in stated]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.formats.keras.records import Json
 from tfport.keras.arrays import scaled, sizes
-from tfport.keras.data_format import channels_last, per_axis, spatial_axes
+from tfport.keras.data_format import CHANNELS_FIRST, channels_last, per_axis, spatial_axes
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.rearranging import repeated
@@ -35,7 +35,13 @@ def up_sampling_2d(
     rows, columns = per_axis(b, size, 2)
 
     def resized(images: LayerTensor) -> LayerTensor:
-        _, height, width, _ = sizes(b, images)
+        _, height, width, channels = sizes(b, images)
+        if (
+            data_format == CHANNELS_FIRST
+            and interpolation != "nearest"
+            and (3, 0) <= b.version.numbers < (3, 2)
+        ):
+            height, width = width, channels  # as these versions confuse the axes
         target = scaled(b, height, rows), scaled(b, width, columns)
         centers = interpolation != "nearest" and _has_half_pixel_centers(b)  # no difference for whole factors
         return resize(b, images, *target, interpolation, half_pixel_centers=centers)
