@@ -23,7 +23,12 @@ RARE = {
     "tfport.graph.inference_outputs",
 }
 REQUIREMENTS = {"packaging.specifiers", "packaging.markers", "packaging.utils", "logging", "subprocess"}
-OTHER_CASES = {"tfport.formats.tfjs.weights", "tfport.atlas.op_search", "tfport.atlas.release_spans"}
+OTHER_CASES = {
+    "tfport.formats.tfjs.weights",
+    "tfport.formats.hdf5.file",
+    "tfport.atlas.op_search",
+    "tfport.atlas.release_spans",
+}
 ON = ["--on", "tensorflow==2.21.0"]
 OLD = ["--on", "tensorflow==1.13.2"]
 COMMANDS = [  # arguments                                    modules that it must not import

@@ -7,9 +7,12 @@ import io
 import json
 import warnings
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.formats.keras.samples import (
     DENSE,
     MODEL,
@@ -22,7 +25,9 @@ from tests.formats.keras.samples import (
     unsafe_of,
 )
 
-from tfport.errors import UnreadableFile
+from tfport.errors import Error, UnreadableFile
+from tfport.formats.files import MemoryFiles
+from tfport.formats.keras.read import read_keras
 from tfport.formats.keras.unsafe import unsafe_config
 
 BROKEN = Path(__file__).parents[2] / "broken"
@@ -135,6 +140,49 @@ def test_a_group_that_contains_itself_is_listed():
 
     detail = "a group that contains itself"
     assert unsafe_of(read(h5(write))) == [("link", "layers/dense/again", detail)]
+
+
+def test_all_weights_in_another_file_are_listed():
+    import h5py
+
+    def write(file):
+        put_model(file)
+        del file["model_weights"]
+        file["model_weights"] = h5py.ExternalLink("/srv/other.h5", "/")
+
+    file = read(h5(write))
+    assert unsafe_of(file) == [
+        ("link", "model_weights", "an external link to `/` in the file `/srv/other.h5`")
+    ]
+    assert file.weights is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["class_name", "config", "module", "name", "function", "vocabulary", "layers", "x"]
+            ),
+            inner | st.sampled_from(["Lambda", "function", "StringLookup", "os", "../x"]),
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None)
+@given(JSON, st.sampled_from(["config.json", "m.json"]))
+def test_any_json_is_read_or_refused(value, name):
+    """Nothing but an error of tfport may come of it."""
+    model = {"class_name": "Sequential", "config": value}
+    for content in (value, model, {"modelTopology": model, "weightsManifest": value}):
+        data = json.dumps(content).encode()
+        files = MemoryFiles("m", {name: memoryview(data), "metadata.json": memoryview(data)})
+        with suppress(Error):
+            read_keras(files, name)
 
 
 def test_groups_inside_each_other_are_bounded():

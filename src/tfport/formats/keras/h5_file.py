@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfport.errors import NotAModel
 from tfport.formats.hdf5.file import Hdf5Group
+from tfport.formats.hdf5.links import Hdf5Link
 from tfport.formats.keras.layer_weights import has_layer_weights, layer_weights
 from tfport.formats.keras.path_weights import has_path_weights, path_weights
 from tfport.formats.keras.records import KerasFile, StoredWeights, UnsafeContent
@@ -30,6 +31,8 @@ def read_h5(root: Hdf5Group) -> KerasFile:
     config = json_attribute(root.attributes, CONFIG, where)
     unsafe: list[UnsafeContent] = []
     inner = root.find(MODEL_WEIGHTS)
+    if isinstance(inner, Hdf5Link):
+        unsafe.append(UnsafeContent("link", MODEL_WEIGHTS, inner.target))
     group = inner if isinstance(inner, Hdf5Group) else root
     attributes = {**group.attributes, **root.attributes}
     weights = stored_weights(group, unsafe)
