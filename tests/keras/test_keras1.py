@@ -92,3 +92,19 @@ def test_kernels_of_one_dimension_before_keras_1_2_have_the_filters_first():
     config = {"class_name": "Sequential", "config": [{"class_name": "Convolution1D", "config": conv}]}
     kernel, x = np.float32([[[[1], [10]]]]), np.float32([[[1], [2], [3]]])
     assert answers(built(config, {"a": [kernel]}, "1.1.0"), x)[0].reshape(-1).tolist() == [21, 32]
+
+
+def test_sequential_models_inside_others_have_the_names_of_the_weights():
+    dense = {"name": "a", "output_dim": 2, "batch_input_shape": [None, 1], "bias": False}
+    inner = {"class_name": "Sequential", "config": [{"class_name": "Dense", "config": dense}]}
+    outer = {"class_name": "Dense", "config": {"name": "b", "output_dim": 1, "bias": False}}
+    config = {"class_name": "Sequential", "config": [inner, outer]}
+    weights = {"sequential_7": [np.float32([[1, 2]])], "b": [np.float32([[3], [4]])]}
+    assert answers(built(config, weights, "1.2.2"), np.float32([[1]]))[0].item() == 11
+
+
+def test_shared_axes_of_keras_1_are_those_that_the_weights_share():
+    layer = {"name": "a", "batch_input_shape": [None, 2, 2], "init": "zero"}
+    config = {"class_name": "Sequential", "config": [{"class_name": "PReLU", "config": layer}]}
+    model = built(config, {"a": [np.float32([[0.5, 2]])]}, "1.2.2")
+    assert answers(model, -np.ones((1, 2, 2), "f"))[0].reshape(-1).tolist() == [-0.5, -2, -0.5, -2]

@@ -69,6 +69,8 @@ def _problems(config: ModelConfig) -> list[str]:
 def _unknown(layer: LayerConfig) -> str:
     if (name := catalog_name(layer)).startswith(TF_FUNCTION):
         return f"layer `{layer.name}` calls `{name}`, which tfport does not build"
+    if layer.class_name == "Lambda":
+        return f"layer `{layer.name}` is a Lambda, whose Python code tfport never runs; replace the layer"
     return f"layer `{layer.name}` is of the class `{layer.class_name}`, which tfport does not know"
 
 

@@ -28,6 +28,9 @@ def layer_lists(root: LayerInstance, stored: StoredWeights, version: KerasVersio
     with_arrays = [name for name, arrays in stored.lists.items() if arrays and name != OF_NO_LAYER]
     if set(names).isdisjoint(with_arrays) and len(names) == len(with_arrays):
         names = with_arrays  # the architecture of another build, with other names: their order counts
+    elif version.major < 2:  # it does not store the names of Sequential models inside others
+        others = iter(name for name in with_arrays if name not in names)
+        names = [name if name in with_arrays else next(others, name) for name in names]
     for name, layer in zip(names, layers, strict=True):
         slots = weights_in_order(layer, version)
         arrays = stored.lists.get(name, [])

@@ -47,3 +47,9 @@ def test_all_layers_that_cannot_be_built_are_named_at_once():
 def test_weights_that_do_not_fit_are_named(weights, message):
     with pytest.raises(UnreadableFile, match=message):
         built(sequential(("Dense", {"units": 3}), shape=(None, 2)), {"l0": weights})
+
+
+def test_a_lambda_is_refused_with_its_name():
+    config = sequential(("Lambda", {"function": ["4wEAAAAA", None, None]}), shape=(None, 2))
+    with pytest.raises(CannotRun, match="layer `l0` is a Lambda, whose Python code tfport never runs"):
+        built(config, {})

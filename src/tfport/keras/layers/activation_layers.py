@@ -49,25 +49,33 @@ def thresholded_relu(b: LayerBuilder, x: LayerTensor, *, theta: float = 1.0) -> 
 
 @layer("PReLU", keeps_mask=True)
 def prelu(b: LayerBuilder, x: LayerTensor, *, shared_axes: Json = None) -> LayerTensor:
-    alpha = b.weight("alpha", unshared(x, shared_axes))
+    alpha = b.weight("alpha", unshared(b, x, shared_axes))
     return b.Add(b.Relu(x), b.Mul(b.Neg(alpha), b.Relu(b.Neg(x))))
 
 
-def unshared(x: LayerTensor, shared_axes: Json) -> list[int | None]:
+def unshared(b: LayerBuilder, x: LayerTensor, shared_axes: Json) -> list[int | None]:
     """The shape of a weight for each element behind the batch; 1 for axes that share it."""
     axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes or []
+    if b.version.major < 2 and b.model.file.weights is not None:  # only the weights tell
+        arrays = b.model.file.weights.lists.get(b.instance.name, [])
+        sizes = arrays[0].shape if arrays else ()
+        axes = [axis for axis, size in enumerate(sizes, 1) if size == 1]
     return [1 if axis in axes else size for axis, size in enumerate(x.shape) if axis]
 
 
 @layer("Softmax", keeps_mask=True)
-def softmax_layer(b: LayerBuilder, x: LayerTensor, *, axis: Json = -1) -> LayerTensor:
+def softmax_layer(
+    b: LayerBuilder, x: LayerTensor, mask: LayerTensor | None = None, *, axis: Json = -1
+) -> LayerTensor:
     """Masked elements get a large negative number since Keras 2.4; since 3.13 their results are 0."""
-    if x.mask is None or b.version.numbers < (2, 4):
+    mask = x.mask if mask is None else mask
+    if mask is None or b.version.numbers < (2, 4):
         return softmax(b, x, axis=axis)
-    counts = b.cast(x.mask, x.dtype)
+    counts = b.cast(mask, x.dtype)
     if b.version.numbers >= (3, 13):
+        counts = b.cast(b.Greater(counts, 0.5), x.dtype)
         lowest = b.Add(b.ZerosLike(x), _lowest(b, x))
-        return b.Mul(softmax(b, select(b, x.mask, x, lowest), axis=axis), counts)
+        return b.Mul(softmax(b, select(b, b.Greater(counts, 0.5), x, lowest), axis=axis), counts)
     return softmax(b, b.Add(x, b.Mul(b.Sub(1.0, counts), _lowest(b, x))), axis=axis)
 
 

@@ -50,8 +50,8 @@ def highway(
 
 @layer("ParametricSoftplus", keeps_mask=True)
 def parametric_softplus(b: LayerBuilder, x: LayerTensor, *, shared_axes: Json = None) -> LayerTensor:
-    alphas = b.weight("alphas", unshared(x, shared_axes))
-    betas = b.weight("betas", unshared(x, shared_axes))
+    alphas = b.weight("alphas", unshared(b, x, shared_axes))
+    betas = b.weight("betas", unshared(b, x, shared_axes))
     return b.Mul(b.Softplus(b.Mul(betas, x)), alphas)
 
 
@@ -59,7 +59,7 @@ def parametric_softplus(b: LayerBuilder, x: LayerTensor, *, shared_axes: Json = 
 def s_relu(b: LayerBuilder, x: LayerTensor, *, shared_axes: Json = None) -> LayerTensor:
     """Linear between two thresholds, with other slopes below and above them."""
     t_left, a_left, t_right, a_right = (
-        b.weight(name, unshared(x, shared_axes)) for name in ("t_left", "a_left", "t_right", "a_right")
+        b.weight(name, unshared(b, x, shared_axes)) for name in ("t_left", "a_left", "t_right", "a_right")
     )
     upper = b.Add(t_left, b.Abs(t_right))
     above_left = b.Sub(x, t_left)

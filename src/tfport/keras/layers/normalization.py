@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.formats.keras.records import Json
+from tfport.formats.keras.records import BY_PATH, Json
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.keras.arrays import reduce, reshape, sizes
 from tfport.keras.layer import layer
@@ -114,6 +114,9 @@ def spectral_normalization(
     kernel = child.weights.get("kernel") or child.weights.get("embeddings")
     if kernel is None:
         raise b.refuse("the layer inside it has neither a kernel nor embeddings")
+    stored = b.model.file.weights
+    if stored is not None and stored.layout == BY_PATH:  # they have the kernel of the layer again
+        b.weight("kernel", kernel.shape, dtype=kernel.dtype)
     b.weight("vector_u", (1, kernel.shape[-1]), trainable=False, dtype=kernel.dtype)
     return y
 
