@@ -11,9 +11,11 @@ many failed attempts.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tfport.check.explain.log import OVERLAP, LogWindow, windows
 from tfport.check.explain.lookup import MessageMatch
@@ -25,6 +27,8 @@ MOST_NODES = 8
 WORD = re.compile(r"\w+")
 Match = tuple[int, int, dict[str, str]]
 """Start and end of a message, and the names in it."""
+Rows = Sequence[tuple[KnownMessage, Sequence[MessagePattern]]]
+"""Rows of the tables, each with the wordings to look for."""
 Find = Callable[[MessagePattern, str, int], Iterator[Match]]
 
 
@@ -36,24 +40,21 @@ class MessageFinder:
         """The number of messages beyond the limit of different ones."""
         self._matches_by_key: dict[tuple[str, ...], MessageMatch] = {}
         self._failures: Counter[str] = Counter()
-        self._words: frozenset[str] = frozenset()
-        """All words of the window; most patterns are ruled out by a word that is not there."""
 
     def read(self, lines: Iterable[str], *, any_case: bool = False) -> list[MessageMatch]:
         """The messages in a text, in the order of the tables.
 
         `any_case`: with any capitals; this is slower, and for short texts only.
         """
-        find = self._find_in_any_case if any_case else self._find
+        find, table = (self._find_in_any_case, _all) if any_case else (self._find, _possible)
         for window in windows(lines):
-            self._read_window(window, find)
+            self._read_window(window, find, table(window.text))
         return list(self._matches_by_key.values())
 
-    def _read_window(self, window: LogWindow, find: Find) -> None:
+    def _read_window(self, window: LogWindow, find: Find, table: Rows) -> None:
         taken: list[tuple[int, int, MessageMatch]] = []
-        self._words = frozenset(WORD.findall(window.text))
-        for message in messages():
-            for start, stop, names in _find_message(message, window.text, window.end, find):
+        for message, patterns in table:
+            for start, stop, names in _find_message(patterns, window.text, window.end, find):
                 if window.is_source_line(start, stop):
                     continue
                 within = [match for first, last, match in taken if first <= start and stop <= last]
@@ -65,8 +66,6 @@ class MessageFinder:
             yield match.start(), match.end(), match.groupdict()
 
     def _find(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
-        if pattern.word is not None and pattern.word not in self._words:
-            return
         anchor, failures = pattern.anchor, self._failures
         place, last = text.find(anchor), 0
         while place >= 0 and failures[pattern.text] < MOST_FAILURES:
@@ -111,11 +110,36 @@ class MessageFinder:
         return match
 
 
-def _find_message(message: KnownMessage, text: str, end: int, find: Find) -> Iterator[Match]:
+def _all(text: str) -> Rows:
+    return [(message, message.says) for message in messages()]
+
+
+def _possible(text: str) -> Rows:
+    """The rows of the tables, with the wordings whose word the text has."""
+    table = _wordings_by_word()
+    words = {None, *WORD.findall(text)}
+    places = sorted({place for word in words for place in table.get(word, ())})
+    return [
+        (messages()[row], [messages()[row].says[wording] for _, wording in wordings])
+        for row, wordings in itertools.groupby(places, key=lambda place: place[0])
+    ]
+
+
+@functools.cache
+def _wordings_by_word() -> dict[str | None, list[tuple[int, int]]]:
+    """The places of wordings, as row and place in it, by the word that they need."""
+    table: dict[str | None, list[tuple[int, int]]] = {}
+    for row, message in enumerate(messages()):
+        for wording, pattern in enumerate(message.says):
+            table.setdefault(pattern.word, []).append((row, wording))
+    return table
+
+
+def _find_message(patterns: Sequence[MessagePattern], text: str, end: int, find: Find) -> Iterator[Match]:
     """The occurrences of a message; of overlapping wordings, the first in the table."""
     candidates = [
         (start, place, stop, names)
-        for place, pattern in enumerate(message.says)
+        for place, pattern in enumerate(patterns)
         for start, stop, names in find(pattern, text, end)
     ]
     last = -1
