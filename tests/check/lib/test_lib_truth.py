@@ -133,13 +133,13 @@ CHECKED_WITH = ["2.8.4", "2.15.1", "2.21.0"]
 @pytest.mark.parametrize("name", PAIRS["libraries"])
 def test_check_with_the_library_says_what_was_recorded(name, wheels):
     path = name.replace("WHEELS", str(wheels)).replace("LIBRARIES", str(FOLDER))
-    model = tfport.load(PLAIN.SerializeToString())
-    for release, outcome in PAIRS["libraries"][name]["outcomes"].items():
-        if release in CHECKED_WITH:
-            report = tfport.check(model, on=f"tensorflow=={release}", device="cpu", libraries=[path])
-            note = report.results[0].target.notes[-1]
-            words = "loads on" if outcome["loads"] else "does not load on"
-            assert note.startswith(f"{Path(path).name} {words} tensorflow {release}") or "TFP438" in note
+    outcomes = {r: o for r, o in PAIRS["libraries"][name]["outcomes"].items() if r in CHECKED_WITH}
+    targets = [f"tensorflow=={release}" for release in outcomes]
+    report = tfport.check(tfport.load(PLAIN.SerializeToString()), on=targets, device="cpu", libraries=[path])
+    for result, (release, outcome) in zip(report.results, outcomes.items(), strict=True):
+        note = result.target.notes[-1]
+        words = "loads on" if outcome["loads"] else "does not load on"
+        assert note.startswith(f"{Path(path).name} {words} tensorflow {release}") or "TFP438" in note
 
 
 def test_few_crash_although_all_symbols_exist():

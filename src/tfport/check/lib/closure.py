@@ -15,6 +15,7 @@ from functools import cached_property
 from tfport.check.lib.host_system import HostSystem
 from tfport.check.lib.library_search import LibrarySearch, LoadedLibrary, search_library
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
+from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.elf.symbols import Undefined
 
 SYSTEM_LIBRARY = re.compile(
@@ -49,6 +50,8 @@ class DependencyClosure:
     """The needed TensorFlow libraries, each with the first library that needs it."""
     assumed: list[str] = field(default_factory=list)
     """System libraries that are assumed to exist."""
+    _undefined: dict[str, list[Undefined]] = field(default_factory=dict)
+    """What `undefined` returned, by path: every target asks."""
 
     @cached_property
     def unknown(self) -> list[str]:
@@ -89,7 +92,11 @@ class DependencyClosure:
 
     def undefined(self, requirer: LoadedLibrary) -> list[Undefined]:
         """The strong symbols of a library that no loaded library defines, in the loader's order."""
-        library = requirer.library
+        if requirer.path not in self._undefined:
+            self._undefined[requirer.path] = self._not_offered(requirer.library)
+        return self._undefined[requirer.path]
+
+    def _not_offered(self, library: ElfLibrary) -> list[Undefined]:
         strong = {u.name: u for u in library.symbols.undefined if not u.is_weak}
         ordered = [strong[name] for name in library.bound if name in strong]
         return [
