@@ -32,7 +32,7 @@ def library(source: str, *flags: str) -> str:
     name = f"lib{source}{''.join(flags).replace('-D', '_').replace('=', '_')}.so"
     path = str(Path(folder().name) / name)
     undefined = ["-Wl,-z,undefs"] if flags else []
-    compile_library([str(SOURCES / f"{source}.cc")], path, [*flags_for_tfport(), "-O1", *undefined, *flags])
+    compile_library([str(SOURCES / f"{source}.cc")], path, [*flags_for_tfport(), "-O0", *undefined, *flags])
     return path
 
 

@@ -99,6 +99,7 @@ class Atlas:
         self._definitions: dict[str, list[Row[OpDef]]] = {}
         self._kernels: dict[str, list[Row[list[Kernel]]]] = {}
         self._sets: dict[bytes, list[Build]] = {}
+        self._sorted: dict[tuple[str | None, str | None], list[Build]] = {}
 
     @functools.cached_property
     def _builds(self) -> dict[int, Build]:
@@ -114,12 +115,15 @@ class Atlas:
 
     def builds(self, package: str | None = None, platform: str | None = X86) -> list[Build]:
         """Return the builds of a package (default: all), the oldest first."""
-        builds = [
-            build
-            for build in self._builds.values()
-            if package in (None, build.package) and platform in (None, build.platform)
-        ]
-        return sorted(builds, key=lambda b: (b.package, version_key(b.version), b.platform))
+        if (package, platform) not in self._sorted:
+            builds = [
+                build
+                for build in self._builds.values()
+                if package in (None, build.package) and platform in (None, build.platform)
+            ]
+            order = sorted(builds, key=lambda b: (b.package, version_key(b.version), b.platform))
+            self._sorted[package, platform] = order
+        return list(self._sorted[package, platform])
 
     def packages(self) -> list[str]:
         return sorted({build.package for build in self._builds.values()})
