@@ -2,77 +2,189 @@
 
 `ClassTable` holds the classes of one release. `arguments(name)` are the keyword arguments that
 the constructor of a class accepts, with those that `**kwargs` passes on to its base classes;
-`attributes(name)` are its methods and the attributes that its methods assign.
+`attributes(name)` are its methods and the attributes that its methods assign. Where several files
+define a class of one name, as for the two behaviors of TensorFlow, the one in use comes first.
 """
 
 import ast
-import zipfile
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 INIT = "__init__"
 ACCEPTED_SETS = ("allowed_kwargs", "validate_kwargs")
 """The names beside which constructors list what they take from `**kwargs`."""
+ROOTS = ("Layer",)
+"""Classes that reject what is left of `**kwargs`, though they have base classes."""
+CONVERSIONS = "conversions"
+"""The argument with which Keras 2 lists the names that arguments had in Keras 1."""
+EXPORTS = ("keras_export", "keras_core_export", "tf_export")
+FIRST_BEHAVIOR = re.compile(r"_v1\.py$|v1/|legacy/|optimizer_v1|contrib/|ops/init_ops\.py$")
+SECOND_BEHAVIOR = re.compile(r"_v2\.py$|v2/|optimizer_v2")
 
 
 @dataclass
 class KerasClass:
-    """What the sources of a release say about a class of a name."""
+    """What the sources of a release say about a class, or a function that a configuration can name."""
 
-    bases: set[str] = field(default_factory=set)
-    arguments: set[str] = field(default_factory=set)
+    name: str
+    path: str
+    bases: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    required: list[str] = field(default_factory=list)
     attributes: set[str] = field(default_factory=set)
+    exports: list[str] = field(default_factory=list)
     has_init: bool = False
     passes_on: bool = False
     """Whether the constructor has `**kwargs`."""
+    is_function: bool = False
+    converted_by: list[str] = field(default_factory=list)
+    """The decorators of its constructor; those of Keras 2 accept the arguments of Keras 1."""
 
 
 class ClassTable:
-    """The classes in the files of a release."""
+    """The classes in the files of a release, by name; `sources` are file contents by path."""
 
-    def __init__(self, archive: zipfile.ZipFile, members: list[str]) -> None:
-        self.classes: dict[str, KerasClass] = {}
-        for member in members:
-            for node in ast.parse(archive.read(member)).body:
+    def __init__(self, sources: Mapping[str, bytes], *, second: bool = True) -> None:
+        self.classes: dict[str, list[KerasClass]] = {}
+        self.conversions: dict[str, dict[str, str]] = {}
+        for path in sorted(sources, key=lambda path: _precedence(path, second)):
+            for node in _statements(sources[path]):
                 if isinstance(node, ast.ClassDef):
-                    self._add(node)
-                elif isinstance(node, ast.Assign):
-                    self._add_other_names(node)
+                    self._add(_class(path, node))
+                elif isinstance(node, ast.FunctionDef):
+                    self._add(_function(path, node))
+                else:
+                    self.conversions |= _conversions(node)
+                    for name, base in _other_names(node):
+                        if name != base:
+                            self._add(KerasClass(name, path, bases=[base]))
 
-    def _add(self, node: ast.ClassDef) -> None:
-        known = self.classes.setdefault(node.name, KerasClass())
-        known.bases |= {_last_name(base) for base in node.bases} - {node.name}
-        for part in node.body:
-            if isinstance(part, ast.FunctionDef):
-                known.attributes |= {part.name, *_assigned(part)}
-                if part.name == INIT:
-                    known.has_init = True
-                    known.passes_on |= part.args.kwarg is not None
-                    known.arguments |= {*_parameters(part), *_accepted(part)}
-            elif isinstance(part, ast.Assign):
-                known.attributes |= {target.id for target in part.targets if isinstance(target, ast.Name)}
+    def _add(self, known: KerasClass) -> None:
+        self.classes.setdefault(known.name, []).append(known)
 
-    def _add_other_names(self, node: ast.Assign) -> None:
-        """`BatchNormalization = BatchNormalizationV1` is a class without a constructor of its own."""
-        if base := _last_name(node.value):
-            for target in filter(None, map(_last_name, node.targets)):
-                self.classes.setdefault(target, KerasClass()).bases.add(base)
+    def chain(self, known: KerasClass) -> list[KerasClass]:
+        """A class and its base classes, depth first, each once."""
+        chain: list[KerasClass] = []
+        self._extend(chain, known)
+        return chain
 
-    def arguments(self, name: str, seen: frozenset[str] = frozenset()) -> set[str]:
-        known = self.classes.get(name)
-        if known is None or name in seen:
-            return set()
-        accepted = set(known.arguments)
-        if known.passes_on or not known.has_init:
-            for base in known.bases:
-                accepted |= self.arguments(base, seen | {name})
-        return accepted
+    def _extend(self, chain: list[KerasClass], known: KerasClass) -> None:
+        chain.append(known)
+        for name in known.bases:
+            base = next((base for base in self.classes.get(name, ()) if base not in chain), None)
+            if base is not None:
+                self._extend(chain, base)
 
-    def attributes(self, name: str, seen: frozenset[str] = frozenset()) -> set[str]:
-        known = self.classes.get(name)
-        if known is None or name in seen:
-            return set()
-        return set(known.attributes).union(*(self.attributes(base, seen | {name}) for base in known.bases))
+    def constructors(self, known: KerasClass) -> Iterator[KerasClass]:
+        """The classes whose constructors `**kwargs` reaches, in order; the last rejects what is left."""
+        for owner in self.chain(known):
+            if owner.has_init:
+                yield owner
+                if not owner.passes_on or owner.name in ROOTS:
+                    return
+
+    def earlier_arguments(self, known: KerasClass) -> dict[str, str]:
+        """The arguments of Keras 1 that a constructor of Keras 2 accepts, each with its present name."""
+        earlier: dict[str, str] = {}
+        for owner in self.constructors(known):
+            for decorator in owner.converted_by:
+                earlier |= self.conversions.get(decorator, {})
+        return earlier
+
+    def arguments(self, name: str) -> set[str]:
+        """The keyword arguments that the constructor of a class accepts."""
+        return {
+            argument
+            for known in self.classes.get(name, ())[:1]
+            for owner in self.constructors(known)
+            for argument in owner.arguments
+        }
+
+    def attributes(self, name: str) -> set[str]:
+        chains = [self.chain(known) for known in self.classes.get(name, ())[:1]]
+        return set().union(*(known.attributes for chain in chains for known in chain))
+
+
+def _precedence(path: str, second: bool) -> tuple[bool, str]:
+    behind = FIRST_BEHAVIOR if second else SECOND_BEHAVIOR
+    ahead = SECOND_BEHAVIOR if second else FIRST_BEHAVIOR
+    return bool(behind.search(path)), not ahead.search(path), path
+
+
+def _statements(source: bytes) -> Iterator[ast.stmt]:
+    """The statements of a file, also those under conditions; empty for files in Python 2."""
+    try:
+        waiting = list(ast.parse(source).body)
+    except SyntaxError:
+        return
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if isinstance(node, ast.If | ast.Try):
+            waiting[:0] = [*node.body, *node.orelse]
+        elif isinstance(node, ast.FunctionDef) and "deserializ" in node.name:
+            waiting[:0] = node.body
+
+
+def _other_names(node: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Further names of classes, and the class of each.
+
+    `BatchNormalization = BatchNormalizationV1`, `OBJECTS["zero"] = Zeros`, `OBJECTS.update({"one": Ones})`.
+    """
+    if isinstance(node, ast.Assign):
+        base = _last_name(node.value)
+        for target in node.targets if base else ():
+            yield from ((name, base) for name in [_last_name(target)] if name)
+            if isinstance(target, ast.Subscript):
+                yield from ((name, base) for name in _texts(target.slice))
+    for part in ast.walk(node) if isinstance(node, ast.Assign | ast.Expr) else ():
+        if isinstance(part, ast.Dict):
+            for key, value in zip(part.keys, part.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str) and _last_name(value):
+                    yield key.value, _last_name(value)
+
+
+def _class(path: str, node: ast.ClassDef) -> KerasClass:
+    known = KerasClass(node.name, path, bases=[_last_name(base) for base in node.bases], exports=list(_exports(node)))
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef):
+            known.attributes |= {part.name, *_assigned(part)}
+            if part.name == INIT:
+                known.has_init = True
+                known.passes_on = part.args.kwarg is not None
+                known.arguments = list(dict.fromkeys([*_parameters(part), *_accepted(part)]))
+                known.required = list(_required(part))
+                known.converted_by = [_last_name(decorator) for decorator in part.decorator_list]
+        elif isinstance(part, ast.Assign):
+            known.attributes |= {target.id for target in part.targets if isinstance(target, ast.Name)}
+    return known
+
+
+def _function(path: str, node: ast.FunctionDef) -> KerasClass:
+    return KerasClass(node.name, path, exports=list(_exports(node)), is_function=True)
+
+
+def _exports(node: ast.ClassDef | ast.FunctionDef) -> Iterator[str]:
+    """The public names that a decorator declares."""
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and _last_name(decorator.func) in EXPORTS:
+            for argument in decorator.args:
+                yield from _texts(argument)
+
+
+def _conversions(node: ast.stmt) -> dict[str, dict[str, str]]:
+    """The renamed arguments by the name of the decorator that renames them."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return {}
+    pairs = [
+        tuple(_texts(pair))
+        for keyword in node.value.keywords
+        if keyword.arg == CONVERSIONS and isinstance(keyword.value, ast.List)
+        for pair in keyword.value.elts
+    ]
+    names = dict(pair for pair in pairs if len(pair) == 2)
+    return {_last_name(target): names for target in node.targets} if names else {}
 
 
 def _last_name(node: ast.expr) -> str:
@@ -84,6 +196,15 @@ def _last_name(node: ast.expr) -> str:
 def _parameters(function: ast.FunctionDef) -> Iterator[str]:
     yield from (argument.arg for argument in function.args.args[1:])
     yield from (argument.arg for argument in function.args.kwonlyargs)
+
+
+def _required(function: ast.FunctionDef) -> Iterator[str]:
+    positional = function.args.args[1:]
+    yield from (
+        argument.arg for argument in positional[: len(positional) - len(function.args.defaults)]
+    )
+    pairs = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    yield from (argument.arg for argument, default in pairs if default is None)
 
 
 def _accepted(function: ast.FunctionDef) -> Iterator[str]:

@@ -115,7 +115,7 @@ class KerasRelease:
 def read(archive: zipfile.ZipFile, files: re.Pattern[str]) -> KerasRelease:
     names = classes(archive, files)
     sources = {*members(archive, files), *members(archive, WITH_BASES)} - set(tests_of(archive))
-    table = ClassTable(archive, sorted(sources))
+    table = ClassTable({path: archive.read(path) for path in sorted(sources)})
     attributes = {
         family: set().union(*(table.attributes(name) for name in of)) for family, of in FAMILIES.items()
     }

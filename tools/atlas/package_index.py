@@ -18,6 +18,7 @@ from pip._internal.models.index import PyPI
 PREFERRED = ("311", "310", "39", "38", "37", "36")
 FINAL = re.compile(r"\d+(\.\d+)+(\.post\d+)?")
 LINK = re.compile(r'<a href="(?P<url>[^"#]+)#sha256=(?P<sha256>\w+)"(?P<more>[^>]*)>(?P<name>[^<]+\.whl)</a>')
+ANY_LINK = re.compile(r'<a href="(?P<url>[^"#]+)[^>]*>(?P<name>[^<]+)</a>')
 NAME = re.compile(r"[^-]+-(?P<release>[^-]+)(-\d+)?-cp(?P<python>\d+)-\w+-(?P<platform>[\w.]+)\.whl")
 HTML = {"Accept": "application/vnd.pypi.simple.v1+html"}  # otherwise a page may lack the upload times
 UPLOADED = re.compile(r'data-upload-time="([^"]*)"')
@@ -39,10 +40,22 @@ class File:
 @cache
 def files(package: str) -> tuple[File, ...]:
     """Return the Linux wheels of final releases."""
+    page, text = index_page(package)
+    return tuple(file for link in LINK.finditer(text) if (file := read(page, link)))
+
+
+@cache
+def index_page(package: str) -> tuple[str, str]:
+    """Return the address and the text of the page of a package."""
     page = urljoin(os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/") + "/", f"{package}/")
     with urlopen(Request(page, headers=HTML)) as answer:
-        text = answer.read().decode()
-    return tuple(file for link in LINK.finditer(text) if (file := read(page, link)))
+        return page, answer.read().decode()
+
+
+def links(package: str) -> list[tuple[str, str]]:
+    """Return the name and the address of every file of a package."""
+    page, text = index_page(package)
+    return [(link["name"], urljoin(page, unescape(link["url"]))) for link in ANY_LINK.finditer(text)]
 
 
 def read(page: str, link: re.Match[str]) -> File | None:
