@@ -10,12 +10,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 INIT = "__init__"
+CLOSED, PASSED, CHECKED, IGNORED = "closed", "passed", "checked", "ignored"
+"""What a constructor does with `**kwargs`: it has none, passes them on, raises an error, or ignores them."""
 ACCEPTED_SETS = ("allowed_kwargs", "validate_kwargs")
 """The names beside which constructors list what they take from `**kwargs`."""
-ROOTS = ("Layer",)
-"""Classes that reject what is left of `**kwargs`, though they have base classes."""
 CONVERSIONS = "conversions"
 """The argument with which Keras 2 lists the names that arguments had in Keras 1."""
 EXPORTS = ("keras_export", "keras_core_export", "tf_export")
@@ -35,8 +36,8 @@ class KerasClass:
     attributes: set[str] = field(default_factory=set)
     exports: list[str] = field(default_factory=list)
     has_init: bool = False
-    passes_on: bool = False
-    """Whether the constructor has `**kwargs`."""
+    rest: str = CLOSED
+    """What the constructor does with further arguments."""
     is_function: bool = False
     converted_by: list[str] = field(default_factory=list)
     """The decorators of its constructor; those of Keras 2 accept the arguments of Keras 1."""
@@ -49,19 +50,10 @@ class ClassTable:
         self.classes: dict[str, list[KerasClass]] = {}
         self.conversions: dict[str, dict[str, str]] = {}
         for path in sorted(sources, key=lambda path: _precedence(path, second)):
-            for node in _statements(sources[path]):
-                if isinstance(node, ast.ClassDef):
-                    self._add(_class(path, node))
-                elif isinstance(node, ast.FunctionDef):
-                    self._add(_function(path, node))
-                else:
-                    self.conversions |= _conversions(node)
-                    for name, base in _other_names(node):
-                        if name != base:
-                            self._add(KerasClass(name, path, bases=[base]))
-
-    def _add(self, known: KerasClass) -> None:
-        self.classes.setdefault(known.name, []).append(known)
+            classes, conversions = _definitions(path, sources[path])
+            self.conversions |= conversions
+            for known in classes:
+                self.classes.setdefault(known.name, []).append(known)
 
     def chain(self, known: KerasClass) -> list[KerasClass]:
         """A class and its base classes, depth first, each once."""
@@ -81,7 +73,7 @@ class ClassTable:
         for owner in self.chain(known):
             if owner.has_init:
                 yield owner
-                if not owner.passes_on or owner.name in ROOTS:
+                if owner.rest != PASSED:
                     return
 
     def earlier_arguments(self, known: KerasClass) -> dict[str, str]:
@@ -110,6 +102,22 @@ def _precedence(path: str, second: bool) -> tuple[bool, str]:
     behind = FIRST_BEHAVIOR if second else SECOND_BEHAVIOR
     ahead = SECOND_BEHAVIOR if second else FIRST_BEHAVIOR
     return bool(behind.search(path)), not ahead.search(path), path
+
+
+@cache  # most files are the same in the next release
+def _definitions(path: str, source: bytes) -> tuple[list[KerasClass], dict[str, dict[str, str]]]:
+    """The classes, functions and further names of a file, and its renamed arguments."""
+    classes: list[KerasClass] = []
+    conversions: dict[str, dict[str, str]] = {}
+    for node in _statements(source):
+        if isinstance(node, ast.ClassDef):
+            classes.append(_class(path, node))
+        elif isinstance(node, ast.FunctionDef):
+            classes.append(_function(path, node))
+        else:
+            conversions |= _conversions(node)
+            classes += [KerasClass(name, path, bases=[base]) for name, base in _other_names(node) if name != base]
+    return classes, conversions
 
 
 def _statements(source: bytes) -> Iterator[ast.stmt]:
@@ -152,7 +160,7 @@ def _class(path: str, node: ast.ClassDef) -> KerasClass:
             known.attributes |= {part.name, *_assigned(part)}
             if part.name == INIT:
                 known.has_init = True
-                known.passes_on = part.args.kwarg is not None
+                known.rest = _rest(part)
                 known.arguments = list(dict.fromkeys([*_parameters(part), *_accepted(part)]))
                 known.required = list(_required(part))
                 known.converted_by = [_last_name(decorator) for decorator in part.decorator_list]
@@ -196,6 +204,23 @@ def _last_name(node: ast.expr) -> str:
 def _parameters(function: ast.FunctionDef) -> Iterator[str]:
     yield from (argument.arg for argument in function.args.args[1:])
     yield from (argument.arg for argument in function.args.kwonlyargs)
+
+
+def _rest(function: ast.FunctionDef) -> str:
+    """What a constructor does with the arguments that it does not name."""
+    if function.args.kwarg is None:
+        return CLOSED
+    kwargs = function.args.kwarg.arg
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and any(
+            keyword.arg is None and _last_name(keyword.value) == kwargs for keyword in node.keywords
+        ):
+            return PASSED
+    tests = [node.test for node in ast.walk(function) if isinstance(node, ast.If)]
+    loops = [node.iter for node in ast.walk(function) if isinstance(node, ast.For)]
+    calls = [a for n in ast.walk(function) if isinstance(n, ast.Call) for a in n.args]
+    names = [*tests, *loops, *(a for a in calls if isinstance(a, ast.Name))]
+    return CHECKED if any(_last_name(name) == kwargs for name in names) else IGNORED
 
 
 def _required(function: ast.FunctionDef) -> Iterator[str]:

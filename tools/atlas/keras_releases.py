@@ -46,7 +46,7 @@ SNAKE_CASED = ("initializer", "regularizer", "constraint")
 ALSO_FUNCTIONS = ("initializer", "activation", "regularizer", "constraint", "loss", "metric")
 MODULES = re.compile(r"^(tf_)?keras(_core)?/")
 Row = list[str]
-"""Module, `class` or `function`, the class that rejects arguments, arguments, required ones, exports, old names."""
+"""Module, `class` or `function`, what rejects arguments, arguments, required ones, exports, names in Keras 1."""
 Release = tuple[str, str]
 """A package and a version."""
 ReleaseRecord = tuple[dict[tuple[str, str], Row], list[str]]
@@ -92,14 +92,14 @@ def _is_kind(kind: str, chain: list[KerasClass], namespace: set[str] | None) -> 
 
 def _row(table: ClassTable, chain: list[KerasClass], module: str) -> Row:
     known, constructors = chain[0], list(table.constructors(chain[0]))
-    rejects = constructors[-1].name if constructors and constructors[-1].passes_on else ""
+    last = constructors[-1] if constructors else None
     return [
         module,
         "function" if any(part.is_function for part in chain) else "class",
-        rejects,
+        f"{last.name} {last.rest}" if last is not None else "",
         " ".join(sorted({argument for owner in constructors for argument in owner.arguments})),
         " ".join(constructors[0].required if constructors else ()),
-        " ".join(sorted(known.exports)),
+        " ".join(known.exports),
         " ".join(f"{old}={new}" for old, new in sorted(table.earlier_arguments(known).items())),
     ]
 

@@ -24,6 +24,7 @@ KINDS = (
     "layer", "initializer", "activation", "regularizer", "constraint", "policy", "optimizer", "loss",
     "metric", "operation",
 )  # fmt: skip
+CLOSED, CHECKED, IGNORED = "closed", "checked", "ignored"
 RE_EXPORTED = "2.4"
 """The minor release of keras that only re-exports the Keras of TensorFlow, the same minor."""
 FIRST_PACKAGED = "2.6"
@@ -41,8 +42,10 @@ class KerasObject:
     module: str
     """Where it is defined: `keras.src.layers.core.dense`."""
     is_function: bool
-    root: str
-    """The base class that rejects an argument no constructor knows; empty if the constructor itself does."""
+    last: str
+    """The class whose constructor gets the arguments that no other knows; empty without a constructor."""
+    rest: str
+    """What it does with them: `closed` (no such argument), `checked` (an error of its own) or `ignored`."""
     arguments: frozenset[str]
     required: tuple[str, ...]
     """The arguments without a default value."""
@@ -142,13 +145,15 @@ def _parsed(spans: str) -> Iterator[tuple[int, int]]:
 
 
 def _object(kind: str, name: str, row: Sequence[str]) -> KerasObject:
-    module, what, root, arguments, required, exports, earlier = row
+    module, what, rejects, arguments, required, exports, earlier = row
+    last, _, rest = rejects.partition(" ")
     return KerasObject(
         name,
         kind,
         module,
         what == "function",
-        root,
+        last,
+        rest or CLOSED,
         frozenset(arguments.split()),
         tuple(required.split()),
         tuple(exports.split()),

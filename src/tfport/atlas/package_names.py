@@ -58,8 +58,6 @@ NOT_TARGETS = {
     "tflite-runtime": "for TensorFlow Lite models, which are not TensorFlow graphs",
     "ai-edge-litert": "for TensorFlow Lite models, which are not TensorFlow graphs",
     "tensorflowjs": "a converter, not a runtime; name the TensorFlow it is used with",
-    "keras": "a library of layers; name the TensorFlow it is used with",
-    "tf-keras": "a library of layers; name the TensorFlow it is used with",
     "tensorflow-estimator": "Python code on top of TensorFlow; name the TensorFlow it is used with",
     "tensorflow-hub": "Python code on top of TensorFlow; name the TensorFlow it is used with",
     "onnxruntime": "for ONNX models, not TensorFlow models",

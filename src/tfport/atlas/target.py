@@ -5,6 +5,7 @@
     resolve_targets("tensorflow==2.8.4 tensorflow-text==2.8.2")
     resolve_targets("requirements.txt")          or a lock file, `.`, a wheel, a recorded target
     resolve_targets("tensorflow/serving:2.8.0")  or another image, or a Dockerfile
+    resolve_targets("keras==3.15.1")             or tf-keras, keras-core: for Keras files
     resolve_targets("ops_to_register.h@tensorflow==1.4.1")
 
 `notes` says what was derived and not recorded.
@@ -20,11 +21,15 @@ from tfport.atlas import serving_releases
 from tfport.atlas.atlas import X86, Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
 from tfport.atlas.choose_builds import ChosenBuild, choose_addon, choose_serving, choose_tensorflow
+from tfport.atlas.choose_keras import ChosenKeras, choose_keras, keras_requirements, legacy_note
+from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
+from tfport.atlas.keras_releases import TF_KERAS, KerasRelease, keras_of_tensorflow
 from tfport.atlas.package_names import (
     SERVERS,
     SERVING_PACKAGES,
     TENSORFLOW_PACKAGES,
     is_nightly,
+    is_tensorflow,
     suggestion,
     why_not,
 )
@@ -57,13 +62,24 @@ class Target:
     addons: tuple[Build, ...] = ()
     device: str = "cpu"
     kind: str = "tensorflow"
-    """`tensorflow`, `serving`, `reduced`, `recorded` or `tfport`."""
+    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras` or `tfport`."""
     notes: list[str] = field(default_factory=list)
     """What was derived, not recorded."""
     capability: str | None = None
     """The compute capability of its GPU, if known."""
     libraries: tuple[Source, ...] = ()
     """The custom-op libraries among the sources of its registry."""
+    named_keras: KerasRelease | None = None
+    """The Keras that its text names, if it names one."""
+    keras_notes: list[str] = field(default_factory=list)
+    """Notes that matter only for Keras files."""
+
+    @property
+    def keras(self) -> KerasRelease | None:
+        """The Keras that loads Keras files: the named one, or that of its TensorFlow; None without one."""
+        if self.named_keras is not None or self.kind != "tensorflow" or self.build is None:
+            return self.named_keras
+        return keras_of_tensorflow(self.build.version)
 
 
 def resolve_targets(
@@ -119,8 +135,13 @@ class _Resolver:
         self.parts = parse_target_text(text)
 
     def targets(self) -> list[Target]:
+        keras, notes = self._keras()
+        if keras and not self._names_tensorflow():
+            return [_keras_target(choice, self.parts.listed.notes) for choice in keras]
         bases = self._bases()
         made = [self._with_addons(base) for base in bases]
+        typed = bool(keras_requirements(self.parts.typed))
+        made = [_with_keras(t, choice, notes, typed=typed) for t in made for choice in keras or [None]]
         if self.parts.header is None:
             return made
         # imported here and below, because few targets need it
@@ -128,6 +149,26 @@ class _Resolver:
 
         selection = read_header(self.parts.header)
         return [_reduce(target, self.parts.header, selection) for target in made]
+
+    def _keras(self) -> tuple[list[ChosenKeras], list[str]]:
+        """The releases of Keras that the text names, and notes; a typed one takes precedence."""
+        if typed := keras_requirements(self.parts.typed):
+            return choose_keras(typed[0], typed=True), []
+        listed = keras_requirements(self.parts.listed.wanted)
+        usual = [wanted for wanted in listed if wanted.package != TF_KERAS]
+        if not usual and not self._names_tensorflow():
+            usual = listed
+        if not usual:  # tf-keras beside TensorFlow loads nothing unless a variable is set
+            return [], legacy_note(listed)
+        try:
+            return choose_keras(usual[0], typed=False), legacy_note(listed[1:])
+        except Error as error:
+            return [], [str(error)]
+
+    def _names_tensorflow(self) -> bool:
+        parts = self.parts
+        wanted = [*parts.typed, *parts.listed.wanted]
+        return parts.recorded is not None or any(is_tensorflow(r.package) for r in wanted)
 
     def _bases(self) -> list[_Base]:
         if self.parts.recorded is not None:
@@ -243,7 +284,8 @@ class _Resolver:
     def _addons(self, tensorflow: Build) -> tuple[list[ChosenBuild], list[str]]:
         """Return the add-ons of a target: those that were typed, and recorded ones from files."""
         recorded = set(self.atlas.packages()) - set(TENSORFLOW_PACKAGES)
-        typed = [w for w in self.parts.typed if w.package not in TENSORFLOW_PACKAGES | SERVING_PACKAGES]
+        others = {*TENSORFLOW_PACKAGES, *SERVING_PACKAGES, *KERAS_PACKAGES}
+        typed = [wanted for wanted in self.parts.typed if wanted.package not in others]
         chosen, notes = list[ChosenBuild](), list[str]()
         for wanted in merged_requirements(typed, [w.package for w in typed]):
             choice = choose_addon(wanted, tensorflow, self.atlas)
@@ -267,6 +309,38 @@ class _Resolver:
             choice for requirement in wanted if (choice := choose_addon(requirement, base.build, self.atlas))
         ]
         return chosen, serving_releases.notes(version, [choice.build for choice in chosen])
+
+
+def _keras_target(choice: ChosenKeras, notes: Sequence[str]) -> Target:
+    """A Keras without a TensorFlow: a target for Keras files only."""
+    return Target(
+        choice.name,
+        choice.requirement,
+        OpRegistry(choice.name, []),
+        None,
+        kind="keras",
+        notes=list(notes),
+        keras_notes=choice.notes,
+        named_keras=choice.release,
+    )
+
+
+def _with_keras(
+    target: Target, choice: ChosenKeras | None, notes: Sequence[str], *, typed: bool
+) -> Target:
+    """A target with the Keras beside its TensorFlow, which is part of its name if it was typed."""
+    if choice is None:
+        return replace(target, keras_notes=list(notes))
+    keras_notes = [*choice.notes, *notes]
+    if not typed:
+        return replace(target, named_keras=choice.release, keras_notes=keras_notes)
+    return replace(
+        target,
+        name=f"{target.name} + {choice.name}",
+        requirement=f"{target.requirement} {choice.requirement}",
+        named_keras=choice.release,
+        keras_notes=keras_notes,
+    )
 
 
 def _tensorflow_requirements(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:
