@@ -39,6 +39,8 @@ class KerasClass:
     rest: str = CLOSED
     """What the constructor does with further arguments."""
     is_function: bool = False
+    is_alias: bool = False
+    """Whether it is only another name of its base."""
     converted_by: list[str] = field(default_factory=list)
     """The decorators of its constructor; those of Keras 2 accept the arguments of Keras 1."""
 
@@ -54,6 +56,8 @@ class ClassTable:
             self.conversions |= conversions
             for known in classes:
                 self.classes.setdefault(known.name, []).append(known)
+        for definitions in self.classes.values():
+            definitions.sort(key=lambda known: known.is_alias)
 
     def chain(self, known: KerasClass) -> list[KerasClass]:
         """A class and its base classes, depth first, each once."""
@@ -116,7 +120,8 @@ def _definitions(path: str, source: bytes) -> tuple[list[KerasClass], dict[str, 
             classes.append(_function(path, node))
         else:
             conversions |= _conversions(node)
-            classes += [KerasClass(name, path, bases=[base]) for name, base in _other_names(node) if name != base]
+            names = [(name, base) for name, base in _other_names(node) if name != base]
+            classes += [KerasClass(name, path, bases=[base], is_alias=True) for name, base in names]
     return classes, conversions
 
 

@@ -13,7 +13,8 @@ from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
-from tfport.check.loaders import LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
+from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
+from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
 from tfport.check.node_contexts import NodeContext
 from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.release_quirks import since
@@ -50,6 +51,8 @@ def check_on(
     `soft_placement` says whether a session may use another device than a node asks for (default:
     what each loader does).
     """
+    if loads_keras_file(model.model, target, loaders):
+        return [_keras_result(model, target)]
     results: list[Result] = []
     for name in loaders or default_loaders(target):
         result = _result(model, target, _loader(name, model, target, soft_placement))
@@ -63,8 +66,27 @@ def check_on(
 
 def runs_on(model: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None) -> bool:
     """Whether `check_on` says that the model runs with a loader; looks no further than the first error."""
+    if loads_keras_file(model.model, target, (loader,)):
+        return _keras_result(model, target).verdict == RUNS
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))
     return not any(map(_is_noticed, findings))
+
+
+def _keras_result(model: CheckedModel, target: Target) -> Result:
+    """What the Keras of a target does with a Keras file."""
+    file = model.model.keras
+    assert file is not None
+    on = keras_target(target)
+    findings = [finding.on_target(on) for finding in model.once(_keras_findings, target)]
+    for finding in findings:
+        finding.signatures = sorted(model.signatures)
+    verdict, stage = verdict_of(findings)
+    return Result(on, (KERAS,), verdict, stage, findings)
+
+
+def _keras_findings(model: CheckedModel, target: Target) -> list[Finding]:
+    assert model.model.keras is not None
+    return keras_findings(model.model.keras, target)
 
 
 def _loader(name: str, model: CheckedModel, target: Target, soft_placement: bool | None) -> Loader:
@@ -109,6 +131,7 @@ def _is_noticed(finding: Finding) -> bool:
 
 
 def _findings(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    model.model.require_graph()
     model.usages  # noqa: B018  first: grouping nodes is faster while attributes are not decoded
     for name in CHECKS.names():
         for check in CHECKS.of(name):

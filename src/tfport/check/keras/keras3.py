@@ -18,7 +18,7 @@ def load_with_keras_3(file: KerasFile, release: KerasRelease) -> list[Raised]:
     """The errors of `load_model(path, compile=False)`."""
     layers = Keras3Layers(release)
     if file.layout == "keras" or (file.layout == "json" and "module" in (file.config or {})):
-        return layers.deserialize(copied(file.config))
+        return layers.deserialize({**copied(file.config), "compile_config": None})
     if refusal := _refused(file, layers):
         return [refusal]
     return layers.legacy(decoded(file.config))

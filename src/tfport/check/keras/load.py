@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfport.atlas.keras_releases import KERAS, KERAS_CORE, KerasRelease
 from tfport.atlas.versions import version_key
+from tfport.check.keras.keras2 import load_with_keras_2
 from tfport.check.keras.keras3 import load_with_keras_3
 from tfport.check.keras.raised import Raised
 from tfport.formats.keras.records import KerasFile
@@ -13,7 +14,7 @@ def simulated_load(file: KerasFile, release: KerasRelease) -> list[Raised]:
     """The errors of `load_model(path, compile=False)`: first the one it raises, then further ones."""
     if is_keras_3(release):
         return load_with_keras_3(file, release)
-    return []
+    return load_with_keras_2(file, release)
 
 
 def is_keras_3(release: KerasRelease) -> bool:

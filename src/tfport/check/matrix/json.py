@@ -19,6 +19,7 @@ def to_json(matrix: Matrix) -> dict[str, Any]:
             "tensorflow": matrix.tensorflow or None,
             "graph_def": matrix.graph_def,
             "min_consumer": matrix.min_consumer,
+            "keras": matrix.keras or None,
         },
         "signatures": matrix.signatures,
         "fetched": outputs_json(matrix.outputs),
@@ -28,6 +29,7 @@ def to_json(matrix: Matrix) -> dict[str, Any]:
 
 def strip_json(strip: Strip) -> dict[str, Any]:
     return {
+        "package": strip.package,
         "device": strip.device,
         "loader": strip.loader,
         "signatures": list(strip.signatures),

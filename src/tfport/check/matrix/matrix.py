@@ -16,7 +16,8 @@ from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
-from tfport.check.loaders import default_loaders
+from tfport.check.keras.check import KERAS_KIND
+from tfport.check.loaders import KERAS, default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
 from tfport.graph.graph_outputs import GraphOutputs
@@ -26,6 +27,10 @@ PACKAGES = {
     "cpu": ("tensorflow>=1.0",),
     "gpu": ("tensorflow-gpu>=1.0,<2.1", "tensorflow>=2.1"),  # since 2.1 one wheel serves both
 }
+
+
+KERAS_PACKAGES = ("keras>=0", "tf-keras>=0", "tensorflow>=1.4", "keras-core>=0")
+"""What can load a Keras file."""
 
 
 class FindingKey(NamedTuple):
@@ -115,6 +120,11 @@ class Strip:
     """Signatures with equal results; an empty name stands for a graph without signatures."""
     cells: list[MatrixCell]
 
+    @property
+    def package(self) -> str:
+        """The package whose releases it covers."""
+        return self.cells[0].target.requirement.partition("==")[0]
+
     def ranges(
         self, key: Callable[[MatrixCell], Hashable] = lambda cell: cell.outline
     ) -> Iterator[CellRange]:
@@ -156,6 +166,8 @@ class Matrix:
     outputs: GraphOutputs | None
     """The outputs that were checked instead of signatures."""
     strips: list[Strip]
+    keras: str = ""
+    """The version of Keras that saved a Keras file."""
 
     def to_json(self) -> dict[str, Any]:
         from tfport.check.matrix.json import to_json
@@ -185,10 +197,19 @@ def matrix_of(
     """Check a model on all final releases, on CPU and GPU unless a device is given."""
     subject, loaders = CheckedModel(model, signatures, fetches=fetches, feeds=feeds), loaders_of(loader)
     strips: list[Strip] = []
+    if model.keras is not None and loaders in (None, (KERAS,)):
+        for targets in keras_series(since=since, until=until):
+            strips += _strips(_SignatureResults(subject, (KERAS,), soft_placement), "cpu", targets)
+        return _matrix(subject, strips)
     for kind in (device,) if device else DEVICES:
         targets = with_libraries(releases(kind, since=since, until=until), libraries)
         named = loaders or default_loaders(targets[0])
         strips += _strips(_SignatureResults(subject, named, soft_placement), kind, targets)
+    return _matrix(subject, strips)
+
+
+def _matrix(subject: CheckedModel, strips: list[Strip]) -> Matrix:
+    model = subject.model
     return Matrix(
         model=model.where,
         tensorflow=model.meta.meta_info_def.tensorflow_version,
@@ -197,6 +218,7 @@ def matrix_of(
         signatures=sorted(subject.signatures),
         outputs=subject.outputs,
         strips=strips,
+        keras=model.keras.keras_version if model.keras is not None else "",
     )
 
 
@@ -218,9 +240,30 @@ def releases(device: str, *, since: str | None = None, until: str | None = None)
     return targets
 
 
+def keras_series(*, since: str | None = None, until: str | None = None) -> list[list[Target]]:
+    """The releases of every package with a Keras, for Keras files, each the oldest first."""
+    first, last = version_key(since or "0"), version_key(until or "9999").release
+    series = [
+        [
+            target
+            for target in resolve_targets(package)
+            if target.keras is not None
+            and not (version := version_key(release_of(target))).is_prerelease
+            and first <= version
+            and version.release[: len(last)] <= last
+        ]
+        for package in KERAS_PACKAGES
+    ]
+    if not any(series):
+        raise Error(f"no Keras from {since or 'the first'} to {until or 'the newest'} is recorded")
+    return [targets for targets in series if targets]
+
+
 def release_of(target: Target) -> str:
-    """The TensorFlow version of a target."""
-    return target.build.version if target.build is not None else ""
+    """The version of a target: that of its TensorFlow, or of its Keras."""
+    if target.build is not None:
+        return target.build.version
+    return target.requirement.partition("==")[2] if target.kind == KERAS_KIND else ""
 
 
 class _SignatureResults:

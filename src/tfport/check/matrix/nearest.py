@@ -10,6 +10,7 @@ from tfport.atlas.target import Target, resolve_targets
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
+from tfport.check.keras.check import KERAS_KIND
 from tfport.check.matrix.matrix import release_of, releases
 from tfport.check.target_libraries import with_same_libraries
 from tfport.errors import Error
@@ -53,7 +54,10 @@ def nearest_releases(
 
 
 def _series(target: Target) -> list[Target]:
-    """The releases of the target's package: TensorFlow Serving, or the final ones of TensorFlow."""
+    """The releases of the target's package: a Keras, TensorFlow Serving, or the final ones of TensorFlow."""
+    if target.kind == KERAS_KIND:
+        package = target.requirement.partition("==")[0]
+        return resolve_targets(f"{package}>=0")
     if target.kind == "serving":
         return resolve_targets(SERVING, device=target.device)
     return releases(target.device)
@@ -61,7 +65,7 @@ def _series(target: Target) -> list[Target]:
 
 def _with_addons(release: Target, target: Target) -> list[Target]:
     """A release with the add-ons of a target; empty if they are incompatible."""
-    if target.kind == "serving" or not target.addons:
+    if target.kind in ("serving", KERAS_KIND) or not target.addons:
         return [release]
     requirement = " ".join((release.requirement, *(addon.package for addon in target.addons)))
     with suppress(Error):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -23,6 +23,7 @@ STEP = 5
 LABEL = WHEN = 32
 LEAST = 24
 MIXED = "mixed"
+PACKAGES_OF_TENSORFLOW = frozenset({"tensorflow", "tensorflow-gpu"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,18 @@ def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[
     yield title(matrix.model, _origin(matrix))
     if matrix.outputs is not None:
         yield indented(Text(printable(outputs_sentence(matrix.outputs)), style="dim"))
+    packages = list(dict.fromkeys(strip.package for strip in matrix.strips))
+    if len(packages) > len(PACKAGES_OF_TENSORFLOW.intersection(packages)):
+        for package in packages:  # each has releases of its own
+            strips = [strip for strip in matrix.strips if strip.package == package]
+            yield title(package)
+            yield from _rendered(replace(matrix, strips=strips), width, everything=everything)
+        return
+    yield from _rendered(matrix, width, everything=everything)
+
+
+def _rendered(matrix: Matrix, width: int, *, everything: bool) -> Iterator[RenderableType]:
+    """Strips of the same releases, where the model runs, and what breaks."""
     cells = matrix.strips[0].cells
     if all(cell.verdict == RUNS for strip in matrix.strips for cell in strip.cells):
         settings = label(settings_of(matrix.strips), settings_of(matrix.strips))
@@ -63,6 +76,8 @@ def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[
 
 
 def _origin(matrix: Matrix) -> str:
+    if matrix.keras:
+        return f"saved by Keras {matrix.keras}"
     return f"saved by TensorFlow {matrix.tensorflow}" if matrix.tensorflow not in ("", "unknown") else ""
 
 

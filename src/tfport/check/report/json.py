@@ -23,6 +23,7 @@ def to_json(report: CheckReport) -> dict[str, Any]:
             "tensorflow": report.tensorflow or None,
             "graph_def": report.graph_def,
             "min_consumer": report.min_consumer,
+            "keras": report.keras or None,
         },
         "signatures": report.signatures,
         "fetched": outputs_json(report.outputs),

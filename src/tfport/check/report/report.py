@@ -31,6 +31,8 @@ class CheckReport:
     results: list[Result] = field(default_factory=list)
     outputs: GraphOutputs | None = None
     """The outputs that were checked instead of signatures."""
+    keras: str = ""
+    """The version of Keras that saved a Keras file; empty if unknown, and for other models."""
 
     @property
     def verdict(self) -> str:
@@ -90,6 +92,7 @@ def check_model(
         signatures=sorted(subject.signatures),
         outputs=subject.outputs,
         results=results,
+        keras=model.keras.keras_version if model.keras is not None else "",
     )
 
 

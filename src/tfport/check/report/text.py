@@ -65,6 +65,8 @@ def unreadable(model: str, why: str) -> Text:
 
 
 def _origin(report: CheckReport) -> str:
+    if report.keras:
+        return f"Keras {report.keras}"
     made_by = [f"TensorFlow {report.tensorflow}"] if report.tensorflow not in ("", "unknown") else []
     return ", ".join([*made_by, f"GraphDef {report.graph_def}"])
 

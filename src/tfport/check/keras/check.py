@@ -1,0 +1,74 @@
+"""Check a Keras file on a target: what the `load_model` of its Keras does, and what changes silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tfport.atlas.keras_releases import KerasRelease
+from tfport.atlas.target import Target
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.keras_files import KerasFileFinding, KerasInputRank, KerasLambdaPython
+from tfport.check.keras.causes import explain
+from tfport.check.keras.load import simulated_load
+from tfport.check.keras.silent_changes import silent_changes
+from tfport.check.loaders import KERAS
+from tfport.errors import Error
+from tfport.formats.keras.records import KerasFile
+from tfport.graph.model import Model
+
+KERAS_KIND = "keras"
+LAYOUTS = ("h5", "keras", "json", "weights")
+"""The layouts that a Keras loads; the others are loaded by TensorFlow or TensorFlow.js."""
+
+
+def loads_keras_file(model: Model, target: Target, loaders: Sequence[str] | None) -> bool:
+    """Whether the Keras of a target loads the model; an error if a Keras cannot be asked."""
+    file = model.keras
+    is_file = file is not None and file.layout in LAYOUTS
+    if target.kind == KERAS_KIND:
+        if not is_file:
+            raise Error(
+                f"{target.name} loads Keras files, and {model.where} is a {model.format.name}; "
+                "name a TensorFlow, such as tensorflow==2.15.1"
+            )
+        if other := next((name for name in loaders or () if name != KERAS), None):
+            raise Error(f"{target.name} has one loader, `keras`; `{other}` is one of TensorFlow")
+        return True
+    return is_file and target.keras is not None and (loaders is None or tuple(loaders) == (KERAS,))
+
+
+def keras_target(target: Target) -> Target:
+    """The target with the notes that matter for Keras files."""
+    release = target.keras
+    notes = list(target.keras_notes)
+    if target.kind != KERAS_KIND and target.named_keras is None and release is not None:
+        notes.insert(0, f"{target.name} loads Keras files with {release.name}")
+    return replace(target, notes=[*target.notes, *notes]) if notes else target
+
+
+def keras_findings(file: KerasFile, target: Target) -> list[Finding]:
+    """Every reason why the Keras of a target does not load a file, or answers differently."""
+    release = target.keras
+    assert release is not None
+    return [finding.on_target(target) for finding in _findings(file, release)]
+
+
+def _findings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
+    raised = simulated_load(file, release)
+    seen: set[tuple[object, ...]] = set()
+    for error in raised:
+        finding = error.reported()
+        key = (finding.code, finding.layer, finding.class_name, finding.attr, getattr(finding, "object_name", ""))
+        if key not in seen:
+            seen.add(key)
+            explain(finding)
+            yield finding
+    for change in silent_changes(file, release):
+        if not (isinstance(change, KerasInputRank) and raised):
+            yield change
+    if not any(f.finding.code == "TFP720" for f in raised):
+        for unsafe in file.unsafe:
+            if unsafe.kind == "lambda":
+                yield KerasLambdaPython(layer=unsafe.where)
+

@@ -1,0 +1,112 @@
+"""What a Keras release loads without an error, and computes differently than the release that saved it.
+
+Measured on small models saved by one release and loaded by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tfport.atlas.keras_releases import KERAS_CORE, KerasRelease
+from tfport.atlas.versions import version_key
+from tfport.check.findings.finding import RUN
+from tfport.check.findings.keras_files import KerasChangedMeaning, KerasFileFinding, KerasInputRank
+from tfport.check.keras.stored_objects import ACTIVATIONS, DEEPEST
+from tfport.formats.keras.records import Json, KerasFile
+from tfport.keras.version import KerasVersion
+
+HARD_SIGMOID = (
+    "`hard_sigmoid` is clip(0.2·x + 0.5, 0, 1) in Keras 1 and 2, and clip(x/6 + 0.5, 0, 1) in Keras 3"
+)
+DEFAULT_AXIS = -1
+"""The default of `axis` in every class that has it."""
+NO_AXIS = ("Flatten", "Permute", "Reshape")
+
+
+def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
+    """The layers of a file that a release gives another meaning."""
+    is_3 = release.package == KERAS_CORE or version_key(release.version) >= version_key("3")
+    if file.config is None or release.package not in ("keras", KERAS_CORE) or not is_3:
+        return
+    saved_by_3 = KerasVersion.parse(file.keras_version).major >= 3
+    legacy = file.layout != "keras"
+    for name, class_name, config in stored_layers(file.config):
+        if not saved_by_3:
+            for argument in ACTIVATIONS:
+                if _named(config.get(argument)) == "hard_sigmoid":
+                    yield _changed(name, class_name, argument, HARD_SIGMOID)
+        if legacy and (change := _dropped_axis(class_name, config, release)):
+            yield _changed(name, class_name, "axis", change)
+    if legacy and (first := _first_with_shape(file.config)):
+        yield first
+
+
+def _changed(layer: str, class_name: str, argument: str, what: str) -> KerasFileFinding:
+    return KerasChangedMeaning(
+        layer=layer, class_name=class_name, op=class_name, attr=argument, what=what, stage=RUN
+    )
+
+
+def _named(value: Json) -> str | None:
+    """The name of a stored function."""
+    if isinstance(value, Mapping):
+        inner = value.get("config")
+        return inner if isinstance(inner, str) else None
+    return value if isinstance(value, str) else None
+
+
+def _dropped_axis(class_name: str, config: Mapping[str, Json], release: KerasRelease) -> str | None:
+    """What becomes of `axis`, which the HDF5 loader of Keras 3 reads only in some forms."""
+    axis = config.get("axis")
+    known = release.find("layer", class_name)
+    if axis is None or axis == DEFAULT_AXIS or known is None or "axis" not in known.arguments:
+        return None
+    if isinstance(axis, list) and len(axis) == 1:
+        return None
+    keeps_numbers = release.package == KERAS_CORE or version_key(release.version) >= version_key("3.9")
+    if isinstance(axis, int | float) and keeps_numbers:
+        return None
+    return f"the loader drops `axis={axis}`, so that the layer works along its default axis"
+
+
+def _first_with_shape(config: Mapping[str, Json]) -> KerasFileFinding | None:
+    """The first layer of a Sequential model, if it stores the shape of the input."""
+    inner = config.get("config")
+    if config.get("class_name") != "Sequential" or not isinstance(inner, Mapping):
+        return None
+    layers = inner.get("layers")
+    first = layers[0] if isinstance(layers, list) and layers else None
+    if not isinstance(first, Mapping) or first.get("class_name") == "InputLayer" or "module" in first:
+        return None
+    options = first.get("config")
+    shape = options.get("batch_input_shape") if isinstance(options, Mapping) else None
+    if shape is None or not isinstance(options, Mapping):
+        return None
+    return KerasInputRank(
+        layer=str(options.get("name") or ""),
+        class_name=str(first.get("class_name")),
+        op=str(first.get("class_name")),
+        attr="batch_input_shape",
+        shape=str(tuple(shape)) if isinstance(shape, list) else str(shape),
+        stage=RUN,
+    )
+
+
+def stored_layers(config: Json, depth: int = 0) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
+    """The name, class and configuration of every layer, also inside models and wrappers."""
+    if depth > DEEPEST:
+        return
+    if isinstance(config, list):
+        for inner in config:
+            yield from stored_layers(inner, depth + 1)
+    if not isinstance(config, Mapping):
+        return
+    inner = config.get("config")
+    if isinstance(config.get("class_name"), str) and isinstance(inner, Mapping):
+        yield str(inner.get("name") or config.get("name") or ""), config["class_name"], inner
+    elif isinstance(config.get("class_name"), str) and isinstance(inner, list):
+        yield from stored_layers(inner, depth + 1)
+        return
+    for value in (inner if isinstance(inner, Mapping) else config).values():
+        if isinstance(value, Mapping | list):
+            yield from stored_layers(value, depth + 1)
