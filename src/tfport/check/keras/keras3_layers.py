@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tfport.atlas.keras_releases import KerasObject
 from tfport.check.findings.keras_files import KerasConfigForm, KerasLambda, UnknownKerasClass
+from tfport.check.keras.keras3_calls import call_problems
 from tfport.check.keras.keras3_objects import Keras3Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised, wrap
 from tfport.formats.keras.records import Json
@@ -14,6 +15,8 @@ MODELS = ("Functional", "Model")
 FUNCTIONAL_KEYS = ("name", "layers", "input_layers", "output_layers")
 UNWRAPPED = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 """Layers whose `from_config` calls the constructor and nothing else."""
+FUNCTIONS = ("add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract")
+"""Functions of `keras.layers`; since 3.14 the HDF5 loader puts them in place of words in a configuration."""
 LAMBDA_ARGUMENTS = ("module", "function_type", "output_shape_type", "output_shape_module")
 """What Keras 2 stored about a Lambda, and Keras 3 removes."""
 
@@ -125,7 +128,7 @@ class Keras3Layers(Keras3Objects):
         if self.since("3.7"):
             for key in ("layers", "input_layers", "output_layers", "name", "trainable"):
                 config.pop(key, None)
-        return self.layers(stored)
+        return [*self.layers(stored), *call_problems(self, stored)]
 
     def layers(self, stored: Json) -> list[Raised]:
         """The errors of all layers of a model, in order."""
@@ -150,6 +153,8 @@ class Keras3Layers(Keras3Objects):
             )
             return [Raised(VALUE_ERROR, text, KerasConfigForm(what="an object without a configuration"))]
         self.adapt(name, inner)
+        if "score_mode" in inner and inner["score_mode"] in FUNCTIONS and self.since("3.14"):
+            return [self._replaced(name, inner)]
         known = self.release.find("layer", name)
         if known is None or (known.exports and not known.module.startswith(self.namespace)):
             text = (
@@ -161,6 +166,22 @@ class Keras3Layers(Keras3Objects):
             layer = str(inner.get("name") or config.get("name") or "")
             return [Raised(VALUE_ERROR, text, UnknownKerasClass(layer=layer, class_name=name, op=name))]
         return self.from_config(known, inner, str(inner.get("name") or config.get("name") or ""))
+
+    def _replaced(self, name: str, inner: dict[str, Json]) -> Raised:
+        """The error for a word that the loader replaces by the function of layers of that name."""
+        word = inner["score_mode"]
+        shown = {**inner, "score_mode": _Shown(f"<function {word} at 0x…>")}
+        if isinstance(policy := inner.get("dtype"), dict):
+            shown["dtype"] = (policy.get("config") or {}).get("name")
+        text = (
+            f"Error when deserializing class '{name}' using config={shown}.\n\nException encountered: Invalid value "
+            "for argument score_mode. Expected one of {'dot', 'concat'}. Received: "
+            f"score_mode={shown['score_mode']}"
+        )
+        what = f"it reads the word `{word}` as the function `keras.layers.{word}`"
+        layer = str(inner.get("name") or "")
+        finding = KerasConfigForm(layer=layer, class_name=name, op=name, attr="score_mode", what=what)
+        return Raised(TYPE_ERROR, text, finding)
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -188,6 +209,15 @@ class Keras3Layers(Keras3Objects):
                     "class_name": "__lambda__",
                     "config": {"code": code, "defaults": defaults, "closure": closure},
                 }
+
+
+class _Shown(str):
+    """A text that is printed without quotes inside a configuration."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def python_name(known: KerasObject) -> str:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from tfport.check.findings.keras_files import KerasFileFinding
 
 VALUE_ERROR, TYPE_ERROR, ATTRIBUTE_ERROR = "ValueError", "TypeError", "AttributeError"
-MOST = 2000
-"""A text longer than this is cut in the middle: it prints whole configurations."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Raised:
 
     def reported(self) -> KerasFileFinding:
         """The finding with the text of the loader."""
-        self.finding.says_text = f"{self.error}: {self.text}"
+        self.finding.says_text = f"{self.error}: {self.text}" if self.text else ""
         return self.finding
 
 
