@@ -70,12 +70,9 @@ class KerasRelease:
         own = f"{self.package} {self.version}"
         return f"the Keras of {own}" if self.package == TENSORFLOW else own
 
+    @cache  # noqa: B019  releases live as long as the program
     def find(self, kind: str, name: str) -> KerasObject | None:
         """The object of a kind and name; None if the release has none."""
-        return self._found(kind, name)
-
-    @cache  # noqa: B019  releases live as long as the program
-    def _found(self, kind: str, name: str) -> KerasObject | None:
         for spans, *row in _record()["classes"][kind].get(name, ()):
             if _contains(spans, self.number):
                 return _object(kind, name, row)
@@ -97,8 +94,8 @@ class KerasRelease:
     @cached_property
     def exports(self) -> Mapping[str, KerasObject]:
         """Every object by its public names."""
-        found = (self._found(kind, name) for kind in KINDS for name in self.names(kind))
-        return {public: known for known in found if known is not None for public in known.exports}
+        objects = (self.find(kind, name) for kind in KINDS for name in self.names(kind))
+        return {public: known for known in objects if known is not None for public in known.exports}
 
     @cached_property
     def _public_modules(self) -> frozenset[str]:

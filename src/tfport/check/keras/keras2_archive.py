@@ -21,10 +21,10 @@ class Keras2Archive(Keras2Layers):
 
     def model(self, config: dict[str, Json]) -> list[Raised]:
         """The errors of the whole model."""
-        found = self.retrieve(config)
-        if isinstance(found, Raised):
-            return [found]
-        return self.from_config(found, config.get("config"), "")
+        known = self.retrieve(config)
+        if isinstance(known, Raised):
+            return [known]
+        return self.from_config(known, config.get("config"), "")
 
     def retrieve(self, config: dict[str, Json]) -> KerasObject | Raised:
         """The class that a configuration names by its module, or the error."""

@@ -9,6 +9,8 @@ from tfport.check.keras.keras3_objects import Keras3Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised
 from tfport.formats.keras.records import Json
 
+GIVEN = 3
+"""How many parts name a tensor: layer, call and output."""
 MODELS = ("Functional", "Model", "Sequential")
 
 
@@ -31,9 +33,24 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
             if isinstance(inner, str) and isinstance(number, int) and number >= calls.get(inner, number + 1):
                 problems.append(_endless(objects, name, inner))
             kwargs = rest[1] if len(rest) > 1 else None
-            if isinstance(kwargs, Mapping) and any(map(_is_reference, kwargs.values())):
+            if objects.since("3.9") and isinstance(kwargs, Mapping) and any(map(_is_reference, kwargs.values())):
                 problems.append(_by_keyword(name))
     return problems
+
+
+def end_problems(objects: Keras3Objects, tensors: Json) -> list[Raised]:
+    """The errors for the inputs or outputs of a model: before 3.4 they are always a list of tensors."""
+    is_one = isinstance(tensors, list) and bool(tensors) and isinstance(tensors[0], str)
+    if objects.since("3.4") or not is_one:
+        return []
+    what = "one input or output that is not in a list"
+    if len(tensors[0]) == GIVEN:  # its three letters are read as a layer and two numbers
+        return [Raised("AssertionError", "", KerasConfigForm(what=what))]
+    text = (
+        f"functional_from_config.<locals>.get_tensor() takes {GIVEN} positional arguments but "
+        f"{len(tensors[0])} were given"
+    )
+    return [Raised(TYPE_ERROR, text, KerasConfigForm(what=what))]
 
 
 def _count(nodes: Json) -> int:

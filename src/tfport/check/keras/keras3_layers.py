@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tfport.atlas.keras_releases import KerasObject
 from tfport.check.findings.keras_files import KerasConfigForm, KerasLambda, UnknownKerasClass
-from tfport.check.keras.keras3_calls import call_problems
+from tfport.check.keras.keras3_calls import call_problems, end_problems
 from tfport.check.keras.keras3_objects import Keras3Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised, wrap
 from tfport.formats.keras.records import Json
@@ -125,10 +125,11 @@ class Keras3Layers(Keras3Objects):
             text = f"{python_name(known)} has no stored layers"
             return [Raised(TYPE_ERROR, text, KerasConfigForm(layer=name, what="a model without layers"))]
         stored = config["layers"]
+        ends = [*end_problems(self, config["input_layers"]), *end_problems(self, config["output_layers"])]
         if self.since("3.7"):
             for key in ("layers", "input_layers", "output_layers", "name", "trainable"):
                 config.pop(key, None)
-        return [*self.layers(stored), *call_problems(self, stored)]
+        return [*self.layers(stored), *call_problems(self, stored), *ends]
 
     def layers(self, stored: Json) -> list[Raised]:
         """The errors of all layers of a model, in order."""

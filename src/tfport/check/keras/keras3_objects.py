@@ -63,12 +63,12 @@ class Keras3Objects:
         module = config.get("module")
         registered = config.get("registered_name", name)
         if name == "function":
-            found = self.retrieve(str(inner), registered, module, "function", config, layer)
-            return [found] if isinstance(found, Raised) else []
-        found = self.retrieve(name, registered, module, "class", config, layer)
-        if isinstance(found, Raised):
-            return [found]
-        return self.created(found, inner, config, layer)
+            known = self.retrieve(str(inner), registered, module, "function", config, layer)
+            return [known] if isinstance(known, Raised) else []
+        known = self.retrieve(name, registered, module, "class", config, layer)
+        if isinstance(known, Raised):
+            return [known]
+        return self.created(known, inner, config, layer)
 
     def created(self, known: KerasObject, inner: Json, config: Json, layer: str) -> list[Raised]:
         """The errors of `from_config` of a class that was found; type errors get another text around them."""
@@ -104,9 +104,9 @@ class Keras3Objects:
                 for part in BUILTIN_MODULES:
                     if known := self._public(f"keras.{part}.{name}"):
                         return known
-            found = self._imported(name, registered, module, kind, config, layer)
-            if found is not None:
-                return found
+            imported = self._imported(name, registered, module, kind, config, layer)
+            if imported is not None:
+                return imported
         known_to = "classes are" if not self.since("3.12") else "classes and functions are"
         more = (
             ""

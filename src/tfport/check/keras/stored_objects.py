@@ -19,8 +19,8 @@ DEEPEST = 50
 
 def stored_objects(config: Mapping[str, Json]) -> Iterator[tuple[str, str, Json]]:
     """The argument, kind and value of each object that a constructor looks up, in its order."""
-    found = [(argument, kind, value) for argument, value in config.items() if (kind := kind_of(argument))]
-    yield from sorted(found, key=lambda entry: ORDER.index(entry[1]))
+    objects = [(argument, kind, value) for argument, value in config.items() if (kind := kind_of(argument))]
+    yield from sorted(objects, key=lambda entry: ORDER.index(entry[1]))
 
 
 def kind_of(argument: str) -> str | None:
