@@ -159,7 +159,9 @@ def _other_names(node: ast.stmt) -> Iterator[tuple[str, str]]:
 
 
 def _class(path: str, node: ast.ClassDef) -> KerasClass:
-    known = KerasClass(node.name, path, bases=[_last_name(base) for base in node.bases], exports=list(_exports(node)))
+    known = KerasClass(
+        node.name, path, bases=[_last_name(base) for base in node.bases], exports=list(_exports(node))
+    )
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
             known.attributes |= {part.name, *_assigned(part)}
@@ -230,9 +232,7 @@ def _rest(function: ast.FunctionDef) -> str:
 
 def _required(function: ast.FunctionDef) -> Iterator[str]:
     positional = function.args.args[1:]
-    yield from (
-        argument.arg for argument in positional[: len(positional) - len(function.args.defaults)]
-    )
+    yield from (argument.arg for argument in positional[: len(positional) - len(function.args.defaults)])
     pairs = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
     yield from (argument.arg for argument, default in pairs if default is None)
 

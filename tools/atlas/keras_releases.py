@@ -46,7 +46,7 @@ SNAKE_CASED = ("initializer", "regularizer", "constraint")
 ALSO_FUNCTIONS = ("initializer", "activation", "regularizer", "constraint", "loss", "metric")
 MODULES = re.compile(r"^(tf_)?keras(_core)?/")
 Row = list[str]
-"""Module, `class` or `function`, what rejects arguments, arguments, required ones, exports, names in Keras 1."""
+"""Module, `class` or `function`, what rejects arguments, arguments, required ones, exports, old names."""
 Release = tuple[str, str]
 """A package and a version."""
 ReleaseRecord = tuple[dict[tuple[str, str], Row], list[str]]
@@ -112,7 +112,10 @@ def _imported(sources: Mapping[str, bytes]) -> set[str]:
     """The names that the package of layers imports."""
     texts = [text.decode() for path, text in sources.items() if path == "layers/__init__.py"]
     return {name for text in texts for name in re.findall(r"^from \S+ import (\w+)$", text, re.MULTILINE)} | {
-        "Functional", "Model", "Sequential", "InputLayer"
+        "Functional",
+        "Model",
+        "Sequential",
+        "InputLayer",
     }
 
 
@@ -202,7 +205,9 @@ def _numbers(spans: str) -> Iterator[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("releases", nargs="*", metavar="PACKAGE==VERSION")
     wanted = [tuple(text.split("==")) for text in parser.parse_args().releases]
     by_release: dict[Release, ReleaseRecord] = stored() if wanted else {}

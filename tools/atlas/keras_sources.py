@@ -28,7 +28,9 @@ FILE = re.compile(r"[A-Za-z_-]+-(?P<version>\d[^-]*?)(-py[^-]+-none-any\.whl|\.t
 IN_TENSORFLOW = re.compile(
     r"tensorflow(_core)?/python/keras/.*\.py$|tensorflow(_core)?/python/ops/init_ops(_v2)?\.py$"
 )
-NOT_READ = re.compile(r"_test\w*\.py$|(^|/)(tests|applications|datasets|backend|estimator)/|/api/_v1/|(^|/)build/")
+NOT_READ = re.compile(
+    r"_test\w*\.py$|(^|/)(tests|applications|datasets|backend|estimator)/|/api/_v1/|(^|/)build/"
+)
 
 
 def releases_of(package: str) -> list[str]:

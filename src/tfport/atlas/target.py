@@ -325,9 +325,7 @@ def _keras_target(choice: ChosenKeras, notes: Sequence[str]) -> Target:
     )
 
 
-def _with_keras(
-    target: Target, choice: ChosenKeras | None, notes: Sequence[str], *, typed: bool
-) -> Target:
+def _with_keras(target: Target, choice: ChosenKeras | None, notes: Sequence[str], *, typed: bool) -> Target:
     """A target with the Keras beside its TensorFlow, which is part of its name if it was typed."""
     if choice is None:
         return replace(target, keras_notes=list(notes))

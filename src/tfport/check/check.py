@@ -66,6 +66,8 @@ def check_on(
 
 def runs_on(model: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None) -> bool:
     """Whether `check_on` says that the model runs with a loader; looks no further than the first error."""
+    if loader == KERAS and model.model.keras is not None and target.keras is None:
+        return False  # a release before `tf.keras`
     if loads_keras_file(model.model, target, (loader,)):
         return _keras_result(model, target).verdict == RUNS
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))

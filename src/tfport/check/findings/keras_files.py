@@ -51,16 +51,14 @@ class UnknownKerasClass(KerasFileFinding):
     """{place}: {target} has no class `{class_name}`
 
     ## Cause
-    The configuration names a class that this release of Keras does not have: it came later, it was
-    removed or renamed, or it is a class of the program that saved the model.
+    The configuration names a class that this release of Keras does not have: it came later,
+    it was removed or renamed, or it is a class of the program that saved the model.
     ## Fix
     Use a release that has it. For a class of your own, pass it to the loader
     (`load_model(path, custom_objects={…})`) or register it with
     `@keras.saving.register_keras_serializable()`.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "config": {"name": "m", "layers": [' > model.json
-        printf '%s' '{"class_name": "CuDNNGRU", "config": {"name": "g", "units": 2}}]}}' >> model.json
-        tfport check model.json --on keras==3.15.1
+        tfport check tests/check/keras/files/removed_class.h5 --on keras==3.15.1
     """
 
 
@@ -69,15 +67,13 @@ class UnknownKerasArgument(KerasFileFinding):
     """{place}: `{class_name}` of {target} does not take the argument `{argument}`
 
     ## Cause
-    The configuration of a class has a key that the constructor of this release does not accept: the
-    argument came later, or was removed.
+    The configuration of a class has a key that the constructor of this release does not
+    accept: the argument came later, or was removed.
     ## Fix
-    Use a release that accepts it. If its value is what this release does anyway, remove the key:
-    `tfport fix` does that where the meaning stays the same.
+    Use a release that accepts it. If its value is what this release does anyway, remove the
+    key: `tfport fix` does that where the meaning stays the same.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "config": {"name": "m", "layers": [' > model.json
-        printf '%s' '{"class_name": "LSTM", "config": {"name": "l", "units": 2, "time_major": false}}]}}' >> model.json
-        tfport check model.json --on keras==3.15.1
+        tfport check tests/check/keras/files/removed_argument.h5 --on keras==3.15.1
     """
 
     argument: str
@@ -88,14 +84,14 @@ class MissingKerasArgument(KerasFileFinding):
     """{place}: `{class_name}` of {target} needs the argument `{argument}`, which the file does not have
 
     ## Cause
-    The constructor of this release has an argument without a default value that the release which
-    saved the file did not have, or called by another name (`output_dim` of Keras 1 is `units` in Keras 2).
+    The constructor of this release has an argument without a default value that the release
+    which saved the file did not have, or called by another name (`output_dim` of Keras 1 is
+    `units` in Keras 2).
     ## Fix
-    Use a release that is nearer to the one that saved the file, or rewrite the file with `tfport fix`.
+    Use a release that is nearer to the one that saved the file, or rewrite the file with
+    `tfport fix`.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "config": {"name": "m", "layers": [' > model.json
-        printf '%s' '{"class_name": "Dense", "config": {"name": "d", "output_dim": 2}}]}}' >> model.json
-        tfport check model.json --on tensorflow==2.4.4
+        tfport check tests/check/keras/files/keras_1_dense.h5 --on tensorflow==2.4.4
     """
 
     argument: str
@@ -106,16 +102,14 @@ class UnknownKerasObject(KerasFileFinding):
     """{place}: {target} has no {kind} `{object_name}`
 
     ## Cause
-    Initializers, activations, regularizers, constraints and dtype policies are stored by name. This
-    release does not know the name: it came later, was removed, or is a function of the program that
-    saved the model; `<lambda>` is a function without a name.
+    Initializers, activations, regularizers, constraints and dtype policies are stored by
+    name. This release does not know the name: it came later, was removed, or is a function
+    of the program that saved the model; `<lambda>` is a function without a name.
     ## Fix
-    Use a release that has it, or pass the function to the loader:
-    `load_model(path, custom_objects={"name": function})`.
+    Use a release that has it, or pass the function to the loader: `load_model(path,
+    custom_objects={"name": function})`.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "config": {"name": "m", "layers": [' > model.json
-        printf '%s' '{"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "my_act"}}]}}' >> model.json
-        tfport check model.json --on keras==3.15.1
+        tfport check tests/check/keras/files/custom_activation.h5 --on keras==3.15.1
     """
 
     kind: str
@@ -127,16 +121,15 @@ class MovedKerasModule(KerasFileFinding):
     """{place}: {target} has no module `{module}`, where the file expects `{class_name}`
 
     ## Cause
-    Files in the `.keras` format name the module of each class. The module is one of another Keras
-    (`keras.src.engine` is Keras 2, `tf_keras` the package of that name), or of the program that saved
-    the model.
+    Files in the `.keras` format name the module of each class. The module is one of another
+    Keras (`keras.src.engine` is Keras 2, `tf_keras` the package of that name), or of the
+    program that saved the model.
     ## Fix
-    Load the file with the Keras that saved it, or rewrite it with `tfport fix`. For a class of your own,
-    install its package, and register the class with `@keras.saving.register_keras_serializable()`.
+    Load the file with the Keras that saved it, or rewrite it with `tfport fix`. For a class
+    of your own, install its package, and register the class with
+    `@keras.saving.register_keras_serializable()`.
     ## Example
-        printf '%s' '{"module": "keras.src.engine.sequential", "class_name": "Sequential",' > model.json
-        printf '%s' ' "config": {"name": "m", "layers": [{"class_name": "Dense", "config": {"units": 2}}]}}' >> model.json
-        tfport check model.json --on keras==3.0.5
+        tfport check tests/check/keras/files/moved_module.json --on keras==3.0.5
     """
 
     module: str
@@ -147,11 +140,14 @@ class KerasFileFormat(KerasFileFinding):
     """{target} does not read this kind of file: {what}
 
     ## Cause
-    Keras 1 and 2 before 2.12 read HDF5 files only, Keras 3 reads `.keras` archives and HDF5 files whose
-    names end in `.h5` or `.hdf5`. Files with weights only need the code that builds the model.
+    Keras 1 and 2 before 2.12 read HDF5 files only, Keras 3 reads `.keras` archives and HDF5
+    files whose names end in `.h5` or `.hdf5`. Files with weights only need the code that
+    builds the model.
     ## Fix
-    Rename the file if only its name is wrong; otherwise save or rewrite it in the other format
-    (`tfport fix`).
+    Rename the file if only its name is wrong; otherwise save or rewrite it in the other
+    format (`tfport fix`).
+    ## Example
+        tfport check tests/check/keras/files/only_weights.h5 --on keras==3.15.1
     """
 
     what: str
@@ -162,14 +158,14 @@ class KerasConfigForm(KerasFileFinding):
     """{place}: {target} does not read this form of configuration: {what}
 
     ## Cause
-    The form of configurations changed between releases: Sequential models were lists before Keras 2.2.3,
-    calls of layers were lists before Keras 3, and new kinds of values were added.
+    The form of configurations changed between releases: Sequential models were lists before
+    Keras 2.2.3, calls of layers were lists before Keras 3, and new kinds of values were
+    added.
     ## Fix
-    Rewrite the file for this release with `tfport fix`, or load it with a release of its time.
+    Rewrite the file for this release with `tfport fix`, or load it with a release of its
+    time.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "config": [' > model.json
-        printf '%s' '{"class_name": "Dense", "config": {"name": "d", "units": 2}}]}' >> model.json
-        tfport check model.json --on keras==3.15.1
+        tfport check tests/check/keras/files/list_of_layers.h5 --on keras==3.15.1
     """
 
     what: str
@@ -180,10 +176,12 @@ class KerasWeightsMismatch(KerasFileFinding):
     """{place}: {target} does not load its weights: {what}
 
     ## Cause
-    The release creates other weights for the layer than the file has: another number of arrays, another
-    order, or other shapes.
+    The release creates other weights for the layer than the file has: another number of
+    arrays, another order, or other shapes.
     ## Fix
     Load the file with the release that saved it, or rewrite it with `tfport fix`.
+    ## Example
+        tfport check tests/check/keras/files/old_gru.h5 --on tensorflow==2.4.4
     """
 
     what: str
@@ -194,14 +192,13 @@ class KerasInputRank(KerasFileFinding):
     """{place}: {target} reads the stored input shape {shape} without its batch, as one dimension more
 
     ## Cause
-    The HDF5 loader of Keras 3 passes `batch_input_shape`, which includes the batch, as `input_shape`, which
-    does not. A model whose first layer stores its input shape gets an input with one dimension more.
+    The HDF5 loader of Keras 3 passes `batch_input_shape`, which includes the batch, as
+    `input_shape`, which does not. A model whose first layer stores its input shape gets an
+    input with one dimension more.
     ## Fix
     Rewrite the file with `tfport fix`: it adds an input layer.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "config": {"name": "m", "layers": [' > model.json
-        printf '%s' '{"class_name": "Dense", "config": {"name": "d", "units": 2, "batch_input_shape": [null, 3]}}]}}' >> model.json
-        tfport check model.json --on keras==3.15.1
+        tfport check tests/check/keras/files/shape_in_first_layer.h5 --on keras==3.15.1
     """
 
     shape: str
@@ -212,11 +209,14 @@ class KerasLambda(KerasFileFinding):
     """{place} contains Python code, which {target} does not load by default
 
     ## Cause
-    A Lambda layer stores the bytecode of a Python function. Loading it would run code from the file, so
-    Keras refuses it unless the caller passes `safe_mode=False`.
+    A Lambda layer stores the bytecode of a Python function. Loading it would run code from
+    the file, so Keras refuses it unless the caller passes `safe_mode=False`.
     ## Fix
-    If you trust the file, pass `safe_mode=False` under the Python version that saved it; bytecode of
-    another Python does not load, or crashes. Better: replace the Lambda by a layer.
+    If you trust the file, pass `safe_mode=False` under the Python version that saved it;
+    bytecode of another Python does not load, or crashes. Better: replace the Lambda by a
+    layer.
+    ## Example
+        tfport check tests/check/keras/files/lambda_layer.h5 --on keras==3.15.1
     """
 
 
@@ -225,11 +225,14 @@ class KerasLambdaPython(KerasFileFinding):
     """{place} contains Python bytecode: it loads only under the Python version that saved it
 
     ## Cause
-    The file stores a Python function as marshalled bytecode, and does not say for which Python. Other
-    versions of Python fail (`bad marshal data`), crash, or run something else. Loading it runs code from
-    the file.
+    The file stores a Python function as marshalled bytecode, and does not say for which
+    Python. Other versions of Python fail (`bad marshal data`), crash, or run something
+    else. Loading it runs code from the file.
     ## Fix
-    Load it under the Python that saved it, and only if you trust the file; replace the Lambda by a layer.
+    Load it under the Python that saved it, and only if you trust the file; replace the
+    Lambda by a layer.
+    ## Example
+        tfport check tests/check/keras/files/lambda_layer.h5 --on tensorflow==2.4.4
     """
 
 
@@ -238,10 +241,12 @@ class KerasUnsafeContent(KerasFileFinding):
     """{place}: {target} refuses `{object_name}`, which a model should not contain
 
     ## Cause
-    The configuration names a function that loads files, or an object outside Keras: loading it could run
-    code or read files. Recent releases refuse it; older ones execute it.
+    The configuration names a function that loads files, or an object outside Keras: loading
+    it could run code or read files. Recent releases refuse it; older ones execute it.
     ## Fix
     Do not load the file unless you know where it comes from.
+    ## Example
+        tfport check tests/check/keras/files/loading_function.json --on keras==3.15.1
     """
 
     object_name: str
@@ -255,6 +260,8 @@ class KerasBackendLayer(KerasFileFinding):
     The layer wraps an object of one framework.
     ## Fix
     Load the model with that backend (`KERAS_BACKEND={backend}`).
+    ## Example
+        tfport check tests/check/keras/files/backend_layer.h5 --on keras==3.15.1
     """
 
     backend: str
@@ -265,15 +272,13 @@ class KerasChangedMeaning(KerasFileFinding):
     """{place} loads in {target}, but computes something else: {what}
 
     ## Cause
-    The release accepts the configuration and gives it another meaning than the release that saved the file,
-    without an error or a warning.
+    The release accepts the configuration and gives it another meaning than the release that
+    saved the file, without an error or a warning.
     ## Fix
-    Rewrite the file with `tfport fix`, which writes out what was meant, or use a release that computes the
-    same.
+    Rewrite the file with `tfport fix`, which writes out what was meant, or use a release
+    that computes the same.
     ## Example
-        printf '%s' '{"class_name": "Sequential", "keras_version": "2.4.0", "config": {"name": "m", "layers": [' > model.json
-        printf '%s' '{"class_name": "Dense", "config": {"name": "d", "units": 2, "activation": "hard_sigmoid"}}]}}' >> model.json
-        tfport check model.json --on keras==3.15.1
+        tfport check tests/check/keras/files/hard_sigmoid.h5 --on keras==3.15.1
     """
 
     what: str
@@ -284,8 +289,10 @@ class KerasEndlessLoad(KerasFileFinding):
     """{place}: {target} never finishes loading the model
 
     ## Cause
-    The loader repeats a call that cannot succeed: the file counts the calls of a nested model from 1, and
-    this release from 0.
+    The loader repeats a call that cannot succeed: the file counts the calls of a nested
+    model from 1, and this release from 0.
     ## Fix
     Use another release, or rewrite the file with `tfport fix`.
+    ## Example
+        tfport check tests/check/keras/files/nested_model.h5 --on keras==3.5.0
     """

@@ -13,7 +13,7 @@ from tfport.check.findings.keras_files import (
     UnknownKerasObject,
 )
 
-CUSTOM = "pass it to the loader: `load_model(PATH, custom_objects={{\"{name}\": {name}}})`"
+CUSTOM = 'pass it to the loader: `load_model(PATH, custom_objects={{"{name}": {name}}})`'
 LISTED = (KERAS, TF_KERAS, TENSORFLOW)
 """The packages that an explanation names, in this order."""
 KINDS = {"activation function": "activation", "dtype policy": "policy"}
@@ -24,7 +24,9 @@ def explain(finding: KerasFileFinding) -> None:
     if isinstance(finding, UnknownKerasClass):
         name = finding.class_name
         known = _releases_with(lambda release: release.find("layer", name) is not None)
-        finding.why = f"{name} is in {known}" if known else f"no recorded release of Keras has {name}: a custom class"
+        finding.why = (
+            f"{name} is in {known}" if known else f"no recorded release of Keras has {name}: a custom class"
+        )
         finding.ways = () if known else (CUSTOM.format(name=name),)
     elif isinstance(finding, UnknownKerasArgument):
         name, argument = finding.class_name, finding.argument
@@ -35,7 +37,9 @@ def explain(finding: KerasFileFinding) -> None:
         if kind in ("function",):
             kind = "activation"
         known = _releases_with(lambda release: release.find(kind, name) is not None)
-        finding.why = f"`{name}` is in {known}" if known else f"no recorded release of Keras has the {finding.kind}"
+        finding.why = (
+            f"`{name}` is in {known}" if known else f"no recorded release of Keras has the {finding.kind}"
+        )
         finding.ways = () if known else (CUSTOM.format(name=name.strip("<>")),)
 
 

@@ -8,16 +8,30 @@ from dataclasses import replace
 from tfport.atlas.keras_releases import KerasRelease
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding
-from tfport.check.findings.keras_files import KerasFileFinding, KerasInputRank, KerasLambdaPython
+from tfport.check.findings.keras_files import (
+    KerasBackendLayer,
+    KerasFileFinding,
+    KerasInputRank,
+    KerasLambda,
+    KerasLambdaPython,
+)
 from tfport.check.keras.causes import explain
+from tfport.check.keras.generation import needs_h5py_2
 from tfport.check.keras.load import simulated_load
-from tfport.check.keras.silent_changes import silent_changes
+from tfport.check.keras.silent_changes import silent_changes, stored_layers
 from tfport.check.loaders import KERAS
 from tfport.errors import Error
 from tfport.formats.keras.records import KerasFile
 from tfport.graph.model import Model
 
 KERAS_KIND = "keras"
+BACKENDS = {
+    "TFSMLayer": "tensorflow",
+    "JaxLayer": "jax",
+    "FlaxLayer": "jax",
+    "TorchModuleWrapper": "torch",
+}
+"""Layers that run with one backend only."""
 LAYOUTS = ("h5", "keras", "json", "weights")
 """The layouts that a Keras loads; the others are loaded by TensorFlow or TensorFlow.js."""
 
@@ -44,6 +58,11 @@ def keras_target(target: Target) -> Target:
     notes = list(target.keras_notes)
     if target.kind != KERAS_KIND and target.named_keras is None and release is not None:
         notes.insert(0, f"{target.name} loads Keras files with {release.name}")
+    if release is not None and needs_h5py_2(release):
+        notes.append(
+            f"{target.name} needs h5py before 3: with h5py 3 every file fails "
+            "(`'str' object has no attribute 'decode'`)"
+        )
     return replace(target, notes=[*target.notes, *notes]) if notes else target
 
 
@@ -59,7 +78,13 @@ def _findings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFindi
     seen: set[tuple[object, ...]] = set()
     for error in raised:
         finding = error.reported()
-        key = (finding.code, finding.layer, finding.class_name, finding.attr, getattr(finding, "object_name", ""))
+        key = (
+            finding.code,
+            finding.layer,
+            finding.class_name,
+            finding.attr,
+            getattr(finding, "object_name", ""),
+        )
         if key not in seen:
             seen.add(key)
             explain(finding)
@@ -67,8 +92,21 @@ def _findings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFindi
     for change in silent_changes(file, release):
         if not (isinstance(change, KerasInputRank) and raised):
             yield change
-    if not any(f.finding.code == "TFP720" for f in raised):
+    if not any(error.finding.code == KerasLambda.code for error in raised):
         for unsafe in file.unsafe:
             if unsafe.kind == "lambda":
                 yield KerasLambdaPython(layer=unsafe.where)
+    yield from _backend_layers(file)
 
+
+def _backend_layers(file: KerasFile) -> Iterator[KerasFileFinding]:
+    """The layers that need a backend, which a target does not say."""
+    for name, class_name, _ in stored_layers(file.config):
+        if backend := BACKENDS.get(class_name):
+            yield KerasBackendLayer(
+                layer=name,
+                class_name=class_name,
+                op=class_name,
+                backend=backend,
+                doubt="it loads if that backend is in use",
+            )

@@ -15,20 +15,24 @@ def load_with_keras_2(file: KerasFile, release: KerasRelease) -> list[Raised]:
     """The errors of `load_model(path, compile=False)`."""
     layers = Keras2Layers(release)
     if file.layout == "weights" or file.config is None:
-        text = "No model found in config file." if not layers.since("2.7") else (
-            f"No model config found in the file at {file.where}."
+        text = (
+            "No model found in config file."
+            if not layers.since("2.7")
+            else (f"No model config found in the file at {file.where}.")
         )
         return [Raised(VALUE_ERROR, text, KerasFileFormat(what="weights without an architecture"))]
     if file.layout == "keras":
         if not layers.since("2.12"):
-            return [_no_archives(file)]
+            return [_no_archives(file, layers)]
         return Keras2Archive(release).model({**copied(file.config), "compile_config": None})
     if layers.since("2.13"):
         return Keras2Archive(release).deserialize(decoded(file.config))
     return layers.deserialize(decoded(file.config))
 
 
-def _no_archives(file: KerasFile) -> Raised:
+def _no_archives(file: KerasFile, layers: Keras2Layers) -> Raised:
     """The error for an archive in a release that does not know them: it is read as another format."""
-    text = f"SavedModel file does not exist at: {file.where}/{{saved_model.pbtxt|saved_model.pb}}"
+    text = "Unable to open file (file signature not found)"
+    if layers.since("1.14") and not layers.since("2.8"):  # both look at the content; the others at the name
+        text = f"SavedModel file does not exist at: {file.where}/{{saved_model.pbtxt|saved_model.pb}}"
     return Raised("OSError", text, KerasFileFormat(what="a `.keras` archive, which came with Keras 2.12"))

@@ -10,7 +10,8 @@ from tfport.formats.keras.records import Json
 
 LAMBDA = (
     "Requested the deserialization of a `lambda` object. This carries a potential risk of arbitrary code "
-    "execution and thus it is disallowed by default. If you trust the source of the saved model, you can pass "
+    "execution and thus it is disallowed by default. If you trust the source of the saved model, you "
+    "can pass "
     "`safe_mode=False` to the loading function in order to allow `lambda` loading"
 )
 UNSAFE_CALL = ", or call `keras.config.enable_unsafe_deserialization()`"
@@ -37,7 +38,8 @@ class Keras2Archive(Keras2Layers):
                 module = f"tf_{module}"
             if not self.release.has_module(module):
                 text = (
-                    f"Could not deserialize class '{name}' because its parent module {module} cannot be imported. "
+                    f"Could not deserialize class '{name}' because its parent module {module} cannot "
+                    "be imported. "
                     f"Full object config: {config}"
                 )
                 return Raised(TYPE_ERROR, text, MovedKerasModule(class_name=name, op=name, module=module))
@@ -63,7 +65,8 @@ class Keras2Archive(Keras2Layers):
         finding = UnknownKerasClass(layer=layer, class_name=name, op=name)
         if config.get("module", "_") is None:
             text = (
-                f"Cannot deserialize object of type `{name}`. If `{name}` is a custom class, please register it "
+                f"Cannot deserialize object of type `{name}`. If `{name}` is a custom class, please "
+                "register it "
                 "using the `@keras.saving.register_keras_serializable()` decorator."
             )
             return [Raised(TYPE_ERROR, text, finding)]

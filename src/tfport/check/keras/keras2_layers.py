@@ -89,13 +89,15 @@ class Keras2Layers(Keras2Objects):
         if isinstance(config, list) and (not takes_dict or self._takes_list()):
             return self.layers(config)
         if isinstance(config, list):
-            return [self._form("AttributeError", "'list' object has no attribute 'items'", "a list of layers")]
+            return [
+                self._form("AttributeError", "'list' object has no attribute 'items'", "a list of layers")
+            ]
         if self.is_standalone and not self.since("9", "2.2"):
             return [self._form("KeyError", "0", "a Sequential model as a dict")]
         return [self._form(TYPE_ERROR, "string indices must be integers", "a Sequential model as a dict")]
 
     def _takes_list(self) -> bool:
-        """Whether a Sequential model may be a list of layers; 2.1 and 2.2 look for items in every configuration."""
+        """Whether a Sequential model may be a list of layers: 2.1 and 2.2 expect a dict."""
         return self.is_standalone or not self.since("2.1") or self.since("2.3")
 
     def _form(self, error: str, text: str, what: str) -> Raised:

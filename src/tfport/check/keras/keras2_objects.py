@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfport.atlas.keras_releases import (
-    CHECKED,
-    IGNORED,
-    TENSORFLOW,
-    TF_KERAS,
-    KerasObject,
-    KerasRelease,
-)
+from tfport.atlas.keras_releases import CHECKED, IGNORED, KerasObject, KerasRelease
 from tfport.atlas.versions import version_key
 from tfport.check.findings.keras_files import (
     KerasConfigForm,
@@ -26,17 +19,19 @@ from tfport.check.findings.keras_files import (
     UnknownKerasClass,
     UnknownKerasObject,
 )
+from tfport.check.keras.generation import is_standalone
 from tfport.check.keras.keras3_objects import missing_text
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised
 from tfport.check.keras.stored_objects import stored_objects
 from tfport.formats.keras.records import Json
 
-GUIDE = "See https://www.tensorflow.org/guide/keras/save_and_serialize#registering_the_custom_object for details."
+GUIDE = (
+    "See https://www.tensorflow.org/guide/keras/save_and_serialize#registering_the_custom_object for details."
+)
 PRINTED = {"activation": "activation function", "policy": "dtype policy"}
 """How messages call a kind, where that is another word."""
 CELLS_FIRST = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "CuDNNLSTM", "CuDNNGRU")
 """Layers that create their cell before they look at other arguments."""
-FIRST_STANDALONE, LAST_STANDALONE = "2.0", "2.5"
 
 
 class Keras2Objects:
@@ -44,12 +39,11 @@ class Keras2Objects:
 
     def __init__(self, release: KerasRelease) -> None:
         self.release = release
-        key = version_key(release.version)
-        self.is_standalone = release.package not in (TENSORFLOW, TF_KERAS) and key < version_key(LAST_STANDALONE)
-        self._key = key
+        self.is_standalone = is_standalone(release)
+        self._key = version_key(release.version)
 
     def since(self, tensorflow: str, standalone: str = "9") -> bool:
-        """Whether the release is of this TensorFlow or later; `standalone` is the limit of keras 2.0 to 2.3."""
+        """Whether the release is of this TensorFlow or later; `standalone`: of this keras before 2.4."""
         return self._key >= version_key(standalone if self.is_standalone else tensorflow)
 
     def unknown(self, kind: str, name: str, layer: str, *, by_name: bool = False) -> Raised:
@@ -59,7 +53,8 @@ class Keras2Objects:
         text = f"Unknown {printed}:{space}{name}"
         if self.since("2.11"):
             text = (
-                f"Unknown {printed}: '{name}'. Please ensure you are using a `keras.utils.custom_object_scope` and "
+                f"Unknown {printed}: '{name}'. Please ensure you are using a "
+                "`keras.utils.custom_object_scope` and "
                 f"that this object is included in the scope. {GUIDE}"
             )
         elif self.since("2.5"):
@@ -85,7 +80,11 @@ class Keras2Objects:
             name = str(value.get("config"))
         known = self.release.find(kind, name)
         if known is None:
-            return [] if kind == "activation" and self._is_layer_class(name) else [self.unknown(kind, name, layer)]
+            return (
+                []
+                if kind == "activation" and self._is_layer_class(name)
+                else [self.unknown(kind, name, layer)]
+            )
         config = value["config"]
         if known.is_function or not isinstance(config, dict):
             return []
@@ -101,7 +100,8 @@ class Keras2Objects:
         text = f"Improper config format: {value}"
         if self.since("2.7"):
             text = (
-                f"Improper config format for {value}. Expecting python dict contains `class_name` and `config` as "
+                f"Improper config format for {value}. Expecting python dict contains `class_name` and "
+                "`config` as "
                 "keys"
             )
         return Raised(VALUE_ERROR, text, KerasConfigForm(layer=layer, what="an object without a class"))
@@ -164,7 +164,9 @@ class Keras2Objects:
         if known.rest != CHECKED:
             if not known.last:
                 return TYPE_ERROR, [f"{known.name}() takes no arguments"] * len(unknown)
-            texts = [f"{known.last}.__init__() got an unexpected keyword argument '{name}'" for name in unknown]
+            texts = [
+                f"{known.last}.__init__() got an unexpected keyword argument '{name}'" for name in unknown
+            ]
             return TYPE_ERROR, [self.by_python(text, known.last) for text in texts]
         if known.last == "InputLayer":
             text = f"('Unrecognized keyword arguments:', dict_keys({unknown}))"

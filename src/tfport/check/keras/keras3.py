@@ -17,8 +17,10 @@ H5_ENDINGS = (".h5", ".hdf5")
 def load_with_keras_3(file: KerasFile, release: KerasRelease) -> list[Raised]:
     """The errors of `load_model(path, compile=False)`."""
     layers = Keras3Layers(release)
-    if file.layout == "keras" or (file.layout == "json" and "module" in (file.config or {})):
+    if file.layout == "keras":
         return layers.deserialize({**copied(file.config), "compile_config": None})
+    if file.layout == "json":
+        return layers.deserialize(copied(file.config))
     if refusal := _refused(file, layers):
         return [refusal]
     return layers.legacy(decoded(file.config))
@@ -34,15 +36,20 @@ def _refused(file: KerasFile, layers: Keras3Layers) -> Raised | None:
         return None
     if name.endswith(".keras"):
         text = (
-            f"File not found: filepath={file.where}. Please ensure the file is an accessible `.keras` zip file."
+            f"File not found: filepath={file.where}. Please ensure the file is an accessible `.keras` zip "
+            "file."
         )
-        return Raised(VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name that ends in .keras"))
+        return Raised(
+            VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name that ends in .keras")
+        )
     and_also = ", legacy" if layers.since("3.14") else " and legacy"
     text = (
-        f"File format not supported: filepath={file.where}. Keras 3 only supports V3 `.keras` files{and_also} H5 "
+        f"File format not supported: filepath={file.where}. Keras 3 only supports V3 `.keras` "
+        f"files{and_also} H5 "
         "format files (`.h5` extension). Note that the legacy SavedModel format is not supported by "
         "`load_model()` in Keras 3. In order to reload a TensorFlow SavedModel as an inference-only layer in "
-        f"Keras 3, use `keras.layers.TFSMLayer({file.where}, call_endpoint='serving_default')` (note that your "
+        f"Keras 3, use `keras.layers.TFSMLayer({file.where}, call_endpoint='serving_default')` (note "
+        "that your "
         "`call_endpoint` might have a different name)."
     )
     return Raised(VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name without .h5"))

@@ -33,7 +33,11 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
             if isinstance(inner, str) and isinstance(number, int) and number >= calls.get(inner, number + 1):
                 problems.append(_endless(objects, name, inner))
             kwargs = rest[1] if len(rest) > 1 else None
-            if objects.since("3.9") and isinstance(kwargs, Mapping) and any(map(_is_reference, kwargs.values())):
+            if (
+                objects.since("3.9")
+                and isinstance(kwargs, Mapping)
+                and any(map(_is_reference, kwargs.values()))
+            ):
                 problems.append(_by_keyword(name))
     return problems
 
@@ -85,6 +89,6 @@ def _endless(objects: Keras3Objects, layer: str, inner: str) -> Raised:
 
 
 def _by_keyword(layer: str) -> Raised:
-    """A tensor that is stored as a keyword argument stays a list; what the layer says depends on the backend."""
+    """A tensor that is stored as a keyword stays a list; what the layer says depends on the backend."""
     what = "a call that passes tensors by keyword"
     return Raised(TYPE_ERROR, "", KerasConfigForm(layer=layer, what=what))

@@ -96,15 +96,18 @@ class Keras3Layers(Keras3Objects):
     def bytecode(self, layer: str) -> list[Raised]:
         """The refusal of a Lambda's bytecode; none where the loader runs it."""
         text = (
-            "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. This carries a "
-            "potential risk of arbitrary code execution and thus it is disallowed by default. If you trust the "
+            "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. "
+            "This carries a "
+            "potential risk of arbitrary code execution and thus it is disallowed by default. If you "
+            "trust the "
             "source of the artifact, you can override this error by passing `safe_mode=False` to the loading "
             "function, or calling `keras.config.enable_unsafe_deserialization()."
         )
         if not self.since("3.11.3"):
             argument = "function" if self.since("3.10") else "{arg_name}"  # the text lacks an f before 3.10
             text = (
-                f"The `{argument}` of this `Lambda` layer is a Python lambda. Deserializing it is unsafe. If you "
+                f"The `{argument}` of this `Lambda` layer is a Python lambda. Deserializing it is "
+                "unsafe. If you "
                 "trust the source of the config artifact, you can override this error by passing "
                 "`safe_mode=False` to `from_config()`, or calling "
                 "`keras.config.enable_unsafe_deserialization()."
@@ -114,7 +117,8 @@ class Keras3Layers(Keras3Objects):
     def _sequential(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
         if "name" not in config and self.since("3.15"):
             text = (
-                "A Sequential model configuration must be a dictionary containing the 'name' and 'layers' keys. "
+                "A Sequential model configuration must be a dictionary containing the 'name' and "
+                "'layers' keys. "
                 f"Received: config={config}"
             )
             return [Raised(VALUE_ERROR, text, KerasConfigForm(what="a Sequential model without a name"))]
@@ -149,7 +153,8 @@ class Keras3Layers(Keras3Objects):
             return [Raised(TYPE_ERROR, text, KerasConfigForm(what="a Sequential model as a list of layers"))]
         if not isinstance(inner, dict) or not isinstance(name, str):
             text = (
-                "The provided configuration is not a valid Keras configuration. Expected a dictionary containing "
+                "The provided configuration is not a valid Keras configuration. Expected a dictionary "
+                "containing "
                 f"a 'config' key. Received: config={config}"
             )
             return [Raised(VALUE_ERROR, text, KerasConfigForm(what="an object without a configuration"))]
@@ -159,7 +164,8 @@ class Keras3Layers(Keras3Objects):
         known = self.release.find("layer", name)
         if known is None or (known.exports and not known.module.startswith(self.namespace)):
             text = (
-                f"Unknown layer: '{name}'. Please ensure you are using a `keras.utils.custom_object_scope` and "
+                f"Unknown layer: '{name}'. Please ensure you are using a "
+                "`keras.utils.custom_object_scope` and "
                 "that this object is included in the scope. See "
                 "https://www.tensorflow.org/guide/keras/save_and_serialize#registering_the_custom_object for "
                 "details."
@@ -175,7 +181,8 @@ class Keras3Layers(Keras3Objects):
         if isinstance(policy := inner.get("dtype"), dict):
             shown["dtype"] = (policy.get("config") or {}).get("name")
         text = (
-            f"Error when deserializing class '{name}' using config={shown}.\n\nException encountered: Invalid value "
+            f"Error when deserializing class '{name}' using config={shown}.\n\nException encountered: "
+            "Invalid value "
             "for argument score_mode. Expected one of {'dot', 'concat'}. Received: "
             f"score_mode={shown['score_mode']}"
         )

@@ -21,7 +21,15 @@ from tfport.check.keras.raised import ATTRIBUTE_ERROR, TYPE_ERROR, VALUE_ERROR, 
 from tfport.check.keras.stored_objects import stored_objects
 from tfport.formats.keras.records import Json
 
-VALUES = ("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__", "__tuple__")
+VALUES = (
+    "__keras_tensor__",
+    "__tensor__",
+    "__numpy__",
+    "__bytes__",
+    "__ellipsis__",
+    "__slice__",
+    "__tuple__",
+)
 """Class names that stand for plain values."""
 BUILTIN_MODULES = (
     "activations", "constraints", "initializers", "losses", "metrics", "optimizers", "regularizers",
@@ -77,8 +85,10 @@ class Keras3Objects:
             raised,
             TYPE_ERROR,
             lambda text: (
-                f"{python_class(known)} could not be deserialized properly. Please ensure that components that "
-                "are Python object instances (layers, models, etc.) returned by `get_config()` are explicitly "
+                f"{python_class(known)} could not be deserialized properly. Please ensure that "
+                "components that "
+                "are Python object instances (layers, models, etc.) returned by `get_config()` are "
+                "explicitly "
                 f"deserialized in the model's `from_config()` method.\n\nconfig={config}.\n\n"
                 f"Exception encountered: {text}"
             ),
@@ -111,7 +121,8 @@ class Keras3Objects:
         more = (
             ""
             if not self.since("3.12")
-            else " If they are already decorated, make sure they are all imported so that the decorator is run "
+            else " If they are already decorated, make sure they are all imported so that the "
+            "decorator is run "
             "before trying to load them."
         )
         text = (
@@ -138,14 +149,16 @@ class Keras3Objects:
             return None
         if not self.release.has_module(module):
             text = (
-                f"Could not deserialize {kind} '{name}' because its parent module {module} cannot be imported. "
+                f"Could not deserialize {kind} '{name}' because its parent module {module} cannot be "
+                "imported. "
                 f"Full object config: {config}"
             )
             finding = MovedKerasModule(layer=layer, class_name=name, op=name, module=module)
             return Raised(TYPE_ERROR, text, finding)
         for wanted in (name, registered) if not self.since("3.9") else (name,):
             known = next(
-                (o for k in ("layer", "operation", "policy") if (o := self.release.find(k, str(wanted)))), None
+                (o for k in ("layer", "operation", "policy") if (o := self.release.find(k, str(wanted)))),
+                None,
             )
             if known is not None and (known.module == module or self._is_visible(known, module)):
                 return known
@@ -169,16 +182,21 @@ class Keras3Objects:
 
     def _lambda(self, layer: str) -> Raised:
         text = (
-            "Requested the deserialization of a Python lambda. This carries a potential risk of arbitrary code "
-            "execution and thus it is disallowed by default. If you trust the source of the artifact, you can "
+            "Requested the deserialization of a Python lambda. This carries a potential risk of "
+            "arbitrary code "
+            "execution and thus it is disallowed by default. If you trust the source of the artifact, "
+            "you can "
             "override this error by passing `safe_mode=False` to the loading function, or calling "
             "`keras.config.enable_unsafe_deserialization()."
         )
         if not self.since("3.11.3"):
             text = (
-                "Requested the deserialization of a `lambda` object. This carries a potential risk of arbitrary "
-                "code execution and thus it is disallowed by default. If you trust the source of the saved model, "
-                "you can pass `safe_mode=False` to the loading function in order to allow `lambda` loading, or "
+                "Requested the deserialization of a `lambda` object. This carries a potential risk of "
+                "arbitrary "
+                "code execution and thus it is disallowed by default. If you trust the source of the "
+                "saved model, "
+                "you can pass `safe_mode=False` to the loading function in order to allow `lambda` "
+                "loading, or "
                 "call `keras.config.enable_unsafe_deserialization()`."
             )
         return Raised(VALUE_ERROR, text, KerasLambda(layer=layer))
@@ -199,7 +217,8 @@ class Keras3Objects:
             name = value.get("config") if value.get("module") == "builtins" else value.get("registered_name")
         elif value.get("module", "_") is None:
             text = (
-                f"Cannot deserialize object of type `{name}`. If `{name}` is a custom class, please register it "
+                f"Cannot deserialize object of type `{name}`. If `{name}` is a custom class, please "
+                "register it "
                 "using the `@keras.saving.register_keras_serializable()` decorator."
             )
             finding = UnknownKerasObject(layer=layer, kind=kind, object_name=str(name))
@@ -286,7 +305,9 @@ class Keras3Objects:
 def missing_text(known: KerasObject, missing: list[str]) -> str:
     """What Python says about missing arguments."""
     names = [f"'{name}'" for name in missing]
-    listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + f"{',' * (len(names) > 2)} and {names[-1]}"
+    listed = (
+        names[0] if len(names) == 1 else ", ".join(names[:-1]) + f"{',' * (len(names) > 2)} and {names[-1]}"
+    )
     plural = "s" if len(names) > 1 else ""
     return f"{known.name}.__init__() missing {len(names)} required positional argument{plural}: {listed}"
 

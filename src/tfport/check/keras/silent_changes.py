@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tfport.atlas.keras_releases import KERAS_CORE, KerasRelease
-from tfport.atlas.versions import version_key
+from tfport.atlas.keras_releases import KerasRelease
 from tfport.check.findings.finding import RUN
 from tfport.check.findings.keras_files import KerasChangedMeaning, KerasFileFinding, KerasInputRank
+from tfport.check.keras.generation import is_keras_3, since_keras_3
 from tfport.check.keras.stored_objects import ACTIVATIONS, DEEPEST
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.keras.version import KerasVersion
@@ -25,11 +25,10 @@ NO_AXIS = ("Flatten", "Permute", "Reshape")
 
 def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
     """The layers of a file that a release gives another meaning."""
-    is_3 = release.package == KERAS_CORE or version_key(release.version) >= version_key("3")
-    if file.config is None or release.package not in ("keras", KERAS_CORE) or not is_3:
+    if file.config is None or not is_keras_3(release):
         return
     saved_by_3 = KerasVersion.parse(file.keras_version).major >= 3
-    legacy = file.layout != "keras"
+    legacy = file.layout == "h5"
     for name, class_name, config in stored_layers(file.config):
         if not saved_by_3:
             for argument in ACTIVATIONS:
@@ -63,8 +62,7 @@ def _dropped_axis(class_name: str, config: Mapping[str, Json], release: KerasRel
         return None
     if isinstance(axis, list) and len(axis) == 1:
         return None
-    keeps_numbers = release.package == KERAS_CORE or version_key(release.version) >= version_key("3.9")
-    if isinstance(axis, int | float) and keeps_numbers:
+    if isinstance(axis, int | float) and since_keras_3(release, "3.9"):
         return None
     return f"the loader drops `axis={axis}`, so that the layer works along its default axis"
 

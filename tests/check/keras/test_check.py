@@ -1,0 +1,102 @@
+"""`check` and `matrix` of Keras files: verdicts, stages, notes and errors."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tfport
+from tfport.check.matrix.matrix import matrix_of
+from tfport.cli.main import main
+from tfport.errors import Error
+
+FILES = "tests/check/keras/files"
+CASES = [  # file, target, verdict, stage, codes
+    ("removed_class.h5", "keras==3.15.1", "fails", "load", ["TFP701"]),
+    ("removed_class.h5", "tensorflow==2.8.4", "runs", None, []),
+    ("removed_argument.h5", "keras==3.15.1", "fails", "load", ["TFP702"]),
+    ("removed_argument.h5", "tf-keras==2.16", "runs", None, []),
+    ("keras_1_dense.h5", "keras==2.2.4", "runs", None, []),
+    ("keras_1_dense.h5", "keras==1.2.2", "fails", "load", ["TFP707"]),
+    ("list_of_layers.h5", "keras==3.15.1", "fails", "load", ["TFP707"]),
+    ("list_of_layers.h5", "tensorflow==2.2.3", "fails", "load", ["TFP707"]),
+    ("list_of_layers.h5", "tensorflow==2.3.4", "runs", None, []),
+    ("hard_sigmoid.h5", "keras==3.15.1", "fails", "run", ["TFP740"]),
+    ("hard_sigmoid.h5", "tensorflow==2.15.1", "runs", None, []),
+    ("shape_in_first_layer.h5", "keras==3.15.1", "fails", "run", ["TFP711"]),
+    ("old_gru.h5", "tensorflow==1.15.5", "runs", None, []),
+    ("nested_model.h5", "keras==3.5.0", "fails", "load", ["TFP741"]),
+    ("nested_model.h5", "keras==3.15.1", "fails", "load", ["TFP707"]),
+    ("lambda_layer.h5", "tensorflow==2.8.4", "runs", None, ["TFP721"]),
+    ("backend_layer.h5", "keras==3.15.1", "fails", "load", ["TFP701", "TFP730"]),
+    ("only_weights.h5", "tensorflow==2.8.4", "fails", "load", ["TFP706"]),
+    ("moved_module.json", "keras==3.15.1", "fails", "load", ["TFP705"]),
+]
+
+
+@pytest.mark.parametrize(("file", "target", "verdict", "stage", "codes"), CASES)
+def test_the_verdict_is_that_of_the_keras_of_the_target(file, target, verdict, stage, codes):
+    (result,) = tfport.check(f"{FILES}/{file}", on=target).results
+    assert (result.verdict, result.stage, result.loaders) == (verdict, stage, ("keras",))
+    assert list(dict.fromkeys(f.code for f in result.findings)) == codes
+
+
+def test_the_text_of_the_loader_is_in_the_report():
+    report = tfport.check(f"{FILES}/removed_argument.h5", on="keras==3.15.1")
+    (finding,) = report.findings
+    assert finding.tensorflow_says == (
+        "ValueError: Unrecognized keyword arguments passed to LSTM: {'time_major': False}"
+    )
+    assert "LSTM takes `time_major` in" in finding.cause()
+    assert report.to_json()["producer"]["keras"] == "2.4.0"
+
+
+def test_the_nearest_releases_that_load_a_file_are_advised():
+    report = tfport.check(f"{FILES}/removed_argument.h5", on="keras==3.0.5")
+    (finding,) = report.findings
+    assert any("use keras==2.15.0" in way for way in finding.ways_out)
+
+
+def test_the_implied_keras_and_h5py_are_noted():
+    (result,) = tfport.check(f"{FILES}/hard_sigmoid.h5", on="tensorflow==2.4.4").results
+    assert result.target.notes == [
+        "tensorflow 2.4.4 loads Keras files with the Keras of tensorflow 2.4.4",
+        "tensorflow 2.4.4 needs h5py before 3: with h5py 3 every file fails "
+        "(`'str' object has no attribute 'decode'`)",
+    ]
+
+
+def test_a_keras_target_refuses_other_models_and_loaders():
+    with pytest.raises(Error, match=r"keras 3.15.1 loads Keras files, and .* is a SavedModel; name a TensorFlow"):
+        tfport.check("tests/models/keras_sequential", on="keras==3.15.1")
+    with pytest.raises(Error, match="keras 3.15.1 has one loader, `keras`; `serving` is one of TensorFlow"):
+        tfport.check(f"{FILES}/hard_sigmoid.h5", on="keras==3.15.1", loader="serving")
+
+
+def test_the_matrix_covers_every_package_with_a_keras():
+    matrix = matrix_of(tfport.load(f"{FILES}/removed_argument.h5"))
+    assert [strip.package for strip in matrix.strips] == ["keras", "tf-keras", "tensorflow", "keras-core"]
+    verdicts = {cell.release: cell.verdict for cell in matrix.strips[0].cells}
+    assert verdicts["3.15.1"] == "fails"
+    assert verdicts["2.15.0"] == verdicts["2.4.3"] == "runs"
+    text = str(matrix)
+    assert "LSTM.time_major" in text
+    assert text.index("\nkeras\n") < text.index("\ntf-keras\n") < text.index("\ntensorflow\n")
+
+
+@pytest.mark.parametrize(("target", "code"), [("keras==3.15.1", 1), ("tensorflow==2.8.4", 0), ("keras==9", 2)])
+def test_the_command_exits_with_the_verdict(target, code, capsys):
+    assert main(["check", f"{FILES}/removed_class.h5", "--on", target, "--json"]) == code
+    if code < 2:
+        (result,) = json.loads(capsys.readouterr().out)["results"]
+        assert result["loaders"] == ["keras"]
+
+
+def test_the_files_are_those_that_the_script_writes(tmp_path, monkeypatch):
+    pytest.importorskip("h5py")
+    from tests.check.keras import make_files
+
+    monkeypatch.setattr(make_files, "FOLDER", tmp_path)
+    make_files.main()
+    assert {p.name for p in tmp_path.iterdir()} == {p.name for p in Path(FILES).iterdir()}
+    assert (tmp_path / "moved_module.json").read_text() == Path(FILES, "moved_module.json").read_text()
