@@ -31,6 +31,7 @@ GROUPS = {
     "42": "Symbols of a library",
     "43": "Ops of a library",
     "6": "tfport's own runtime",
+    "7": "Keras files",
 }
 """Titles by the first digits of a code."""
 LOADERS = {

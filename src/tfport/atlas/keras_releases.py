@@ -160,7 +160,8 @@ def _object(kind: str, name: str, row: Sequence[str]) -> KerasObject:
 
 @cache
 def _releases() -> list[KerasRelease]:
-    return [KerasRelease(*release, number) for number, release in enumerate(_record()["releases"])]
+    releases = enumerate(_record()["releases"])
+    return [KerasRelease(package, version, number) for number, (package, version) in releases]
 
 
 @cache

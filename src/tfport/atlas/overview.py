@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build
+from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
+from tfport.atlas.keras_releases import keras_releases
 from tfport.atlas.kernel_history import with_kernels
 from tfport.atlas.versions import version_key
 from tfport.formats.proto.kernel_pb2 import KernelList
@@ -68,6 +70,8 @@ class Overview:
     """All recorded packages."""
 
     packages: list[Package]
+    keras: dict[str, list[str]]
+    """The releases with a Keras by package, the oldest first: what loads Keras files."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -76,6 +80,7 @@ class Overview:
                 {"name": package.name, "releases": [release.to_json() for release in package.releases]}
                 for package in self.packages
             ],
+            "keras": [{"name": package, "versions": versions} for package, versions in self.keras.items()],
         }
 
 
@@ -89,7 +94,8 @@ def overview(atlas: Atlas) -> Overview:
         known = build.number in with_recorded_kernels or not build.is_tensorflow
         release = Release(build, ops[build.number], kernels[build.number] if known else None)
         packages.setdefault((build.package, ARM in build.platform), []).append(release)
-    return Overview([Package(name, releases) for (name, _), releases in packages.items()])
+    keras = {package: [r.version for r in keras_releases(package)] for package in KERAS_PACKAGES}
+    return Overview([Package(name, releases) for (name, _), releases in packages.items()], keras)
 
 
 def _ops(atlas: Atlas, builds: list[Build]) -> Counter[int]:

@@ -141,7 +141,8 @@ class _Resolver:
         bases = self._bases()
         made = [self._with_addons(base) for base in bases]
         typed = bool(keras_requirements(self.parts.typed))
-        made = [_with_keras(t, choice, notes, typed=typed) for t in made for choice in keras or [None]]
+        choices: list[ChosenKeras | None] = [*keras] or [None]
+        made = [_with_keras(t, choice, notes, typed=typed) for t in made for choice in choices]
         if self.parts.header is None:
             return made
         # imported here and below, because few targets need it

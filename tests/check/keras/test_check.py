@@ -67,7 +67,9 @@ def test_the_implied_keras_and_h5py_are_noted():
 
 
 def test_a_keras_target_refuses_other_models_and_loaders():
-    with pytest.raises(Error, match=r"keras 3.15.1 loads Keras files, and .* is a SavedModel; name a TensorFlow"):
+    with pytest.raises(
+        Error, match=r"keras 3.15.1 loads Keras files, and .* is a SavedModel; name a TensorFlow"
+    ):
         tfport.check("tests/models/keras_sequential", on="keras==3.15.1")
     with pytest.raises(Error, match="keras 3.15.1 has one loader, `keras`; `serving` is one of TensorFlow"):
         tfport.check(f"{FILES}/hard_sigmoid.h5", on="keras==3.15.1", loader="serving")
@@ -84,7 +86,9 @@ def test_the_matrix_covers_every_package_with_a_keras():
     assert text.index("\nkeras\n") < text.index("\ntf-keras\n") < text.index("\ntensorflow\n")
 
 
-@pytest.mark.parametrize(("target", "code"), [("keras==3.15.1", 1), ("tensorflow==2.8.4", 0), ("keras==9", 2)])
+@pytest.mark.parametrize(
+    ("target", "code"), [("keras==3.15.1", 1), ("tensorflow==2.8.4", 0), ("keras==9", 2)]
+)
 def test_the_command_exits_with_the_verdict(target, code, capsys):
     assert main(["check", f"{FILES}/removed_class.h5", "--on", target, "--json"]) == code
     if code < 2:

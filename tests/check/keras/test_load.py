@@ -29,7 +29,9 @@ def release_of(name: str) -> KerasRelease:
 def test_a_simulated_loader_raises_what_the_real_one_raised(name):
     release = release_of(name)
     for case in RECORD:
-        file = KerasFile(f"FOLDER/{case['name']}", case["layout"], case["config"], None, case["keras_version"])
+        file = KerasFile(
+            f"FOLDER/{case['name']}", case["layout"], case["config"], None, case["keras_version"]
+        )
         raised = simulated_load(file, release)
         simulated = [raised[0].error, raised[0].text] if raised else None
         assert simulated == case["outcomes"][name], case["name"]

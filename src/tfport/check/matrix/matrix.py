@@ -198,8 +198,8 @@ def matrix_of(
     subject, loaders = CheckedModel(model, signatures, fetches=fetches, feeds=feeds), loaders_of(loader)
     strips: list[Strip] = []
     if model.keras is not None and loaders in (None, (KERAS,)):
-        for targets in keras_series(since=since, until=until):
-            strips += _strips(_SignatureResults(subject, (KERAS,), soft_placement), "cpu", targets)
+        for series in keras_series(since=since, until=until):
+            strips += _strips(_SignatureResults(subject, (KERAS,), soft_placement), "cpu", series)
         return _matrix(subject, strips)
     for kind in (device,) if device else DEVICES:
         targets = with_libraries(releases(kind, since=since, until=until), libraries)

@@ -22,6 +22,8 @@ def render_overview(overview: Overview, width: int, *, everything: bool) -> Iter
     if others and not everything:
         yield title("other packages with ops")
         yield columns(map(_line, others), width, head=("package", "recorded", "", "ops"), right=1)
+    yield title("for Keras files")
+    yield columns(map(_keras_line, overview.keras.items()), width, head=("package", "recorded", ""))
     if not everything:
         yield title("", "Newest patch of each release; --all lists every patch.")
 
@@ -50,6 +52,11 @@ def _range(package: Package) -> str:
 def _line(package: Package) -> tuple[str, ...]:
     newest = package.releases[-1]
     return _name(package), count(len(package.releases), "build"), _range(package), str(newest.ops)
+
+
+def _keras_line(entry: tuple[str, list[str]]) -> tuple[str, ...]:
+    package, versions = entry
+    return package, count(len(versions), "release"), f"{versions[0]} to {versions[-1]}"
 
 
 def render_target(target: TargetSummary, width: int) -> Iterator[RenderableType]:
