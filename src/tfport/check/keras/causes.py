@@ -61,7 +61,7 @@ def _releases_with(has: Callable[[KerasRelease], bool]) -> str:
             if holds:
                 members = list(group)
                 first, last = members[0].version, members[-1].version
-                newest = members[-1] is releases[-1]
+                newest = members[-1] is releases[-1] and package != TENSORFLOW
                 spans.append(f"since {first}" if newest and first != last else _span(first, last))
         if spans:
             phrases.append(f"{package} {', '.join(spans)}")
