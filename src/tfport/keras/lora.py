@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tfport.formats.keras.records import BY_LAYER
 from tfport.keras.arrays import matmul
+from tfport.keras.instance import StoredForm
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
 
@@ -19,11 +20,12 @@ def kernel_and_bias(
     bias_shape: Sequence[int | None] | None,
     rank: int | None,
     alpha: float | None,
+    forms: tuple[StoredForm, ...] = (),
 ) -> tuple[LayerTensor, LayerTensor | None]:
     """The kernel with its update, and the bias if the layer has one."""
     stored = b.model.file.weights
     has_parts = rank is not None and stored is not None and stored.layout == BY_LAYER
-    kernel = b.weight("kernel", shape, trainable=not has_parts)
+    kernel = b.weight("kernel", shape, trainable=not has_parts, forms=forms)
     bias = b.weight("bias", bias_shape) if bias_shape is not None else None
     if not has_parts or rank is None:
         return kernel, bias

@@ -8,6 +8,7 @@ from tfport.keras.data_format import channels_last, per_axis, spatial_axes, spat
 from tfport.keras.kernel_forms import kernel_forms, transposed_kernel_forms
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.lora import kernel_and_bias
 from tfport.keras.tensor import LayerTensor
 from tfport.keras.windows import convolve, convolve_depthwise, convolve_transposed
 
@@ -26,6 +27,8 @@ def convolution(
     groups: int = 1,
     activation: Json = None,
     use_bias: bool = True,
+    lora_rank: int | None = None,
+    lora_alpha: float | None = None,
 ) -> LayerTensor:
     n = spatial_rank(b)
     window, steps, dilations = (per_axis(b, option, n) for option in (kernel_size, strides, dilation_rate))
@@ -33,8 +36,11 @@ def convolution(
     def convolved(images: LayerTensor) -> LayerTensor:
         channels = images.shape[-1]
         shape = (*window, None if channels is None else channels // groups, filters)
-        kernel = b.weight("kernel", shape, forms=kernel_forms(b, shape, data_format))
-        return biased(b, convolve(b, images, kernel, steps, padding, dilations), use_bias)
+        forms = kernel_forms(b, shape, data_format)
+        bias_shape = (filters,) if use_bias else None
+        kernel, bias = kernel_and_bias(b, shape, bias_shape, lora_rank, lora_alpha, forms)
+        y = convolve(b, images, kernel, steps, padding, dilations)
+        return y if bias is None else b.tensor(b.node("BiasAdd", y, bias), y.shape)
 
     return activate(b, activation, channels_last(b, data_format, x, convolved))
 
