@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tfport.formats.find import ModelSource
     from tfport.graph.model import Model
     from tfport.graph.op_signature import OpDefs
+    from tfport.keras.custom import layer, layer_of
     from tfport.runtime.bounds.run_scope import RunLimits
     from tfport.runtime.bounds.stop_signal import StopSignal
     from tfport.runtime.custom.registry import Registry, kernel, op
@@ -54,7 +55,8 @@ __all__ = [
     "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "Error", "InternalError",
     "MalformedGraph", "MissingTensor", "NotAModel", "Registry", "ResourceExhausted", "RunCancelled",
     "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal", "UnreadableFile", "check", "explain",
-    "fix", "inspect", "kernel", "load", "load_op_library", "matrix", "op", "save", "stub",
+    "fix", "inspect", "kernel", "layer", "layer_of", "load", "load_op_library", "matrix", "op", "save",
+    "stub",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
@@ -62,6 +64,8 @@ _LAZY = {
     "Session": "tfport.runtime.session",
     "RunLimits": "tfport.runtime.bounds.run_scope",
     "StopSignal": "tfport.runtime.bounds.stop_signal",
+    "layer": "tfport.keras.custom",
+    "layer_of": "tfport.keras.custom",
     "Registry": REGISTRY,
     "kernel": REGISTRY,
     "op": REGISTRY,

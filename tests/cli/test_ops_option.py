@@ -11,6 +11,7 @@ import tfport
 from tfport.cli.main import main
 from tfport.formats.proto.saved_model_pb2 import SavedModel
 from tfport.graph.build import graph_to_def
+from tfport.keras.layer import CUSTOM_CLASSES
 from tfport.runtime.custom.registry import PROCESS_WIDE
 
 OPS = """
@@ -79,7 +80,7 @@ def test_a_custom_op_in_a_function_is_named_with_the_ways_out(saved_model, capsy
     [
         ("import no_such_module", "line 1: ModuleNotFoundError: No module named 'no_such_module'"),
         ("\nx = (", "line 2: SyntaxError: '(' was never closed"),
-        ("x = 1", "declares no custom op; expected `import tfport`"),
+        ("x = 1", "declares no custom op and no layer; expected `import tfport`"),
         (None, "expected a Python file with custom ops"),
     ],
 )
@@ -100,3 +101,22 @@ def test_building_an_op_of_tensorflow_hints_at_its_target(tmp_path, capsys):
     source.write_text('#include "tensorflow/core/framework/op.h"\nREGISTER_OP("Acme").Output("y: float");\n')
     assert main(["lib", "build", str(source), "-o", str(tmp_path / "op.so")]) == 2
     assert "--for tensorflow==2.21.0" in capsys.readouterr().err
+
+
+def test_the_file_declares_keras_layers(tmp_path, capsys, request):
+    request.addfinalizer(lambda: CUSTOM_CLASSES.pop("OptionScale", None))
+    layers = [
+        {"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, 2]}},
+        {"class_name": "OptionScale", "config": {"name": "scale", "factor": 3.0}},
+    ]
+    model, declarations = tmp_path / "m.json", tmp_path / "my_layers.py"
+    model.write_text(json.dumps({"class_name": "Sequential", "config": {"name": "m", "layers": layers}}))
+    declarations.write_text(
+        'import tfport\n@tfport.layer("OptionScale")\ndef scale(b, x, *, factor):\n    return b.Mul(x, factor)\n'
+    )
+    assert main(["run", str(model), "--input", "x=[[1, 2]]"]) == 2
+    assert '`OptionScale`, which tfport does not know; declare it with `@tfport.layer("OptionScale")`' in (
+        capsys.readouterr().err
+    )
+    assert main(["run", str(model), "--input", "x=[[1, 2]]", "--ops", str(declarations), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["outputs"]["scale"]["value"] == [[3.0, 6.0]]

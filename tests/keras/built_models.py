@@ -12,10 +12,9 @@ from tfport.atlas.known_ops import known_ops
 from tfport.formats.files import MemoryFiles
 from tfport.formats.graph_def.signature import GRAPH_DEF
 from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight, StoredWeights
-from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
 from tfport.graph.op_signature import OpTable
-from tfport.keras.build import SIGNATURE, build_graph
+from tfport.keras.build import SIGNATURE, ModelBuilder
 
 
 def built(
@@ -27,10 +26,9 @@ def built(
     """The model of a configuration with these weights by layer."""
     lists = {name: [stored(np.asarray(a)) for a in arrays] for name, arrays in weights.items()}
     file = KerasFile("m.h5", "h5", config, StoredWeights(BY_LAYER, lists), version, backend)
-    graph, signature = build_graph(file, OpTable(known_ops()))
-    meta = pb.MetaGraphDef()
-    meta.signature_def[SIGNATURE].CopyFrom(signature)
-    return Model("m.h5", GRAPH_DEF, MemoryFiles("", {}), graph, meta)
+    builder = ModelBuilder(file, OpTable(known_ops()))
+    meta = builder.build()
+    return Model("m.h5", GRAPH_DEF, MemoryFiles("", {}), builder.graph, meta)
 
 
 def stored(array: np.ndarray) -> StoredWeight:

@@ -62,8 +62,8 @@ def add_ops_file(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.py",
         action="append",
         default=[],
-        help="Python file that declares custom ops with `tfport.op` and `tfport.kernel`; it is executed; "
-        "can be repeated",
+        help="Python file that declares custom ops with `tfport.op` and `tfport.kernel`, or Keras layers "
+        "with `tfport.layer`; it is executed; can be repeated",
     )
 
 

@@ -1,7 +1,8 @@
 """Build the graph of a Keras model: every call of a layer becomes TensorFlow ops.
 
-`build_graph(file, ops)` returns the graph with its signature. The layers come from `keras.layers`, the
-elements of the weights from the file, on request. If parts cannot be built, the error names all of them.
+`ModelBuilder(file, ops).build()` fills its graph and returns the signature. The layers come from
+`keras.layers`, the elements of the weights from the file, on request. If parts cannot be built, the error
+names all of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tfport.formats.keras.records import KerasFile
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Graph, Node
+from tfport.graph.model import MAIN_OP
 from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import Shape
 from tfport.keras.assets import layer_asset
@@ -38,17 +40,11 @@ from tfport.keras.weights import set_weights
 SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
 PRODUCER = 24
 """The GraphDef version of TensorFlow 1.4: ops mean what they do now, and no op is deprecated yet."""
+LAMBDA = "Lambda"
 CALL_ONLY = ("training", "mask", "name")
 """Arguments of a call that no layer function takes: inference does not train, and masks are on tensors."""
 Calls = dict[TensorRef, list[LayerTensor]]
 """The outputs of each call; the references have output 0."""
-
-
-def build_graph(file: KerasFile, ops: OpTable) -> tuple[Graph, pb.SignatureDef]:
-    """The graph of a model and its signature; CannotRun if it cannot be built."""
-    builder = ModelBuilder(file, ops)
-    signature = builder.build()
-    return builder.graph, signature
 
 
 def _problems(config: ModelConfig) -> list[str]:
@@ -69,9 +65,15 @@ def _problems(config: ModelConfig) -> list[str]:
 def _unknown(layer: LayerConfig) -> str:
     if (name := catalog_name(layer)).startswith(TF_FUNCTION):
         return f"layer `{layer.name}` calls `{name}`, which tfport does not build"
-    if layer.class_name == "Lambda":
-        return f"layer `{layer.name}` is a Lambda, whose Python code tfport never runs; replace the layer"
-    return f"layer `{layer.name}` is of the class `{layer.class_name}`, which tfport does not know"
+    if layer.class_name == LAMBDA:
+        return (
+            f"layer `{layer.name}` is a Lambda, whose Python code tfport never runs; declare what it "
+            f'computes with `@tfport.layer(name="{layer.name}")`'
+        )
+    return (
+        f"layer `{layer.name}` is of the class `{layer.class_name}`, which tfport does not know; declare it "
+        f'with `@tfport.layer("{layer.class_name}")`'
+    )
 
 
 class ModelBuilder:
@@ -91,8 +93,11 @@ class ModelBuilder:
         self.root: LayerInstance | None = None
         """The model, with the layers that were built so far."""
 
-    def build(self) -> pb.SignatureDef:
-        """Build the whole model; returns its signature, or raises CannotRun with all that is missing."""
+    def build(self) -> pb.MetaGraphDef:
+        """Build the whole model; returns its signature and what to run when it is loaded.
+
+        CannotRun names all that is missing.
+        """
         if self.file.config is None:
             raise CannotRun(
                 f"{self.where}: has weights but no architecture; name the architecture in JSON, or save the "
@@ -110,7 +115,12 @@ class ModelBuilder:
         if problems:  # only now: what was built up to the first of them has its shapes
             raise CannotRun(f"{self.where}: " + "; ".join(problems))
         set_weights(self.root, self.file, self.unset_weights, self.version)
-        return _signature(config, inputs, outputs)
+        meta = pb.MetaGraphDef()
+        meta.signature_def[SIGNATURE].CopyFrom(_signature(config, inputs, outputs))
+        if self.initializers:
+            init = self.graph.add("NoOp", name="init_all_tables", controls=self.initializers)
+            meta.collection_def[MAIN_OP].node_list.value.append(init.name)
+        return meta
 
     def asset(self, layer: LayerConfig, name: str) -> bytes | None:
         """A file that a layer keeps in the archive; None if there is none."""

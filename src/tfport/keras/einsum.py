@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
-from functools import reduce as fold
 
 from tfport.keras.arrays import Size, reduce, reshape, sizes, transpose
 from tfport.keras.layer_builder import LayerBuilder
@@ -77,7 +76,11 @@ def _grouped(
     if all(len(group) == 1 for group in others):
         return ordered
     dims: list[Size] = [size[axis] for axis in batch]
-    dims += [fold(lambda p, q: _times(b, p, q), (size[axis] for axis in group), 1) for group in others]
+    for group in others:
+        product: int | LayerTensor = 1
+        for axis in group:
+            product = _times(b, product, size[axis])
+        dims.append(product)
     return reshape(b, ordered, _with_one_unknown(dims))
 
 

@@ -53,7 +53,9 @@ def get_item(b: LayerBuilder, x: LayerTensor, key: Sequence[Any]) -> LayerTensor
     dims: list[int | None] = []
     axis = 0
     for place, item in enumerate(key):
-        begin, end, step = item, None, 1
+        begin: Any = item
+        end: Size = None
+        step: Size = 1
         if item is ...:
             masks["ellipsis"] |= 1 << place
             dims += x.shape[axis : axis + x.rank - counted]
@@ -83,9 +85,7 @@ def get_item(b: LayerBuilder, x: LayerTensor, key: Sequence[Any]) -> LayerTensor
 
 
 def _length(size: int | None, item: Range) -> int | None:
-    parts = (item.start, item.stop, item.step)
-    if any(isinstance(part, LayerTensor) for part in parts):
+    start, stop, step = item.start, item.stop, item.step
+    if isinstance(start, LayerTensor) or isinstance(stop, LayerTensor) or isinstance(step, LayerTensor):
         return None
-    if size is None:
-        return None
-    return len(range(size)[slice(*parts)])
+    return None if size is None else len(range(size)[start:stop:step])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.discovery import Catalog
@@ -57,9 +57,15 @@ class DeclaredLayer:
     """Whether floating-point inputs are cast to the type that the layer computes in."""
     groups: Mapping[str, type[Any]] = field(default_factory=dict)
     """Parameters that get several options as one object of a dataclass."""
+    checks_options: bool = True
+    """Whether an option that the function does not name is refused."""
 
 
 REQUIRED = inspect.Parameter.empty
+CUSTOM_CLASSES: dict[str, DeclaredLayer] = {}
+"""The layers that users declare, by class; they take precedence."""
+CUSTOM_LAYERS: dict[str, DeclaredLayer] = {}
+"""Single layers that users replace, by the name of the layer."""
 LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
 
 
@@ -100,8 +106,21 @@ def declared_layer(function: Callable[..., Any], keeps_mask: bool, casts_inputs:
     )
 
 
+def declare_custom(name: str, declared: DeclaredLayer, *, by_layer: bool = False) -> None:
+    """Declare a layer of the user by its class, or one layer by its own name."""
+    if by_layer:
+        CUSTOM_LAYERS[name] = replace(declared, checks_options=False)
+    else:
+        CUSTOM_CLASSES[name] = declared
+
+
 def find_layer(config: LayerConfig) -> DeclaredLayer | None:
     """The declaration for the class of a layer; None if tfport does not build it."""
+    if config.name in CUSTOM_LAYERS:
+        return CUSTOM_LAYERS[config.name]
+    for name in (config.registered_name, config.class_name):
+        if name in CUSTOM_CLASSES and not is_operation(config):
+            return CUSTOM_CLASSES[name]
     declared = LAYERS.of(catalog_name(config))
     return declared[-1] if declared else None
 
@@ -136,5 +155,6 @@ def options_of(declared: DeclaredLayer, config: Mapping[str, Json]) -> tuple[dic
         options[parameter] = group(**{name: options.pop(name) for name in names})
     if declared.takes_any_option:
         return {**options, **others}, problems
-    problems += [f"the option `{name}` is unknown" for name in others if not NO_EFFECT.fullmatch(name)]
+    if declared.checks_options:
+        problems += [f"the option `{name}` is unknown" for name in others if not NO_EFFECT.fullmatch(name)]
     return options, problems

@@ -14,7 +14,7 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.garbage import no_search_for_garbage
 from tfport.graph.graph import Graph
 from tfport.graph.load import load_model
-from tfport.graph.model import MAIN_OP, Model
+from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs, OpTable
 
 KERAS = ("keras_h5", "keras_archive", "keras_json", "keras_weights", "tfjs_layers")
@@ -32,18 +32,14 @@ def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[
 def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     # imported here, as other models do not need them
     from tfport.formats.keras.read import read_keras
-    from tfport.keras.build import SIGNATURE, ModelBuilder
+    from tfport.keras.build import ModelBuilder
     from tfport.keras.model import KerasModel
 
     file = read_keras(location.files, location.name)
     builder = ModelBuilder(file, ops)
     graph, meta, no_graph = builder.graph, pb.MetaGraphDef(), ""
     try:
-        signature = builder.build()
-        meta.signature_def[SIGNATURE].CopyFrom(signature)
-        if builder.initializers:
-            init = graph.add("NoOp", name="init_all_tables", controls=builder.initializers)
-            meta.collection_def[MAIN_OP].node_list.value.append(init.name)
+        meta = builder.build()
     except (CannotRun, UnreadableFile) as error:
         graph, no_graph = Graph(ops), str(error)
     written_by = file.generated_by or f"Keras {file.keras_version}".strip()

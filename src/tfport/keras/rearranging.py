@@ -116,11 +116,8 @@ def repeated(b: LayerBuilder, x: LayerTensor, repeats: Any, axis: int | None) ->
     multiples = [1] * inner.rank
     multiples[axis + 1] = repeats
     copies = b.tensor(b.node("Tile", inner, multiples), (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
-    known = (
-        *x.shape[:axis],
-        None if x.shape[axis] is None else x.shape[axis] * repeats,
-        *x.shape[axis + 1 :],
-    )
+    size = x.shape[axis]
+    known = (*x.shape[:axis], None if size is None else size * repeats, *x.shape[axis + 1 :])
     dims: list[Size] = list(known if known.count(None) < 2 else sizes(b, x))
     dims[axis] = known[axis]
     return b.tensor(reshape(b, copies, dims).value, known)

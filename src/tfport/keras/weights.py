@@ -79,5 +79,6 @@ class _Elements:
 
         array = np.asarray(self.stored.read()).transpose(self.form.order).reshape(self.slot.shape)
         # with `...`, an array without axes stays an array
-        array = array[(*(slice(None, None, -1),) * self.form.reversed_axes, ...)]
+        turned: tuple[Any, ...] = (slice(None, None, -1),) * self.form.reversed_axes
+        array = array[(*turned, ...)]
         return array.astype(self.slot.dtype.numpy, copy=False)

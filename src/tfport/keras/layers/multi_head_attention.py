@@ -59,8 +59,8 @@ def multi_head_attention(
     output, weights = _attend(b, queries, keys, values, mask, axes, key_dim**-0.5, shows_weights)
     if gate is not None:
         output = b.Mul(output, gate)
-    last = output_shape or [query.shape[-1]]
-    last = [last] if isinstance(last, int) else list(last)
+    shape: Any = output_shape or query.shape[-1]
+    last: list[int | None] = list(shape) if isinstance(shape, list | tuple) else [shape]
     result = _project(b, "output_dense", "attention_output", output, 2, last, use_bias)
     result = result.with_mask(query.mask if b.version.numbers >= (2, 10) else None)
     return (result, weights) if return_attention_scores else result

@@ -1,4 +1,4 @@
-"""Execute a Python file that declares custom ops with `tfport.op` and `tfport.kernel`: `--ops FILE.py`."""
+"""Execute a Python file that declares custom ops or Keras layers: `--ops FILE.py`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable
 
 from tfport.errors import Error
+from tfport.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
 from tfport.python_file import execute
 from tfport.runtime.custom.registry import PROCESS_WIDE
 
 HOW_TO_DECLARE = (
     '`import tfport`, then functions under `@tfport.op("Name: (x: float) -> y: float")` '
-    'and `@tfport.kernel("Name")`'
+    'and `@tfport.kernel("Name")`, or `@tfport.layer("MyLayer")` for a Keras layer'
 )
 
 _executed: set[str] = set()
@@ -25,10 +26,14 @@ def load_ops_files(paths: Iterable[str]) -> None:
         before = _declared()
         execute(path, "custom ops")
         if _declared() == before:
-            raise Error(f"{path}: declares no custom op; expected {HOW_TO_DECLARE}")
+            raise Error(f"{path}: declares no custom op and no layer; expected {HOW_TO_DECLARE}")
         _executed.add(os.path.abspath(path))
 
 
 def _declared() -> list[tuple[str, int]]:
-    """The ops of the process, each with the number of its kernels."""
-    return [(registered.op, len(registered.kernels)) for registered in PROCESS_WIDE.table()]
+    """The ops of the process, each with the number of its kernels, and its Keras layers."""
+    ops = [(registered.op, len(registered.kernels)) for registered in PROCESS_WIDE.table()]
+    return [
+        *ops,
+        *((name, id(made)) for layers in (CUSTOM_CLASSES, CUSTOM_LAYERS) for name, made in layers.items()),
+    ]

@@ -199,9 +199,9 @@ def _positions(b: LayerBuilder, x: LayerTensor, indices: Any, axis: int) -> Laye
         array = np.asarray(indices, np.int32)
         if isinstance(size, int):
             return b.constant(np.where(array < 0, array + size, array), INT32)
-        indices = b.constant(array, INT32)
         if array.size == 0 or array.min() >= 0:
-            return indices
+            return b.constant(array, INT32)
+        indices = b.constant(array, INT32)
     kept = indices if str(indices.dtype) in ("int32", "int64") else b.cast(indices, INT32)
     length = b.cast(size, kept.dtype) if isinstance(size, LayerTensor) else b.constant(size, kept.dtype)
     negative = b.cast(b.Less(kept, b.constant(0, kept.dtype)), kept.dtype)

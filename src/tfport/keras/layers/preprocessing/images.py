@@ -78,8 +78,8 @@ def _middle(
     if isinstance(size, int):
         start = (size - length) // 2
         return slice_axis(b, images, axis, start, start + length)
-    start = b.FloorDiv(b.Sub(size, length), 2)
-    part = get_item(b, images, [*[Range()] * axis, Range(start, b.Add(start, length))])
+    begin = b.FloorDiv(b.Sub(size, length), 2)
+    part = get_item(b, images, [*[Range()] * axis, Range(begin, b.Add(begin, length))])
     return b.tensor(part.value, (*part.shape[:axis], length, *part.shape[axis + 1 :]))
 
 

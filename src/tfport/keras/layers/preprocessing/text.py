@@ -103,8 +103,8 @@ def _split(b: LayerBuilder, x: LayerTensor, split: Json) -> RaggedWords:
         splits, codes = b.tensor(node.output(0), (None,)), b.tensor(node.output(1), (None,))
         count = b.tensor(b.node("Size", codes, out_type=INT64), ())
         each = b.node("Range", b.constant(0, INT64), b.Add(count, 1), b.constant(1, INT64))
-        words = b.node("UnicodeEncode", codes, each, output_encoding="UTF-8", Tsplits=INT64)
-        return RaggedWords(b.tensor(words, (None,)), splits, x.shape[0])
+        characters = b.node("UnicodeEncode", codes, each, output_encoding="UTF-8", Tsplits=INT64)
+        return RaggedWords(b.tensor(characters, (None,)), splits, x.shape[0])
     raise b.refuse(f"its split {split!r:.80} is a function that is not in the file")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tfport.graph.dtypes import BOOL, FLOAT32, DType
@@ -116,8 +116,8 @@ def full_of_1(
 
 
 @tf_function("math.add_n add_n")
-def add_n(b: LayerBuilder, inputs: Sequence[LayerTensor]) -> LayerTensor:
-    total, *others = inputs if isinstance(inputs, list | tuple) else [inputs]
+def add_n(b: LayerBuilder, inputs: Any) -> LayerTensor:
+    total, *others = tensors_of(b, inputs)
     for x in others:
         total = b.Add(total, x)
     return total

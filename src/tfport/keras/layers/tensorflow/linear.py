@@ -47,7 +47,8 @@ def matmul(
 
 @tf_function("tensordot")
 def tensordot(builder: LayerBuilder, a: LayerTensor, b: LayerTensor, axes: Any) -> LayerTensor:
-    return tensor_product(builder, *tensors_of(builder, [a, b]), axes)
+    left, right = tensors_of(builder, [a, b])
+    return tensor_product(builder, left, right, axes)
 
 
 @tf_function("linalg.matrix_transpose")
