@@ -112,7 +112,8 @@ def test_the_file_declares_keras_layers(tmp_path, capsys, request):
     model, declarations = tmp_path / "m.json", tmp_path / "my_layers.py"
     model.write_text(json.dumps({"class_name": "Sequential", "config": {"name": "m", "layers": layers}}))
     declarations.write_text(
-        'import tfport\n@tfport.layer("OptionScale")\ndef scale(b, x, *, factor):\n    return b.Mul(x, factor)\n'
+        'import tfport\n@tfport.layer("OptionScale")\n'
+        "def scale(b, x, *, factor):\n    return b.Mul(x, factor)\n"
     )
     assert main(["run", str(model), "--input", "x=[[1, 2]]"]) == 2
     assert '`OptionScale`, which tfport does not know; declare it with `@tfport.layer("OptionScale")`' in (

@@ -26,9 +26,14 @@ def built(
     """The model of a configuration with these weights by layer."""
     lists = {name: [stored(np.asarray(a)) for a in arrays] for name, arrays in weights.items()}
     file = KerasFile("m.h5", "h5", config, StoredWeights(BY_LAYER, lists), version, backend)
+    return built_file(file)
+
+
+def built_file(file: KerasFile) -> Model:
+    """The model of a file that was read."""
     builder = ModelBuilder(file, OpTable(known_ops()))
     meta = builder.build()
-    return Model("m.h5", GRAPH_DEF, MemoryFiles("", {}), builder.graph, meta)
+    return Model(file.where, GRAPH_DEF, MemoryFiles("", {}), builder.graph, meta)
 
 
 def stored(array: np.ndarray) -> StoredWeight:

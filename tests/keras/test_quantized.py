@@ -7,17 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.keras.built_models import answers, stored
+from tests.keras.built_models import answers, built_file, stored
 
-from tfport.atlas.known_ops import known_ops
 from tfport.errors import CannotRun
-from tfport.formats.files import MemoryFiles
-from tfport.formats.graph_def.signature import GRAPH_DEF
 from tfport.formats.keras.records import BY_PATH, KerasFile, StoredWeights
-from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
-from tfport.graph.op_signature import OpTable
-from tfport.keras.build import SIGNATURE, build_graph
 
 RECORDED = dict(np.load(Path(__file__).parents[1] / "expected" / "keras_quantized.npz"))
 """By release and case: the configuration, the arrays of the layer, an input and the answer to it."""
@@ -35,10 +29,7 @@ def model_of(release: str, name: str) -> Model:
     arrays = [stored(RECORDED[f"{release} {name} {place}"]) for place in range(case["count"])]
     lists = {"layers/einsum_dense" if "einsum" in name else "layers/dense": arrays}
     file = KerasFile("m.keras", "keras", case["config"], StoredWeights(BY_PATH, lists), release)
-    graph, signature = build_graph(file, OpTable(known_ops()))
-    meta = pb.MetaGraphDef()
-    meta.signature_def[SIGNATURE].CopyFrom(signature)
-    return Model("m.keras", GRAPH_DEF, MemoryFiles("", {}), graph, meta)
+    return built_file(file)
 
 
 @pytest.mark.parametrize(("release", "name"), [case for case in CASES if case[1] != REFUSED])

@@ -9,7 +9,7 @@ from tests.keras.node_models import operation, results
 
 X = np.float32([[[0.3, -1.2, 2.0], [0.5, 0.25, -0.75]], [[1.5, -2.5, 0.1], [3.0, -0.2, 0.9]]])
 Y = np.float32([[[1.0, 2.0, -0.5], [0.4, -3.0, 2.5]], [[-1.0, 0.7, 0.6], [2.0, 1.1, -0.9]]])
-I = np.int32([[2, 0], [1, 2]])
+INDICES = np.int32([[2, 0], [1, 2]])
 
 
 def slice_of(start=None, stop=None, step=None):
@@ -20,21 +20,21 @@ CASES = [
     # operation                                      expected
     (operation("Add", "x", 1), X + 1),
     (operation("Subtract", 1.0, "x"), 1 - X),
-    (operation("Add", "i", 0.5), I + np.float32(0.5)),
-    (operation("Add", "i", 2), I + 2),
-    (operation("TrueDivide", "i", 2), I / np.float32(2)),
+    (operation("Add", "i", 0.5), INDICES + np.float32(0.5)),
+    (operation("Add", "i", 2), INDICES + 2),
+    (operation("TrueDivide", "i", 2), INDICES / np.float32(2)),
     (operation("FloorDivide", "x", 0.5), X // 0.5),
     (operation("Mod", "x", 0.7), np.mod(X, np.float32(0.7))),
     (operation("Power", "x", 2.0), X**2),
     (operation("Maximum", "x", "y"), np.maximum(X, Y)),
     (operation("Greater", "x", "y"), X > Y),
-    (operation("LogicalAnd", "i", True), I.astype(bool)),
-    (operation("LogicalXor", "i", True), ~I.astype(bool)),
+    (operation("LogicalAnd", "i", True), INDICES.astype(bool)),
+    (operation("LogicalXor", "i", True), ~INDICES.astype(bool)),
     (operation("Round", "x"), np.round(X)),
     (operation("Round", "x", decimals=1), np.round(X, 1)),
     (operation("Trunc", "x"), np.trunc(X)),
     (operation("Exp2", "x"), np.exp2(X)),
-    (operation("Sqrt", "i"), np.sqrt(I.astype("f"))),
+    (operation("Sqrt", "i"), np.sqrt(INDICES.astype("f"))),
     (operation("Logaddexp", "x", "y"), np.logaddexp(X, Y)),
     (operation("Clip", "x", x_min=-1, x_max=0.5), np.clip(X, -1, 0.5)),
     (operation("Cast", "x", dtype="int32"), X.astype("i4")),
@@ -42,13 +42,13 @@ CASES = [
     (operation("ZerosLike", "x"), np.zeros_like(X)),
     (operation("FullLike", "x", 3.0), np.full_like(X, 3)),
     (operation("Sum", "x", axis=[1, 2]), X.sum((1, 2))),
-    (operation("Mean", "i", axis=1, keepdims=True), I.mean(1, keepdims=True)),
+    (operation("Mean", "i", axis=1, keepdims=True), INDICES.mean(1, keepdims=True)),
     (operation("Max", "x", axis=-1, initial=1.0), np.maximum(X.max(-1), 1)),
     (operation("Var", "x", axis=[1]), X.var(1)),
     (operation("Std", "x", axis=[1]), X.std(1)),
     (operation("Logsumexp", "x", axis=[2]), special.logsumexp(X, 2)),
-    (operation("All", "i", axis=[1]), I.all(1)),
-    (operation("CountNonzero", "i", axis=[1]), np.count_nonzero(I, 1)),
+    (operation("All", "i", axis=[1]), INDICES.all(1)),
+    (operation("CountNonzero", "i", axis=[1]), np.count_nonzero(INDICES, 1)),
     (operation("Average", "x", "y", axis=[1]), (X * Y).sum(1) / Y.sum(1)),
     (operation("Argmax", "x", axis=1), X.argmax(1)),
     (operation("Argmin", "x", axis=2, keepdims=True), X.argmin(2)[..., None]),
@@ -73,7 +73,7 @@ CASES = [
     (operation("Flip", "x", axis=1), X[:, ::-1]),
     (operation("Roll", "x", shift=1, axis=2), np.roll(X, 1, 2)),
     (operation("Take", "x", [-1, 0], axis=2), X[..., [2, 0]]),
-    (operation("OneHot", "i", num_classes=3), np.eye(3, dtype="f")[I]),
+    (operation("OneHot", "i", num_classes=3), np.eye(3, dtype="f")[INDICES]),
     (operation("GetItem", "x", [slice_of(), 0, slice_of(None, None, 2)]), X[:, 0, ::2]),
     (operation("GetItem", "x", [slice_of(), None, {"class_name": "__ellipsis__"}, 1]), X[:, None, ..., 1]),
     (operation("Einsum", "x", "y", subscripts="bij,bkj->bik"), np.einsum("bij,bkj->bik", X, Y)),
@@ -88,7 +88,7 @@ CASES = [
 
 
 def test_operations_compute_what_numpy_computes():
-    inputs = {"x": X, "y": Y, "i": I}
+    inputs = {"x": X, "y": Y, "i": INDICES}
     computed = results([node for node, _ in CASES], inputs, "3.15.1")
     wrong = []
     for (node, expected), result in zip(CASES, computed, strict=True):
@@ -113,7 +113,7 @@ def test_what_cannot_be_built_is_named(node, message):
     from tfport.errors import CannotRun
 
     with pytest.raises(CannotRun, match=message):
-        results([node], {"x": X, "y": Y, "i": I}, "3.15.1")
+        results([node], {"x": X, "y": Y, "i": INDICES}, "3.15.1")
 
 
 def test_an_operation_of_an_hdf5_file_has_no_module():

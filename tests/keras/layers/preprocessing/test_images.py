@@ -107,8 +107,8 @@ def test_hashed_crossing_is_a_bucket_of_both():
     config = {
         "name": "m",
         "layers": [
-            {"class_name": "InputLayer", "name": n, "config": {"name": n, "batch_shape": [None, 1], "dtype": d},
-             "inbound_nodes": []}
+            {"class_name": "InputLayer", "name": n, "inbound_nodes": [],
+             "config": {"name": n, "batch_shape": [None, 1], "dtype": d}}
             for n, d in (("s", "string"), ("n", "int64"))
         ]
         + [{"class_name": "HashedCrossing", "name": "c", "config": {"name": "c", "num_bins": 100},

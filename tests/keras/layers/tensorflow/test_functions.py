@@ -10,7 +10,7 @@ from tfport.errors import CannotRun
 
 X = np.float32([[[0.3, -1.2, 2.0], [0.5, 0.25, -0.75]], [[1.5, -2.5, 0.1], [3.0, -0.2, 0.9]]])
 Y = np.float32([[[1.0, 2.0, -0.5], [0.4, -3.0, 2.5]], [[-1.0, 0.7, 0.6], [2.0, 1.1, -0.9]]])
-I = np.int32([[2, 0], [1, 2]])
+INDICES = np.int32([[2, 0], [1, 2]])
 
 
 def slice_of(start=None, stop=None, step=None):
@@ -26,7 +26,7 @@ CASES = [
     # function                                                 expected
     (function("__operators__.add", "x", y="y", name=None), X + Y),
     (function("math.subtract", "x", y=1.0), X - 1),
-    (function("math.truediv", "i", y=2), I / 2),
+    (function("math.truediv", "i", y=2), INDICES / 2),
     (function("compat.v1.floor_div", "x", y=0.5), X // 0.5),
     (function("math.floormod", "x", y=0.7), np.mod(X, np.float32(0.7))),
     (function("math.square", "x"), X**2),
@@ -55,7 +55,7 @@ CASES = [
     (function("compat.v1.pad", "x", paddings=[[0, 0], [1, 0], [0, 2]]), np.pad(X, ((0, 0), (1, 0), (0, 2)))),
     (function("pad", "x", paddings=[[0, 0], [1, 1], [0, 0]], mode="REFLECT"), X[:, [1, 0, 1, 0]]),
     (function("compat.v1.gather", "x", indices=[2, 0], axis=2, batch_dims=0), X[..., [2, 0]]),
-    (function("one_hot", "i", depth=3, on_value=2.0), 2 * np.eye(3, dtype="f")[I]),
+    (function("one_hot", "i", depth=3, on_value=2.0), 2 * np.eye(3, dtype="f")[INDICES]),
     (function("compat.v1.shape", "x"), np.int32([2, 2, 3])),
     (function("linalg.matmul", "x", b="y", transpose_b=True), X @ Y.transpose(0, 2, 1)),
     (function("tensordot", "x", b=[[1.0], [2.0], [3.0]], axes=1), X @ np.float32([[1], [2], [3]])),
@@ -67,12 +67,12 @@ CASES = [
         function("__operators__.getitem", "x", slice_spec=[slice_of(), 0, slice_of(None, None, 2)]),
         X[:, 0, ::2],
     ),
-    (function("where", "i", x="i", y=9), np.where(I, I, 9)),
+    (function("where", "i", x="i", y=9), np.where(INDICES, INDICES, 9)),
 ]
 
 
 def test_functions_compute_what_numpy_computes():
-    computed = results([node for node, _ in CASES], {"x": X, "y": Y, "i": I}, "2.15.0")
+    computed = results([node for node, _ in CASES], {"x": X, "y": Y, "i": INDICES}, "2.15.0")
     wrong = []
     for (node, expected), result in zip(CASES, computed, strict=True):
         if result.shape != np.shape(expected) or not np.allclose(result, expected, rtol=1e-5, atol=1e-6):
@@ -81,7 +81,7 @@ def test_functions_compute_what_numpy_computes():
 
 
 def test_integers_are_divided_in_double_precision():
-    assert results([function("math.truediv", "i", y=2)], {"i": I}, "2.15.0")[0].dtype == np.float64
+    assert results([function("math.truediv", "i", y=2)], {"i": INDICES}, "2.15.0")[0].dtype == np.float64
 
 
 def test_strings():
@@ -110,7 +110,7 @@ def test_strings():
 )
 def test_what_cannot_be_built_is_named(node, message):
     with pytest.raises(CannotRun, match=message):
-        results([node], {"x": X, "y": Y, "i": I}, "2.15.0")
+        results([node], {"x": X, "y": Y, "i": INDICES}, "2.15.0")
 
 
 def test_the_operands_of_einsum_are_not_in_files_of_keras_2():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.keras.arrays import expand_dims, squeeze
-from tfport.keras.aspect_ratio import cropped_to_ratio, padded_to_ratio
 from tfport.keras.data_format import channels_last, per_axis
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.preprocessing.aspect_ratio import cropped_to_ratio, padded_to_ratio
 from tfport.keras.resize import resize
 from tfport.keras.tensor import LayerTensor
 from tfport.keras.windows import convolve, convolve_depthwise, pool

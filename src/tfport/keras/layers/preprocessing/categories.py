@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT64, STRING
 from tfport.keras.arrays import expand_dims, reshape, select
-from tfport.keras.categories import encoded
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.preprocessing.categories import encoded
 from tfport.keras.tensor import LayerTensor
 
 

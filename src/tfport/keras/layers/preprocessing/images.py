@@ -8,11 +8,11 @@ import numpy as np
 
 from tfport.formats.keras.records import Json
 from tfport.keras.arrays import expand_dims, sizes, slice_axis, squeeze
-from tfport.keras.aspect_ratio import cropped_to_ratio, padded_to_ratio
 from tfport.keras.data_format import channels_last
 from tfport.keras.indexing import Range, get_item
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.preprocessing.aspect_ratio import cropped_to_ratio, padded_to_ratio
 from tfport.keras.resize import resize
 from tfport.keras.tensor import LayerTensor
 

@@ -8,7 +8,7 @@ from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT64, STRING, DType
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.lookup import inverse, looked_up, vocabulary_of, weighted
+from tfport.keras.preprocessing.lookup import inverse, looked_up, vocabulary_of, weighted
 from tfport.keras.tensor import LayerTensor
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.keras.arrays import reshape
-from tfport.keras.categories import encoded
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.preprocessing.categories import encoded
 from tfport.keras.tensor import LayerTensor
 
 EPSILON = 1e-7

@@ -11,7 +11,7 @@ from tfport.keras.arrays import concat, slice_axis, squeeze
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.layers.preprocessing.lookup import result_type
-from tfport.keras.lookup import Vocabulary, looked_up, vocabulary_of, weighted
+from tfport.keras.preprocessing.lookup import Vocabulary, looked_up, vocabulary_of, weighted
 from tfport.keras.tensor import LayerTensor
 
 PUNCTUATION = r'[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']'

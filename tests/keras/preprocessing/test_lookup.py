@@ -23,7 +23,7 @@ def strings(layer, version="2.15.0", shape=(None, 2)):
     [
         ({}, [[2, 0], [0, 1]]),
         ({"mask_token": ""}, [[3, 1], [0, 2]]),
-        ({"num_oov_indices": 3}, [[4, 2], [1, 3]]),
+        ({"num_oov_indices": 3}, [[4, 2], [2, 3]]),
         ({"output_mode": "multi_hot"}, [[1, 0, 1, 0], [1, 1, 0, 0]]),
         ({"output_mode": "multi_hot", "mask_token": ""}, [[1, 0, 1, 0], [0, 1, 0, 0]]),
         (

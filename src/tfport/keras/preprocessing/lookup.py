@@ -15,8 +15,8 @@ import numpy as np
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT64, STRING, DType
 from tfport.keras.arrays import select
-from tfport.keras.categories import encoded
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.preprocessing.categories import encoded
 from tfport.keras.tensor import LayerTensor
 
 TF_IDF = ("tf_idf", "tf-idf")

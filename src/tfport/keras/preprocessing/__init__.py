@@ -1,0 +1,1 @@
+"""Vocabularies, categories and sizes of images, for the layers that prepare data."""
