@@ -18,8 +18,7 @@ NO_ARCHITECTURE = (
     "has weights but no architecture; name the architecture in JSON, or save the whole model with model.save"
 )
 UNKNOWN_CLASS = (
-    "layer `acme` is of the class `Acme`, which tfport does not know; "
-    'declare it with `@tfport.layer("Acme")`'
+    'layer `acme` is of the class `Acme`, which tfport does not know; declare it with `@tfport.layer("Acme")`'
 )
 
 
