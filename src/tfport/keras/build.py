@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfport.errors import CannotRun, Error
+from tfport.errors import CannotRun, Error, UnreadableFile
 from tfport.formats.keras.records import KerasFile
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
@@ -43,6 +43,9 @@ PRODUCER = 24
 LAMBDA = "Lambda"
 CALL_ONLY = ("training", "mask", "name")
 """Arguments of a call that no layer function takes: inference does not train, and masks are on tensors."""
+MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, StopIteration,
+             TypeError, ValueError)  # fmt: skip
+"""What Python raises where a configuration has a value of another kind than Keras writes."""
 Calls = dict[TensorRef, list[LayerTensor]]
 """The outputs of each call; the references have output 0."""
 
@@ -103,7 +106,15 @@ class ModelBuilder:
                 f"{self.where}: has weights but no architecture; name the architecture in JSON, or save the "
                 "whole model with model.save"
             )
-        config = model_config(self.file.config, self.where)
+        try:
+            return self._build(model_config(self.file.config, self.where))
+        except Error as error:
+            named = str(error).startswith(self.where)
+            raise (error if named else CannotRun(f"{self.where}: {error}")) from error.__cause__
+        except MALFORMED as error:
+            raise UnreadableFile(f"{self.where}: the model's configuration is damaged: {error}") from error
+
+    def _build(self, config: ModelConfig) -> pb.SignatureDef:
         self.root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
         problems = list(dict.fromkeys(_problems(config)))
         try:
@@ -174,10 +185,8 @@ class ModelBuilder:
         b = LayerBuilder(self, instance, scope)
         try:
             return _called(b, declared, args, kwargs)
-        except Error as error:
-            raise (
-                error if str(error).startswith(self.where) else CannotRun(f"{self.where}: {error}")
-            ) from None
+        except MALFORMED as error:
+            raise b.refuse(f"its configuration is damaged: {error}") from error
 
 
 def input_spec(layer: LayerConfig) -> tuple[tuple[int | None, ...], DType]:

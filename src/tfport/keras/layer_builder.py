@@ -41,12 +41,16 @@ ELEMENTWISE = frozenset(
 )
 """Ops with one output whose shape is that of the inputs after broadcasting."""
 
+MOST_NODES = 50_000
+"""The nodes of one call of a layer: an unrolled loop over thousands of steps needs fewer."""
+
 
 class LayerBuilder:
     """Adds the nodes of one layer."""
 
     def __init__(self, model: ModelBuilder, instance: LayerInstance, scope: str) -> None:
         self.model, self.instance, self.scope = model, instance, scope
+        self._nodes = 0
         self.policy = DTypePolicy.of(instance.config.config.get("dtype"))
         self.keywords: Mapping[str, Any] = {}
         """The keyword arguments of the call."""
@@ -86,7 +90,7 @@ class LayerBuilder:
         if frame is not None:
             values = [frame.inside(value) for value in values]
         # without defaults: attributes that newer releases added would stop older ones from loading it
-        node = graph.add(op, values, explicit, name=f"{self.scope}/{op}")
+        node = self._add(op, values, explicit, op)
         if frame is not None:
             frame.add(node)
         return node
@@ -112,7 +116,13 @@ class LayerBuilder:
         kind = dtype or type_of(value)
         array = typed_array(value, kind)
         attrs: dict[str, Attr] = {"dtype": kind, "value": Tensor.from_numpy(array, kind)}
-        return self.model.graph.add("Const", (), attrs, name=f"{self.scope}/Const").output(0)
+        return self._add("Const", (), attrs, "Const").output(0)
+
+    def _add(self, op: str, values: Sequence[Value], attrs: dict[str, Attr], name: str) -> Node:
+        self._nodes += 1
+        if self._nodes > MOST_NODES:
+            raise self.refuse(f"its options ask for more than {MOST_NODES:,} nodes")
+        return self.model.graph.add(op, values, attrs, name=f"{self.scope}/{name}")
 
     def cast(self, x: LayerTensor, dtype: DType) -> LayerTensor:
         """The tensor in another type; itself if it has that type."""
@@ -141,7 +151,7 @@ class LayerBuilder:
         slot = self.instance.weights.get(name)
         if slot is None:
             kind = dtype or self.policy.variable
-            node = self.model.graph.add("Const", (), {"dtype": kind}, name=f"{self.scope}/{name}")
+            node = self._add("Const", (), {"dtype": kind}, name)
             slot = self.instance.weights[name] = WeightSlot(name, sizes, kind, trainable, node, forms)
             self.model.unset_weights.append(slot)
         elif slot.shape != sizes:

@@ -70,7 +70,7 @@ def adaptive_pooling(
         size = x.shape[axis]
         if size is None:
             raise b.refuse("adaptive pooling of an axis whose size is unknown")
-        windows = [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+        windows = ((i * size // count, -(-(i + 1) * size // count)) for i in range(count))
         parts = [slice_axis(b, x, axis, start, stop) for start, stop in windows]
         x = concat(b, [reduce(b, op, part, [axis], keep=True) for part in parts], axis)
     return x
