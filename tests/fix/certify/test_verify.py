@@ -304,7 +304,7 @@ def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
     signal.setitimer(signal.ITIMER_REAL, 1.0)
     try:
         with pytest.raises(KeyboardInterrupt):
-            runner.ask(verify_module.both_sides(frozen(TWICE), frozen(TWICE), None, ["y"])[0], [])
+            runner.ask(verify_module.both_sides(frozen(TWICE), frozen(TWICE), None, ["y"]), [])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -318,6 +318,13 @@ def test_a_process_that_crashes_says_so(tmp_path):
     )
     assert verification.verdict == DIFFERS
     assert "SIGABRT: oh no" in verification.statement
+
+
+def test_a_model_that_a_crash_leaves_out_gets_another_process(tmp_path):
+    noted = tmp_path / "folders"
+    crashing = script(tmp_path, f"shift; echo $# >> {noted}; kill -ABRT $$")
+    verify(frozen(TWICE), frozen(TWICE), pythons=[crashing])
+    assert noted.read_text().split() == ["2", "1"]
 
 
 def test_the_worker_is_a_file_that_an_old_python_reads():

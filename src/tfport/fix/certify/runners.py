@@ -102,7 +102,7 @@ class OwnSession:
 
 
 class TensorFlow:
-    """A Python with a TensorFlow, run in a new process for each model."""
+    """A Python with a TensorFlow, run in a new process."""
 
     def __init__(self, python: str, *, own: bool = False) -> None:
         program = shutil.which(python)
@@ -119,28 +119,34 @@ class TensorFlow:
     def name(self) -> str:
         return f"TensorFlow {self.version or '(unknown)'}, Python {self.python_version or '(unknown)'}"
 
-    def ask(self, side: ModelSide, trials: Sequence[Trial]) -> RunnerResult:
-        """Run a side on trials; the outcomes are in the same order."""
-        with tempfile.TemporaryDirectory(prefix="tfport-") as folder:
-            place = Path(folder)
-            asked = [{"fetches": _fetches(side.entrances[trial.signature])} for trial in trials]
-            job = {**_placed(side, place / "model"), "memory": _memory(), "trials": asked}
-            for i, trial in enumerate(trials):
-                with suppress(Error):  # the worker refuses a trial whose inputs are missing
-                    write_tensors(place / f"{i}.in", _feeds(side, trial))
-            (place / "job.json").write_text(json.dumps(job))
-            ended = self._run(place, SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials))
-            return self._read(place, side, trials, ended)
+    def ask(self, sides: Sequence[ModelSide], trials: Sequence[Trial]) -> list[RunnerResult]:
+        """Run each side on trials; the outcomes are in the same order.
 
-    def _run(self, place: Path, seconds: float) -> str:
-        """Run the worker; returns how it failed, or an empty string."""
+        One process runs all sides, as importing TensorFlow takes long; a side that it does not reach,
+        because it ended before, gets another process.
+        """
+        with tempfile.TemporaryDirectory(prefix="tfport-") as folder:
+            left = [(Path(folder) / str(i), side) for i, side in enumerate(sides)]
+            for place, side in left:
+                _write_job(place, side, trials)
+            results: list[RunnerResult] = []
+            while left:
+                seconds = SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials) * len(left)
+                ended = self._run(Path(folder), [place for place, _ in left], seconds)
+                reached = 1 + sum((place / "about.json").exists() for place, _ in left[1:])
+                results += [self._read(place, side, trials, ended) for place, side in left[:reached]]
+                left = left[reached:]
+            return results
+
+    def _run(self, folder: Path, places: Sequence[Path], seconds: float) -> str:
+        """Run the worker on the jobs in these places; returns how it failed, or an empty string."""
         dropped = () if self.own else _NOT_FOR_OTHERS
         kept = {name: value for name, value in os.environ.items() if name not in dropped}
         quiet = {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
-        with open(place / "log.txt", "wb") as log:
+        with open(folder / "log.txt", "wb") as log:
             process = subprocess.Popen(
-                [self.python, str(WORKER), str(place)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=quiet, cwd=place,
+                [self.python, str(WORKER), *map(str, places)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=quiet, cwd=folder,
                 start_new_session=True,
             )  # fmt: skip
             try:
@@ -153,7 +159,7 @@ class TensorFlow:
                 process.wait()
         if code == 0:
             return ""
-        last = [line for line in _tail(place / "log.txt").splitlines() if line.strip()]
+        last = [line for line in _tail(folder / "log.txt").splitlines() if line.strip()]
         ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return f"{ended}: {last[-1].strip()}" if last else ended
 
@@ -183,6 +189,17 @@ class TensorFlow:
 def live_tensorflow() -> TensorFlow | None:
     """The TensorFlow of this environment, if it is installed."""
     return TensorFlow(sys.executable, own=True) if importlib.util.find_spec("tensorflow") else None
+
+
+def _write_job(place: Path, side: ModelSide, trials: Sequence[Trial]) -> None:
+    """Write what the worker reads: the model, the inputs and the names of the outputs."""
+    place.mkdir()
+    asked = [{"fetches": _fetches(side.entrances[trial.signature])} for trial in trials]
+    job = {**_placed(side, place / "model"), "memory": _memory(), "trials": asked}
+    for i, trial in enumerate(trials):
+        with suppress(Error):  # the worker refuses a trial whose inputs are missing
+            write_tensors(place / f"{i}.in", _feeds(side, trial))
+    (place / "job.json").write_text(json.dumps(job))
 
 
 def _placed(side: ModelSide, path: Path) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 # mypy: ignore-errors
 # ruff: noqa
-"""Run a model in any TensorFlow from 1.4 on: `python target_worker.py FOLDER`.
+"""Run models in any TensorFlow from 1.4 on: `python target_worker.py FOLDER...`.
 
 This runs in a process of its own, in the Python of that TensorFlow: it uses only the standard
 library, numpy and tensorflow, and must be valid Python 2.7. It reads FOLDER/job.json and writes
-the outputs to FOLDER; `tensor_file` describes the format of tensor files.
+the outputs to FOLDER, one folder after the other; `tensor_file` describes the format of tensor files.
 """
 
 from __future__ import print_function
@@ -102,8 +102,7 @@ def load(job, v1, session):
 
 def answer(folder, job, tf, v1, np):
     graph = v1.Graph()
-    with graph.as_default():
-        session = v1.Session(graph=graph)
+    with graph.as_default(), v1.Session(graph=graph) as session:
         try:
             load(job, v1, session)
         except Exception as error:
@@ -121,23 +120,29 @@ def answer(folder, job, tf, v1, np):
                 write_text(place + ".txt", message(error))
 
 
-def main(folder):
+def read_job(folder):
     with io.open(os.path.join(folder, "job.json"), encoding="utf-8") as file:
-        job = json.load(file)
-    limit_memory(job["memory"])
+        return json.load(file)
+
+
+def main(folders):
+    jobs = [read_job(folder) for folder in folders]
+    limit_memory(jobs[0]["memory"])
     import numpy as np
     import tensorflow as tf
 
     version = getattr(tf, "__version__", None) or tf.VERSION
     python = ".".join(str(n) for n in sys.version_info[:3])
-    write_text(os.path.join(folder, "about.json"), json.dumps({"tensorflow": version, "python": python}))
     v1 = tf
     if hasattr(tf, "compat") and hasattr(tf.compat, "v1"):
         v1 = tf.compat.v1
         if hasattr(v1, "disable_eager_execution"):
             v1.disable_eager_execution()
-    answer(folder, job, tf, v1, np)
+    for folder, job in zip(folders, jobs):
+        about = json.dumps({"tensorflow": version, "python": python})
+        write_text(os.path.join(folder, "about.json"), about)
+        answer(folder, job, tf, v1, np)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

@@ -33,6 +33,8 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.select_signature import DEFAULT
 
 Progress = Callable[[str], None]
+RunAgain = Callable[[Trial], list[TrialOutcome]]
+"""Runs the original on a trial in two new sessions."""
 SECONDS = 120.0
 """The time for the generated trials of a signature; trials beyond it are skipped and reported."""
 ENOUGH = 3
@@ -131,8 +133,7 @@ class _Verifier:
     def foreign(self, runner: TensorFlow) -> None:
         """Run both models on the trials in another process; the original if it loads there."""
         self.progress(f"running {runner.python}")
-        first = runner.ask(self.before, self.trials)
-        second = runner.ask(self.after, self.trials)
+        first, second = runner.ask([self.before, self.after], self.trials)
         if second.why:
             self._stopped(runner, second.why)
             return
@@ -144,11 +145,14 @@ class _Verifier:
                 (runner.name, f"no runner could run the original: {first.why}")
             )
             return
-        again = self._ask_own if first.why else lambda trial: _first(runner.ask(self.before, [trial]))
+        again = self._ask_own if first.why else lambda trial: self._ask_twice(runner, trial)
         self._compare(runner.name, reference, self.references[reference], second.outcomes, again)
 
-    def _ask_own(self, trial: Trial) -> TrialOutcome:
-        return OwnSession(self.before, self.registry).ask(trial)
+    def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
+        return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
+
+    def _ask_twice(self, runner: TensorFlow, trial: Trial) -> list[TrialOutcome]:
+        return [_first(result) for result in runner.ask([self.before, self.before], [trial])]
 
     def _stopped(self, runner: TensorFlow, why: str) -> None:
         """Record a rewritten model that does not load: a failure on the target, a caveat elsewhere."""
@@ -211,9 +215,9 @@ class _Verifier:
         reference: str,
         expected: Sequence[TrialOutcome],
         answers: Sequence[TrialOutcome],
-        again: Callable[[Trial], TrialOutcome],
+        again: RunAgain,
     ) -> None:
-        """Compare all outputs; `again` runs the original once more, to find outputs that are random."""
+        """Compare all outputs; `again` runs the original twice more, to find outputs that are random."""
         for signature in self.verification.signatures:
             comparison = AnswerComparison(signature, runner, reference)
             for trial, a, b in zip(self.trials, answers, expected, strict=True):
@@ -227,7 +231,7 @@ class _Verifier:
         trial: Trial,
         answer: TrialOutcome,
         expected: TrialOutcome,
-        again: Callable[[Trial], TrialOutcome],
+        again: RunAgain,
     ) -> None:
         if expected.outputs is None:
             if answer.outputs is None:
@@ -252,12 +256,16 @@ class _Verifier:
                 comparison.random.append(name)
 
     def _is_random(
-        self, comparison: AnswerComparison, trial: Trial, name: str, again: Callable[[Trial], TrialOutcome]
+        self,
+        comparison: AnswerComparison,
+        trial: Trial,
+        name: str,
+        again: RunAgain,
     ) -> bool:
         """Whether two fresh runs of the original differ in an output."""
         key = (comparison.runner, trial.signature)
         if key not in self._again:  # only for the first trial that differs: running again is slow
-            self._again[key] = [again(trial), again(trial)]
+            self._again[key] = again(trial)
         first, second = (outcome.outputs for outcome in self._again[key])
         if first is None or second is None:
             return False
