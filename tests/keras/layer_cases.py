@@ -1,13 +1,14 @@
 """Small models of one or a few layers, whose answers real Keras releases gave.
 
 A line is a case: the shapes of its inputs without the batch (`?` for an unknown size), then a chain of
-layers, each a class with its options. With several inputs, the first of several layers is called on each.
-A release that has no such class or option is left out when the answers are recorded
-(`tests/live/record_keras_layers.py`).
+layers, each a class with its options, of which some are layers: `layer=LSTM(units=2)`. With several inputs,
+the first of several layers is called on each. A release that has no such class or option is left
+out when the answers are recorded (`tests/live/record_keras_layers.py`).
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from functools import cache
@@ -17,6 +18,47 @@ Case = tuple[list[list[int | None]], list[tuple[str, dict[str, Any]]]]
 """The shapes of the inputs, and the layers with their options."""
 
 KERAS_2_AND_3 = {
+    "recurrent": """
+4,3          SimpleRNN units=2
+4,3          SimpleRNN units=2 return_sequences=true go_backwards=true activation=relu
+?,3          LSTM units=2
+4,3          LSTM units=2 return_sequences=true use_bias=false recurrent_activation=hard_sigmoid
+4,3          LSTM units=2 go_backwards=true unroll=true
+4,3+2+2      LSTM units=2 return_sequences=true
+?,3          GRU units=2
+4,3          GRU units=2 reset_after=false return_sequences=true
+4,3          GRU units=2 reset_after=false recurrent_activation=hard_sigmoid implementation=1
+4,3          GRU units=2 reset_after=true use_bias=false activation=relu implementation=2
+4,3+2        GRU units=2
+4,3          RNN cell=LSTMCell(units=2) return_sequences=true
+4,3          RNN cell=[LSTMCell(units=3),GRUCell(units=2)]
+4,3          RNN cell=StackedRNNCells(cells=[SimpleRNNCell(units=3),LSTMCell(units=2)]) go_backwards=true
+4,3          Bidirectional layer=LSTM(units=2)
+4,3          Bidirectional layer=LSTM(units=2,return_sequences=true) merge_mode=sum
+4,3          Bidirectional layer=GRU(units=2,return_sequences=true) merge_mode=ave
+4,3          Bidirectional layer=SimpleRNN(units=2) merge_mode=mul
+4,3          Bidirectional layer=LSTM(units=2) backward_layer=GRU(units=3,go_backwards=true)
+4,3          TimeDistributed layer=Dense(units=2)
+2,4,3        TimeDistributed layer=LSTM(units=2)
+2,4,4,2      TimeDistributed layer=Conv2D(filters=2,kernel_size=3)
+4,3          Masking mask_value=0.5 | SimpleRNN units=2
+4,3          Masking mask_value=0.5 | LSTM units=2 return_sequences=true
+4,3          Masking mask_value=0.5 | LSTM units=2 return_sequences=true unroll=true
+4,3          Masking mask_value=0.5 | GRU units=2 return_sequences=true go_backwards=true
+4,3          Masking mask_value=0.5 | RNN cell=LSTMCell(units=2) return_sequences=true zero_output_for_mask=true
+4,3          Masking mask_value=0.5 | RNN cell=GRUCell(units=2) zero_output_for_mask=true
+4,3          Masking mask_value=0.5 | RNN cell=[LSTMCell(units=3),LSTMCell(units=2)] return_sequences=true
+4,3          Masking mask_value=0.5 | Bidirectional layer=LSTM(units=2,return_sequences=true)
+4,3          Masking mask_value=0.5 | Bidirectional layer=GRU(units=2) merge_mode=sum
+4,3          Masking mask_value=0.5 | TimeDistributed layer=Dense(units=2) | LSTM units=2
+4,3          Masking mask_value=0.5 | Dropout rate=0.5 | LSTM units=2 return_sequences=true | GRU units=2
+3,5,2        ConvLSTM1D filters=2 kernel_size=3
+3,4,5,2      ConvLSTM2D filters=2 kernel_size=[2,3] padding=same return_sequences=true
+3,4,5,2      ConvLSTM2D filters=2 kernel_size=2 strides=2 recurrent_activation=hard_sigmoid use_bias=false
+?,4,5,2      ConvLSTM2D filters=1 kernel_size=2 dilation_rate=2
+3,2,4,5      ConvLSTM2D filters=2 kernel_size=2 data_format=channels_first
+2,3,3,3,1    ConvLSTM3D filters=1 kernel_size=2 go_backwards=true
+""",
     "core": """
 4            Dense units=3 activation=relu
 ?,4          Dense units=3 use_bias=false
@@ -361,6 +403,21 @@ KERAS_2_AND_3 = {
 """,
 }
 KERAS_1 = {
+    "recurrent": """
+4,3          SimpleRNN output_dim=2
+4,3          LSTM output_dim=2
+4,3          LSTM output_dim=2 return_sequences=true consume_less=gpu inner_activation=sigmoid
+4,3          LSTM output_dim=2 go_backwards=true consume_less=mem
+4,3          GRU output_dim=2 return_sequences=true
+4,3          GRU output_dim=2 consume_less=gpu activation=relu
+4,3          Bidirectional layer=LSTM(output_dim=2)
+4,3          Bidirectional layer=GRU(output_dim=2,return_sequences=true) merge_mode=ave
+4,3          TimeDistributed layer=Dense(output_dim=2)
+4,3          Masking mask_value=0.5 | LSTM output_dim=2 return_sequences=true
+4,3          Masking mask_value=0.5 | GRU output_dim=2 unroll=true return_sequences=true
+4,3          Masking mask_value=0.5 | Bidirectional layer=GRU(output_dim=2,return_sequences=true)
+3,4,5,2      ConvLSTM2D nb_filter=2 nb_row=2 nb_col=3 dim_ordering=tf border_mode=same
+""",
     "core": """
 4            Dense output_dim=3 activation=relu
 ?,4          Dense output_dim=3 bias=false
@@ -504,4 +561,14 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return text
+        return _plain(ast.parse(text, mode="eval").body) if "(" in text else text
+
+
+def _plain(node: ast.expr) -> Any:
+    """`LSTM(units=2)` as wrappers store it, alone or in a list."""
+    if isinstance(node, ast.List):
+        return [_plain(element) for element in node.elts]
+    if not isinstance(node, ast.Call):
+        return _value(ast.unparse(node))
+    options = {keyword.arg: _plain(keyword.value) for keyword in node.keywords}
+    return {"class_name": ast.unparse(node.func), "config": options}

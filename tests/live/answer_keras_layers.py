@@ -28,8 +28,19 @@ else:
     VERSION = keras.__version__
 
 
-def with_tuples(value):
-    return tuple(with_tuples(inner) for inner in value) if isinstance(value, list) else value
+def option(value):
+    """The value of an option: tuples for lists, and layers for their configurations."""
+    if isinstance(value, dict):
+        return layer_of(value["class_name"], value["config"])
+    if isinstance(value, list):
+        inner = [option(each) for each in value]
+        return inner if any(isinstance(each, dict) for each in value) else tuple(inner)
+    return value
+
+
+def layer_of(name, options):
+    kind = getattr(keras.layers, name, None) or getattr(keras.engine, name)
+    return kind(**{key: option(value) for key, value in options.items()})
 
 
 def built(shapes, chain):
@@ -37,12 +48,10 @@ def built(shapes, chain):
     inputs = [keras.layers.Input(batch_shape=[None, *shape]) for shape in shapes]
     tensor = inputs[0] if len(inputs) == 1 else list(inputs)
     for position, (name, options) in enumerate(chain):
-        layer = getattr(keras.layers, name, None) or getattr(keras.engine, name)
-        options = {key: with_tuples(value) for key, value in options.items()}
         if position == 0 and len(chain) > 1 and isinstance(tensor, list):
-            tensor = [layer(**options)(t) for t in tensor]
+            tensor = [layer_of(name, options)(t) for t in tensor]
         else:
-            tensor = layer(**options)(tensor)
+            tensor = layer_of(name, options)(tensor)
     return keras.models.Model(inputs, tensor)
 
 

@@ -1,9 +1,9 @@
 """Record the answers of Keras releases to the cases of `tests/keras/layer_cases.py`.
 
-    python -m tests.live.record_keras_layers NAME=PYTHON…      from the root of the repository
+    python -m tests.live.record_keras_layers [FAMILY] NAME=PYTHON…      from the root of the repository
 
 NAME is `keras-3.15.1` or `tensorflow-2.4.4`, PYTHON the interpreter of an environment that has it. Other
-releases stay as they are recorded. Answers that several releases gave are stored once.
+releases and families stay as they are recorded. Answers that several releases gave are stored once.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ LEFT_OUT = {
 """Cases that a release does not store, or computes otherwise with JAX than with TensorFlow."""
 
 
-def main(environments: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     arrays: Arrays = dict(np.load(RECORDED)) if RECORDED.exists() else {}
-    for entry in environments:
+    family = next((f"{argument}: " for argument in arguments if "=" not in argument), "")
+    for entry in [argument for argument in arguments if "=" in argument]:
         name, _, python = entry.partition("=")
-        add_release(name, answered(name, python), arrays)
+        add_release(name, answered(name, python, family), arrays, family)
         np.savez_compressed(RECORDED, **used(arrays))
 
 
@@ -45,9 +46,10 @@ def used(arrays: Arrays) -> Arrays:
     return {key: array for key, array in arrays.items() if key in releases or key in answers}
 
 
-def answered(name: str, python: str) -> Arrays:
+def answered(name: str, python: str, family: str) -> Arrays:
     """What a release answers to the cases of its major version."""
-    cases = named_cases(1 if name.startswith("keras-1.") else 3)
+    every = named_cases(1 if name.startswith("keras-1.") else 3)
+    cases = {case: layers for case, layers in every.items() if case.startswith(family)}
     with tempfile.TemporaryDirectory() as folder:
         questions, answers = Path(folder) / "cases.json", Path(folder) / "answers.npz"
         questions.write_text(json.dumps(cases))
@@ -56,8 +58,8 @@ def answered(name: str, python: str) -> Arrays:
         return dict(np.load(answers))
 
 
-def add_release(name: str, answers: Arrays, arrays: Arrays) -> None:
-    """Add a release: its configurations, and the answers that no other release gave."""
+def add_release(name: str, answers: Arrays, arrays: Arrays, family: str) -> None:
+    """Add a release, or one family of it: its configurations, and the answers that no other release gave."""
     facts = json.loads(bytes(answers.pop("answered")))
     skipped = {case: record["error"] for case, record in facts["cases"].items() if "error" in record}
     if name in LEFT_OUT:
@@ -65,8 +67,11 @@ def add_release(name: str, answers: Arrays, arrays: Arrays) -> None:
     facts["cases"] = {case: record for case, record in facts["cases"].items() if case not in skipped}
     for case, record in facts["cases"].items():
         record["answer"] = _stored(case, answers[case], arrays)
+    before = json.loads(bytes(arrays[PREFIX + name]))["cases"] if PREFIX + name in arrays else {}
+    others = {case: record for case, record in before.items() if not case.startswith(family)}
+    facts["cases"] = {**others, **facts["cases"]}
     arrays[PREFIX + name] = np.frombuffer(json.dumps(facts, separators=(",", ":")).encode(), "u1")
-    print(f"{name}: Keras {facts['version']} answers {len(facts['cases'])} cases, not {len(skipped)}")
+    print(f"{name}: Keras {facts['version']} answers {len(facts['cases'])} cases, not {len(skipped)}", flush=True)
     for case, error in skipped.items():
         print(f"    {case}: {error.splitlines()[0]}")
 
