@@ -45,7 +45,8 @@ KERAS_2_AND_3 = {
 4,3          Masking mask_value=0.5 | LSTM units=2 return_sequences=true
 4,3          Masking mask_value=0.5 | LSTM units=2 return_sequences=true unroll=true
 4,3          Masking mask_value=0.5 | GRU units=2 return_sequences=true go_backwards=true
-4,3          Masking mask_value=0.5 | RNN cell=LSTMCell(units=2) return_sequences=true zero_output_for_mask=true
+4,3          Masking mask_value=0.5 | RNN cell=LSTMCell(units=2) return_sequences=true \
+             zero_output_for_mask=true
 4,3          Masking mask_value=0.5 | RNN cell=GRUCell(units=2) zero_output_for_mask=true
 4,3          Masking mask_value=0.5 | RNN cell=[LSTMCell(units=3),LSTMCell(units=2)] return_sequences=true
 4,3          Masking mask_value=0.5 | Bidirectional layer=LSTM(units=2,return_sequences=true)

@@ -71,7 +71,7 @@ def add_release(name: str, answers: Arrays, arrays: Arrays, family: str) -> None
     others = {case: record for case, record in before.items() if not case.startswith(family)}
     facts["cases"] = {**others, **facts["cases"]}
     arrays[PREFIX + name] = np.frombuffer(json.dumps(facts, separators=(",", ":")).encode(), "u1")
-    print(f"{name}: Keras {facts['version']} answers {len(facts['cases'])} cases, not {len(skipped)}", flush=True)
+    print(f"{name}: Keras {facts['version']} answers {len(facts['cases'])} cases, not {len(skipped)}")
     for case, error in skipped.items():
         print(f"    {case}: {error.splitlines()[0]}")
 
