@@ -5,10 +5,10 @@ from __future__ import annotations
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
 from tfport.keras.data_format import channels_last, per_axis, spatial_axes, spatial_rank
-from tfport.keras.kernel_forms import kernel_forms, transposed_kernel_forms
+from tfport.keras.kernels.lora import kernel_and_bias
+from tfport.keras.kernels.stored_forms import kernel_forms, transposed_kernel_forms
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.lora import kernel_and_bias
 from tfport.keras.tensor import LayerTensor
 from tfport.keras.windows import convolve, convolve_depthwise, convolve_transposed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
 from tfport.keras.arrays import matmul
+from tfport.keras.kernels.lora import kernel_and_bias
+from tfport.keras.kernels.quantized import quantized_dense
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.lora import kernel_and_bias
-from tfport.keras.quantized import quantized_dense
 from tfport.keras.tensor import LayerTensor
 
 

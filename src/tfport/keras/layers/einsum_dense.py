@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
 from tfport.keras.einsum import einsum
+from tfport.keras.kernels.lora import kernel_and_bias
+from tfport.keras.kernels.quantized_einsum import QuantizedEinsum
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.lora import kernel_and_bias
-from tfport.keras.quantized import quantized_einsum
 from tfport.keras.tensor import Dims, LayerTensor
 
 _EQUATION = re.compile(r"(\.{3})?([a-zA-Z]+)(\.{3})?,([a-zA-Z]+)->(\.{3})?([a-zA-Z]+)(\.{3})?")
@@ -41,8 +41,8 @@ def einsum_dense(
 ) -> LayerTensor:
     shapes = einsum_shapes(b, x, equation, output_shape, bias_axes)
     if b.policy.quantization:
-        y = quantized_einsum(b, x, equation, shapes.kernel, shapes.bias, quantization_config)
-        return activate(b, activation, y)
+        product = QuantizedEinsum(b, equation, shapes.kernel, shapes.bias, quantization_config)
+        return activate(b, activation, product(x))
     kernel, bias = kernel_and_bias(b, shapes.kernel, shapes.bias, lora_rank, lora_alpha)
     y = einsum(b, equation, x, kernel)
     y = y if bias is None else b.Add(y, bias)

@@ -18,11 +18,9 @@ from tfport.keras.arrays import (
     reduce,
     reshape,
     slice_axis,
-    squeeze,
     stack,
     transpose,
 )
-from tfport.keras.einsum import einsum, expanded
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import Dims, LayerTensor
 
@@ -65,9 +63,9 @@ def quantized_dense(b: LayerBuilder, x: LayerTensor, units: int, use_bias: bool,
     elif how.mode == "float8":
         kernel = b.weight("kernel", (inputs, units))
         bias = b.weight("bias", (units,)) if use_bias else None
-        input_scale, kernel_scale = _float8_scales(b)
-        y = matmul(b, _through_float8(b, x, input_scale), _through_float8(b, kernel, kernel_scale))
-        bias = bias if bias is None else _through_bfloat16(b, bias)
+        input_scale, kernel_scale = float8_scales(b)
+        y = matmul(b, through_float8(b, x, input_scale), through_float8(b, kernel, kernel_scale))
+        bias = bias if bias is None else through_bfloat16(b, bias)
     elif how.mode in ("int8", "int4"):
         y, bias = _integer_product(b, x, how, units, use_bias, config)
     else:
@@ -75,87 +73,59 @@ def quantized_dense(b: LayerBuilder, x: LayerTensor, units: int, use_bias: bool,
     return y if bias is None else b.Add(y, bias)
 
 
-def quantized_einsum(
-    b: LayerBuilder, x: LayerTensor, equation: str, shape: Dims, bias_shape: Dims | None, config: Json
-) -> LayerTensor:
-    """The sum of products with the quantized kernel of a layer, with the bias added."""
-    how = Quantization.of(b.policy.quantization)
-    if how.mode not in ("int8", "float8"):
-        raise b.refuse(f"its kernel is quantized as `{b.policy.quantization}`, which tfport does not build")
-    if how.mode == "float8":
-        kernel = b.weight("kernel", shape)
-        bias = b.weight("bias", bias_shape) if bias_shape is not None else None
-        input_scale, kernel_scale = _float8_scales(b)
-        operands = _through_float8(b, x, input_scale), _through_float8(b, kernel, kernel_scale)
-        y = einsum(b, equation, *operands)
-        return y if bias is None else b.Add(y, _through_bfloat16(b, bias))
-    kernel = b.cast(b.weight("kernel", shape, trainable=_comes_first(b), dtype=INT8), b.dtype)
-    bias = b.weight("bias", bias_shape) if bias_shape is not None else None
-    letters, kernel_letters, output = expanded(b, equation, x.rank, len(shape))
-    known = dict(zip(kernel_letters, shape, strict=True))
-    dims = [known[letter] if letter in known and letter not in letters else 1 for letter in output]
-    scale = b.weight("kernel_scale", dims, trainable=_comes_first(b))
-    if _quantizes_inputs(False, config):
-        summed = [place for place, letter in enumerate(letters) if letter not in output]
-        x, input_scale = _rounded(b, x, summed)
-        for place in reversed(summed):
-            input_scale = squeeze(b, input_scale, place)
-        scale = b.Mul(scale, _at_letters(b, input_scale, [a for a in letters if a in output], output))
-    y = b.RealDiv(einsum(b, equation, x, kernel), scale)
-    return y if bias is None else b.Add(y, bias)
-
-
-def _at_letters(b: LayerBuilder, x: LayerTensor, letters: list[str], output: str) -> LayerTensor:
-    """A tensor with an axis for each letter of an output; those that it does not have get the size 1."""
-    ordered = [letter for letter in output if letter in letters]
-    x = transpose(b, x, [letters.index(letter) for letter in ordered])
-    for place, letter in enumerate(output):
-        x = x if letter in letters else expand_dims(b, x, place)
-    return x
-
-
 def _integer_product(
     b: LayerBuilder, x: LayerTensor, how: Quantization, units: int, use_bias: bool, config: Json
 ) -> tuple[LayerTensor, LayerTensor | None]:
-    inputs = x.shape[-1] or 0
-    has_blocks = how.mode == "int4" and b.version.numbers >= BLOCKS_SINCE
-    if how.mode == "int8":
-        stored = b.weight("kernel", (inputs, units), trainable=_comes_first(b), dtype=INT8)
-        kernel, bias = b.cast(stored, b.dtype), b.weight("bias", (units,)) if use_bias else None
-    else:
-        axis, size = (1, units) if has_blocks else (0, inputs)
-        dims = (inputs, ceil(units / 2)) if has_blocks else (ceil(inputs / 2), units)
-        stored = b.weight("kernel", dims, trainable=_comes_first(b), dtype=INT8)
-        kernel = _unpacked(b, b.cast(stored, b.dtype), axis, size, is_signed=True)
-        bias = b.weight("bias", (units,)) if use_bias else None
-    if has_blocks and how.group_size != -1:
-        dims = (how.groups(inputs), units)
-        scale = b.weight("kernel_scale", dims, trainable=_comes_first(b))
-        zero = b.weight("kernel_zero", dims, trainable=_comes_first(b), dtype=INT8)
-        places = b.cast(b.weight("g_idx", (inputs,), trainable=_comes_first(b), dtype=FLOAT32), INT32)
-        zero, scale = gather(b, b.cast(zero, b.dtype), places), gather(b, scale, places)
-        return matmul(b, x, b.Mul(b.Sub(kernel, zero), scale)), bias
-    scale = b.weight("kernel_scale", (units,), trainable=_comes_first(b))
-    if _quantizes_inputs(has_blocks, config):
-        x, row_scale = _rounded(b, x, [-1])
+    inputs, bias_shape = x.shape[-1] or 0, (units,) if use_bias else None
+    if how.mode == "int4" and b.version.numbers >= BLOCKS_SINCE:
+        kernel, bias = kernel_in_blocks(b, how, inputs, units, bias_shape)
+        if not quantizes_inputs(config, by_default=False):
+            return matmul(b, x, kernel), bias
+        x, scale = rounded(b, x, [-1])
+        return b.RealDiv(matmul(b, x, kernel), scale), bias
+    rows = inputs if how.mode == "int8" else ceil(inputs / 2)
+    stored = b.weight("kernel", (rows, units), trainable=comes_first(b), dtype=INT8)
+    bias = b.weight("bias", bias_shape) if bias_shape is not None else None
+    scale = b.weight("kernel_scale", (units,), trainable=comes_first(b))
+    kernel = b.cast(stored, b.dtype)
+    if how.mode == "int4":
+        kernel = _unpacked(b, kernel, 0, inputs, is_signed=True)
+    if quantizes_inputs(config):
+        x, row_scale = rounded(b, x, [-1])
         scale = b.Mul(row_scale, scale)
     return b.RealDiv(matmul(b, x, kernel), scale), bias
 
 
-def _comes_first(b: LayerBuilder) -> bool:
+def kernel_in_blocks(
+    b: LayerBuilder, how: Quantization, rows: int, columns: int, bias_shape: Dims | None
+) -> tuple[LayerTensor, LayerTensor | None]:
+    """A matrix of 4 bits whose blocks of rows have a scale and a zero each; then the bias, if any."""
+    packed = b.weight("kernel", (rows, ceil(columns / 2)), trainable=comes_first(b), dtype=INT8)
+    values = _unpacked(b, b.cast(packed, b.dtype), 1, columns, is_signed=True)
+    bias = b.weight("bias", bias_shape) if bias_shape is not None else None
+    if how.group_size == -1:
+        return b.RealDiv(values, b.weight("kernel_scale", (columns,), trainable=comes_first(b))), bias
+    dims = (how.groups(rows), columns)
+    scale = b.weight("kernel_scale", dims, trainable=comes_first(b))
+    zero = b.cast(b.weight("kernel_zero", dims, trainable=comes_first(b), dtype=INT8), b.dtype)
+    places = b.cast(b.weight("g_idx", (rows,), trainable=comes_first(b), dtype=FLOAT32), INT32)
+    return b.Mul(b.Sub(values, gather(b, zero, places)), gather(b, scale, places)), bias
+
+
+def comes_first(b: LayerBuilder) -> bool:
     """Whether weights that do not train are stored in the order of the class: not in files by layer."""
     stored = b.model.file.weights
     return stored is not None and stored.layout == BY_PATH
 
 
-def _quantizes_inputs(has_blocks: bool, config: Json) -> bool:
-    """Whether the input is rounded too: by default, unless the version or the configuration says no."""
+def quantizes_inputs(config: Json, *, by_default: bool = True) -> bool:
+    """Whether the input is rounded too: as the configuration says, or as the version does by default."""
     if isinstance(config, dict) and "activation_quantizer" in (options := config.get("config") or {}):
         return options["activation_quantizer"] is not None
-    return not has_blocks
+    return by_default
 
 
-def _rounded(b: LayerBuilder, x: LayerTensor, axes: list[int]) -> tuple[LayerTensor, LayerTensor]:
+def rounded(b: LayerBuilder, x: LayerTensor, axes: list[int]) -> tuple[LayerTensor, LayerTensor]:
     """Whole numbers from -127 to 127 along axes, and the factors that they were multiplied with."""
     largest = b.Add(reduce(b, "Max", b.Abs(x), axes, keep=True), EPSILON)
     scale = b.RealDiv(127.0, largest)
@@ -178,20 +148,20 @@ def _grouped_kernel(b: LayerBuilder, how: Quantization, inputs: int, units: int)
     """A kernel in few bits whose groups of inputs have a scale and a zero each."""
     rows = ceil(units / 2) if how.bits == 4 else units
     stored = b.cast(
-        b.weight("quantized_kernel", (rows, inputs), trainable=_comes_first(b), dtype=UINT8), b.dtype
+        b.weight("quantized_kernel", (rows, inputs), trainable=comes_first(b), dtype=UINT8), b.dtype
     )
     dims = (units, how.groups(inputs))
-    scale = b.weight("kernel_scale", dims, trainable=_comes_first(b))
-    zero = b.cast(b.weight("kernel_zero", dims, trainable=_comes_first(b), dtype=UINT8), b.dtype)
-    factors = b.weight("awq_scales", (inputs,), trainable=_comes_first(b)) if how.mode == "awq" else None
-    places = b.cast(b.weight("g_idx", (inputs,), trainable=_comes_first(b), dtype=FLOAT32), INT32)
+    scale = b.weight("kernel_scale", dims, trainable=comes_first(b))
+    zero = b.cast(b.weight("kernel_zero", dims, trainable=comes_first(b), dtype=UINT8), b.dtype)
+    factors = b.weight("awq_scales", (inputs,), trainable=comes_first(b)) if how.mode == "awq" else None
+    places = b.cast(b.weight("g_idx", (inputs,), trainable=comes_first(b), dtype=FLOAT32), INT32)
     values = _unpacked(b, stored, 0, units, is_signed=False) if how.bits == 4 else stored
     kernel = b.Mul(b.Sub(values, gather(b, zero, places, 1)), gather(b, scale, places, 1))
     kernel = transpose(b, kernel, (1, 0))
     return kernel if factors is None else b.RealDiv(kernel, expand_dims(b, factors, -1))
 
 
-def _float8_scales(b: LayerBuilder) -> tuple[LayerTensor, LayerTensor]:
+def float8_scales(b: LayerBuilder) -> tuple[LayerTensor, LayerTensor]:
     """The scales of the input and the kernel; what training needs is stored beside them."""
     scales = []
     for name in ("inputs", "kernel", "outputs_grad"):
@@ -200,7 +170,7 @@ def _float8_scales(b: LayerBuilder) -> tuple[LayerTensor, LayerTensor]:
     return b.cast(scales[0], b.dtype), b.cast(scales[1], b.dtype)
 
 
-def _through_float8(b: LayerBuilder, x: LayerTensor, scale: LayerTensor) -> LayerTensor:
+def through_float8(b: LayerBuilder, x: LayerTensor, scale: LayerTensor) -> LayerTensor:
     """Elements rounded to float8_e4m3fn: four significant bits, and a smallest step of 2**-9."""
     wide = b.cast(b.Minimum(b.Maximum(b.RealDiv(x, scale), -448.0), 448.0), FLOAT32)
     above = b.cast(b.GreaterEqual(b.Abs(wide), 2.0**-6), FLOAT32)
@@ -215,6 +185,6 @@ def _significant(b: LayerBuilder, x: LayerTensor, bits: int) -> LayerTensor:
     return b.Sub(spread, b.Sub(spread, x))
 
 
-def _through_bfloat16(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+def through_bfloat16(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     """Elements rounded to bfloat16, as the fused product rounds its bias."""
     return _significant(b, x, 8) if x.dtype == FLOAT32 else x

@@ -1,0 +1,1 @@
+"""The kernels of layers: how files store them, quantized ones, and low-rank updates."""
