@@ -157,6 +157,7 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "tfjs": (tfjs, lambda: files("*.json")),
     "hdf5": (fuzz_keras.read_hdf5, fuzz_keras.hdf5_files),
     "keras": (fuzz_keras.read_model, fuzz_keras.keras_files),
+    "keras-graph": (inspect_file, fuzz_keras.keras_files),
     "library": (library, lambda: files("*.so")),
     "run": (fuzz_runtime.run_model, lambda: files("*.pb", "*.pbtxt")),
     "example": (partial(fuzz_runtime.decode, fuzz_runtime.EXAMPLES), fuzz_runtime.example),

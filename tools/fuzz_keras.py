@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tarfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent.parent))
@@ -18,6 +19,7 @@ from tfport.formats.hdf5.file import Hdf5Group, open_hdf5
 from tfport.formats.keras.read import read_keras
 
 MOST_OBJECTS = 1000
+RECORDED = Path(__file__).parent.parent / "tests/formats/keras/recorded.tar.xz"
 
 
 def hdf5_files() -> list[bytes]:
@@ -32,7 +34,14 @@ def keras_files() -> list[bytes]:
     sources = [put_model, put_paths, lambda file: put_layers(file, {"a": {"b": [1.0]}})]
     archives = [keras(), keras(functional, **{"assets/layers/lookup/vocabulary.txt": "a\nb"})]
     texts = [json.dumps(value).encode() for value in (MODEL, functional, {"modelTopology": MODEL})]
-    return [*(h5(source) for source in sources), *archives, *texts]
+    return [*(h5(source) for source in sources), *archives, *texts, *recorded_files()]
+
+
+def recorded_files() -> list[bytes]:
+    """The files that real releases wrote."""
+    with tarfile.open(RECORDED) as packed:
+        members = [member for member in packed if member.name.endswith((".h5", ".keras", ".json"))]
+        return [content.read() for member in members if (content := packed.extractfile(member))]
 
 
 def read_hdf5(data: bytes) -> None:
