@@ -87,7 +87,7 @@ class ModelBuilder:
         self.graph.rest.versions.producer = PRODUCER
         self.where = file.where
         self.file = file
-        self.version = KerasVersion.parse(file.keras_version)
+        self.version = KerasVersion.of(file)
         self.unset_weights: list[WeightSlot] = []
         self.initializers: list[Node] = []
         """Nodes that fill tables when the model is loaded."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tfport.formats.keras.records import KerasFile
+
+UNSTATED_KERAS_3 = "3.15.1"
+"""What an architecture of Keras 3 is read as: its JSON has the modules of classes, but no version."""
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -23,6 +27,13 @@ class KerasVersion:
         if numbers is None:
             return KerasVersion((1, 0, 0), text=text)
         return KerasVersion(tuple(int(n or 0) for n in numbers.groups()), text.endswith("-tf"), text)
+
+    @staticmethod
+    def of(file: KerasFile) -> KerasVersion:
+        """The version that saved a file: as stated, or as the form of its configuration implies."""
+        if not file.keras_version and file.config is not None and "module" in file.config:
+            return KerasVersion.parse(UNSTATED_KERAS_3)
+        return KerasVersion.parse(file.keras_version)
 
     @property
     def major(self) -> int:

@@ -27,7 +27,7 @@ def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFile
     """The layers of a file that a release gives another meaning."""
     if file.config is None or not is_keras_3(release):
         return
-    saved_by_3 = KerasVersion.parse(file.keras_version).major >= 3
+    saved_by_3 = KerasVersion.of(file).major >= 3
     legacy = file.layout == "h5"
     for name, class_name, config in stored_layers(file.config):
         if not saved_by_3:
