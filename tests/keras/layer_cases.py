@@ -206,6 +206,8 @@ KERAS_2_AND_3 = {
 5,6,2        Conv2D filters=3 kernel_size=[3,2] dilation_rate=2
 5,6,2        Conv2D filters=3 kernel_size=[3,2] dilation_rate=[1,2] padding=same use_bias=false
 5,6,2        Conv2D filters=4 kernel_size=[3,2] groups=2
+3,7,2        Conv1D filters=3 kernel_size=3 padding=same
+3,?,6,2      Conv2D filters=3 kernel_size=[3,2] strides=2 padding=same
 ?,?,2        Conv2D filters=3 kernel_size=[3,2] padding=same strides=2
 2,5,6        Conv2D filters=3 kernel_size=[3,2] data_format=channels_first
 2,5,6        Conv2D filters=3 kernel_size=[3,2] data_format=channels_first padding=same strides=2

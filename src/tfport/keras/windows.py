@@ -5,12 +5,13 @@ One spatial axis becomes two by an axis of the size 1, as TensorFlow does it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tfport.keras.arrays import (
     Size,
     expand_dims,
     pad,
+    reshape,
     scaled,
     shape_vector,
     sizes,
@@ -176,3 +177,16 @@ def pool(
         ksize=[1, *window, 1], strides=[1, *strides, 1], padding=padding.upper(),
     )  # fmt: skip
     return b.tensor(node, (x.shape[0], *spatial, x.shape[-1]))
+
+
+def with_one_batch_axis(
+    b: LayerBuilder, x: LayerTensor, spatial: int, function: Callable[[LayerTensor], LayerTensor]
+) -> LayerTensor:
+    """Apply a function of images to a tensor with any number of axes before its images."""
+    outer = x.rank - spatial - 1
+    if outer == 1:
+        return function(x)
+    dims = sizes(b, x)
+    y = function(b.tensor(reshape(b, x, (None, *dims[outer:])).value, (None, *x.shape[outer:])))
+    restored = reshape(b, y, (*dims[:outer], *sizes(b, y)[1:]))
+    return b.tensor(restored.value, (*x.shape[:outer], *y.shape[1:]))

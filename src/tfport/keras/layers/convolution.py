@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
-from tfport.keras.data_format import channels_last, per_axis, spatial_axes, spatial_rank
+from tfport.keras.arrays import reshape
+from tfport.keras.data_format import CHANNELS_FIRST, channels_last, per_axis, spatial_axes, spatial_rank
 from tfport.keras.kernels.lora import kernel_and_bias
 from tfport.keras.kernels.stored_forms import kernel_forms, transposed_kernel_forms
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
-from tfport.keras.windows import convolve, convolve_depthwise, convolve_transposed
+from tfport.keras.windows import convolve, convolve_depthwise, convolve_transposed, with_one_batch_axis
 
 
 @layer("Conv1D Conv2D Conv3D")
@@ -39,10 +40,17 @@ def convolution(
         forms = kernel_forms(b, shape, data_format)
         bias_shape = (filters,) if use_bias else None
         kernel, bias = kernel_and_bias(b, shape, bias_shape, lora_rank, lora_alpha, forms)
-        y = convolve(b, images, kernel, steps, padding, dilations)
+        if 1 < groups == channels and n < 3 and len(set(steps)) == 1:  # more processors can do this
+            each = reshape(b, kernel, (*window, channels, filters // channels))
+            y = convolve_depthwise(b, images, each, steps, padding, dilations)
+        else:
+            y = convolve(b, images, kernel, steps, padding, dilations)
         return y if bias is None else b.tensor(b.node("BiasAdd", y, bias), y.shape)
 
-    return activate(b, activation, channels_last(b, data_format, x, convolved))
+    if x.rank > n + 2 and data_format == CHANNELS_FIRST:
+        raise b.refuse("it has several batch axes with the channels first, which tfport does not build")
+    y = with_one_batch_axis(b, x, n, lambda images: channels_last(b, data_format, images, convolved))
+    return activate(b, activation, y)
 
 
 @layer("Conv1DTranspose Conv2DTranspose Conv3DTranspose")
