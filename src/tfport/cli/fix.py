@@ -84,26 +84,19 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.check.target_libraries import with_libraries
+    from tfport.cli.export import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
-    from tfport.fix.fix import fix_model
+    from tfport.fix.fix_to import fix_to
 
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
     (target,) = with_libraries([target], args.library or ())
     model = tfport.load(args.model, tags=tags_of(args))
     with show_progress(f"rewriting {args.model}"):
-        fixed = fix_model(model, target, options(args))
+        fixed = fix_to(model, target, args.output, options(args))
         if fixed.ok:
             fixed.save(args.output)
-    if args.json:
-        from tfport.cli.json_output import print_json
-
-        print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
-    else:
-        from tfport.check.console import show
-
-        show(fixed.render)
-    return 0 if fixed.ok else 1
+    return show_fixed(fixed, args)
 
 
 def options(args: argparse.Namespace) -> FixOptions:

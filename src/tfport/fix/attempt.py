@@ -54,6 +54,7 @@ class ModelForm(Enum):
     SESSION = "as TF1 writes models"
     LOWERED = "as TF1 writes models, branches and loops too"
     FROZEN = "with variables as constants"
+    KERAS = "as a Keras file"
 
 
 @dataclass
@@ -90,7 +91,8 @@ def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
     if options.freeze:
         return (ModelForm.FROZEN,)
     ops = {node.op for node in every_node(model.graph)}
-    left_out = set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
+    left_out = {ModelForm.KERAS}  # `fix.keras` writes that
+    left_out |= set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
     left_out |= set() if ops.intersection(FUNCTIONAL) else {ModelForm.LOWERED}
     left_out |= {ModelForm.AS_IT_IS} if options.fetches and not model.signatures else set()  # not extracted
     return [form for form in ModelForm if form not in left_out]

@@ -82,17 +82,21 @@ class Fixed:
         if not self.ok:
             why = self.verification.statement if self.verification else "; ".join(self.remaining)
             raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
-        model, weights = self._written()
         beside = str(path).removesuffix(".meta")
         with ExitStack() as together:
             certificates = [
                 together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
             ]
-            save_model(model, path, weights)
-            written = f"{beside}.meta" if model.format is META_GRAPH else str(path)
+            written = self._write(path)
             certificate = self.certificate = self._certificate(written, digest(written))
             certificates[0].write_text(json.dumps(certificate.to_json(), indent=1) + "\n")
             certificates[1].write_text(certificate.page())
+
+    def _write(self, path: str | os.PathLike[str]) -> str:
+        """Write the model; returns the path of its main file or folder."""
+        model, weights = self._written()
+        save_model(model, path, weights)
+        return f"{str(path).removesuffix('.meta')}.meta" if model.format is META_GRAPH else str(path)
 
     def _written(self) -> tuple[Model, Tensors | None]:
         """The model to write, and the tensors of its checkpoint if they are not those of the original."""

@@ -101,6 +101,12 @@ class ModelBuilder:
 
         CannotRun names all that is missing.
         """
+        root, meta = self.build_layers()
+        set_weights(root, self.file, self.unset_weights, self.version)
+        return meta
+
+    def build_layers(self) -> tuple[LayerInstance, pb.MetaGraphDef]:
+        """Build the model without the values of its weights."""
         if self.file.config is None:
             raise CannotRun(
                 f"{self.where}: has weights but no architecture; name the architecture in JSON, or save the "
@@ -125,13 +131,12 @@ class ModelBuilder:
                 raise
         if problems:  # only now: what was built up to the first of them has its shapes
             raise CannotRun(f"{self.where}: " + "; ".join(problems))
-        set_weights(self.root, self.file, self.unset_weights, self.version)
         meta = pb.MetaGraphDef()
         meta.signature_def[SIGNATURE].CopyFrom(_signature(config, inputs, outputs))
         if self.initializers:
             init = self.graph.add("NoOp", name="init_all_tables", controls=self.initializers)
             meta.collection_def[MAIN_OP].node_list.value.append(init.name)
-        return meta
+        return self.root, meta
 
     def asset(self, layer: LayerConfig, name: str) -> bytes | None:
         """A file that a layer keeps in the archive; None if there is none."""

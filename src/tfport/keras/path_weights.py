@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tfport.formats.keras.records import StoredWeights
+from tfport.formats.keras.records import BY_PATH, StoredWeights
 from tfport.keras.config import LayerConfig
-from tfport.keras.instance import LayerInstance
+from tfport.keras.instance import LayerInstance, WeightSlot
 from tfport.keras.layer import is_operation
 from tfport.keras.layer_weights import WeightList
 
@@ -25,10 +25,22 @@ CONTAINERS = ("layers", "_layer_checkpoint_dependencies")
 CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 """Classes whose public name, which configurations have, is not that of the class, which paths have."""
 
+PRIVATE = ("GroupQueryAttention",)
+"""Classes whose attributes for layers are private in newer versions."""
+PathWeights = tuple[str, str, list[WeightSlot]]
+"""The path of an object, the name of the layer, and its weights in the order of the file."""
+
 
 def path_lists(root: LayerInstance, stored: StoredWeights) -> Iterator[WeightList]:
     """The weights of each layer with its arrays."""
-    return _PathWalk(stored).model(root, "")
+    for path, owner, slots in _PathWalk(stored).model(root, ""):
+        yield owner, slots, list(stored.lists.get(path, []))
+
+
+def written_paths(root: LayerInstance) -> Iterator[tuple[str, list[WeightSlot]]]:
+    """The paths with which Keras 3 saves a model, with their weights."""
+    for path, _, slots in _PathWalk(StoredWeights(BY_PATH, {})).model(root, ""):
+        yield path, slots
 
 
 @dataclass(slots=True)
@@ -46,7 +58,7 @@ class _PathWalk:
             path[: place.start()] for path in self.stored.lists for place in re.finditer(r"/|$", path)
         }
 
-    def model(self, model: LayerInstance, path: str) -> Iterator[WeightList]:
+    def model(self, model: LayerInstance, path: str) -> Iterator[PathWeights]:
         """The lists of a model, whose layers are in a container."""
         layers = [layer for layer in model.ordered_children() if not is_operation(layer.config)]
         container, names = self._container(layers, path)
@@ -59,7 +71,7 @@ class _PathWalk:
                 self.visited.setdefault(key, inner)
             yield from self.layer(layer, inner)
 
-    def layer(self, layer: LayerInstance, path: str) -> Iterator[WeightList]:
+    def layer(self, layer: LayerInstance, path: str) -> Iterator[PathWeights]:
         """The lists of a layer, and of the layers that its attributes refer to."""
         if layer.config.model is not None:
             yield from self.model(layer, path)
@@ -67,17 +79,19 @@ class _PathWalk:
         if layer.weights:
             trainable = [slot for slot in layer.weights.values() if slot.trainable]
             others = [slot for slot in layer.weights.values() if not slot.trainable]
-            yield layer.name or path, trainable + others, list(self.stored.lists.get(path, []))
+            yield path, layer.name or path, trainable + others
         lists: dict[str, dict[str, int]] = {}
         for attribute, child in layer.children.items():
             name, _, number = attribute.partition("/")
             if number:  # an element of a list: `cells/0`
                 number = numbered(lists.setdefault(name, {}), class_path(child.config))
-            yield from self.layer(child, self._attribute(path, name, number))
+            is_private = layer.config.class_name in PRIVATE
+            yield from self.layer(child, self._attribute(path, name, number, is_private))
 
-    def _attribute(self, path: str, name: str, number: str) -> str:
+    def _attribute(self, path: str, name: str, number: str, is_private: bool) -> str:
         """The path of an attribute, which some versions keep private."""
-        candidates = [_join(path, prefix + name, number) for prefix in ("", "_")]
+        prefixes = ("_", "") if is_private else ("", "_")
+        candidates = [_join(path, prefix + name, number) for prefix in prefixes]
         return next((candidate for candidate in candidates if candidate in self.paths), candidates[0])
 
     def _container(self, layers: Sequence[LayerInstance], path: str) -> tuple[str, dict[str, str]]:

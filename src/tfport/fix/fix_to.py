@@ -1,0 +1,24 @@
+"""Rewrite a model for the output that the user names: a Keras file, or what TensorFlow loads."""
+
+from __future__ import annotations
+
+from tfport.atlas.target import Target
+from tfport.errors import Error
+from tfport.fix.export import export_for
+from tfport.fix.fix import fix_model
+from tfport.fix.keras.fix import fix_keras, is_keras_output
+from tfport.fix.options import FixOptions
+from tfport.fix.result import Fixed
+from tfport.graph.model import Model
+from tfport.keras.model import KerasModel
+
+
+def fix_to(model: Model, target: Target, output: str, options: FixOptions) -> Fixed:
+    """Rewrite a model for a target; a Keras model becomes a Keras file or a SavedModel by the output's name."""
+    if is_keras_output(output):
+        if not isinstance(model, KerasModel):
+            raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
+        return fix_keras(model, target, output, options)
+    if model.keras is not None:
+        return export_for(model, target, as_graph=output.endswith(".pb"), options=options)
+    return fix_model(model, target, options)

@@ -1,0 +1,1 @@
+"""Rewrite a Keras file for another release of Keras."""

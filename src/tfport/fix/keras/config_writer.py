@@ -1,0 +1,178 @@
+"""Write the configuration of a model in the words of a release of Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfport.atlas.versions import version_key
+from tfport.errors import Error
+from tfport.fix.keras.dialect import Dialect
+from tfport.fix.keras.layer_options import rewritten_options, typed
+from tfport.fix.keras.replacements import CUDNN, replaced_class
+from tfport.formats.keras.records import Json
+from tfport.keras.build import input_spec
+from tfport.keras.config import (
+    INPUT_LAYER,
+    SEQUENTIAL,
+    LayerCall,
+    LayerConfig,
+    ModelConfig,
+    TensorRef,
+    layer_config,
+)
+from tfport.keras.instance import LayerInstance
+from tfport.keras.layer import find_layer
+from tfport.keras.tensor import flat_tensors
+
+LEAF_SINCE = "3.4"
+"""The first Keras 3 that reads one input or output without a list around it."""
+RECURRENT = ("SimpleRNN", "LSTM", "GRU", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+NOT_PASSED = ("training", "mask")
+"""Arguments of calls that Keras passes itself."""
+
+
+class ConfigWriter:
+    """Writes models and layers for one release, and notes what it dropped and refused."""
+
+    def __init__(self, dialect: Dialect, where: str) -> None:
+        self.dialect, self.where = dialect, where
+        self.dropped: dict[str, list[str]] = {}
+        """Options without a meaning in the target, with the layers that had them."""
+        self.replaced: dict[str, list[str]] = {}
+        """Classes that became another, with their layers."""
+        self.refused: list[str] = []
+
+    def model(self, model: ModelConfig, instance: LayerInstance | None) -> dict[str, Json]:
+        """A whole model."""
+        if model.class_name == SEQUENTIAL:
+            layers = [self._layer(layer, _child(instance, layer)) for layer in model.layers]
+            return self._object(SEQUENTIAL, {"name": model.name, "layers": layers})
+        layers = []
+        for layer in model.layers:
+            entry = self._layer(layer, _child(instance, layer))
+            calls = [self._call(call, layer, model, instance) for call in layer.calls]
+            nodes = [] if layer.class_name == INPUT_LAYER else calls
+            layers.append({**entry, "name": layer.name, "inbound_nodes": nodes})
+        config = {
+            "name": model.name,
+            "layers": layers,
+            "input_layers": self._ends(model.inputs, model),
+            "output_layers": self._ends(model.outputs, model),
+        }
+        if self.dialect.is_3:
+            config["trainable"] = True
+        return self._object(self.dialect.functional, config)
+
+    def _layer(self, layer: LayerConfig, instance: LayerInstance | None) -> dict[str, Json]:
+        if layer.model is not None:
+            return self.model(layer.model, instance)
+        class_name = replaced_class(layer.class_name, self.dialect)
+        if class_name != layer.class_name:
+            self.replaced.setdefault(f"{layer.class_name} → {class_name}", []).append(layer.name)
+            options = {**layer.config, **CUDNN.get(layer.class_name, {})}
+            layer = LayerConfig(class_name, layer.name, options, layer.calls)
+        result = rewritten_options(layer, self.dialect, self._stored_layer)
+        for name in result.dropped:
+            self.dropped.setdefault(name, []).append(layer.name)
+        self.refused += [f"layer `{layer.name}` ({layer.class_name}): {why}" for why in result.refused]
+        if "name" in result.options or layer.name:
+            result.options["name"] = layer.name
+        return self._object(class_name, result.options)
+
+    def _stored_layer(self, stored: Json) -> Json:
+        return self._layer(layer_config(stored, self.where), None)
+
+    def _object(self, class_name: str, config: Json) -> dict[str, Json]:
+        known = self.dialect.layer(class_name)
+        if known is None or not self.dialect.is_3:
+            return {"class_name": class_name, "config": config}
+        if known.exports:
+            return typed(class_name, config, known.exports[0].rpartition(".")[0], self.dialect)
+        return {**typed(class_name, config, known.module, self.dialect), "registered_name": class_name}
+
+    def _ends(self, structure: Any, model: ModelConfig) -> Json:
+        """The inputs or outputs of a model."""
+        if isinstance(structure, TensorRef):
+            structure = [structure]
+        if isinstance(structure, list) and len(structure) == 1 and self.dialect.is_3:
+            leaf = version_key(self.dialect.release.version) >= version_key(LEAF_SINCE)
+            structure = structure[0] if leaf else structure
+        if isinstance(structure, dict) and not self.dialect.is_3:
+            structure = [structure[key] for key in sorted(structure)]
+        return self._histories(structure, model)
+
+    def _histories(self, structure: Any, model: ModelConfig) -> Json:
+        if isinstance(structure, TensorRef):
+            return self._history(structure, model)
+        if isinstance(structure, Mapping):
+            return {key: self._histories(inner, model) for key, inner in structure.items()}
+        return [self._histories(inner, model) for inner in structure]
+
+    def _history(self, ref: TensorRef, model: ModelConfig) -> list[Json]:
+        owner = next((layer for layer in model.layers if layer.name == ref.layer), None)
+        first = self.dialect.first_call(owner.class_name) if owner is not None and owner.model is not None else 0
+        return [ref.layer, ref.call + first, ref.output]
+
+    def _call(
+        self, call: LayerCall, layer: LayerConfig, model: ModelConfig, instance: LayerInstance | None
+    ) -> Json:
+        args = list(call.args)
+        kwargs = {
+            name: value
+            for name, value in call.kwargs.items()
+            if value is not None and not (name in NOT_PASSED and not isinstance(value, TensorRef))
+        }
+        if self.dialect.is_3:
+            if layer.class_name in RECURRENT and isinstance(args[0], list):  # the states follow the sequence
+                args, kwargs = [args[0][0]], {**kwargs, "initial_state": args[0][1:]}
+            tensor = lambda ref: self._tensor(ref, model, instance)  # noqa: E731
+            return {
+                "args": [_mapped(tensor, argument) for argument in args],
+                "kwargs": {name: _mapped(tensor, value) for name, value in kwargs.items()},
+            }
+        declared = find_layer(layer)
+        names = declared.inputs if declared is not None else ()
+        for name, value in zip(names[1:], args[1:], strict=False):
+            kwargs[name] = value
+        history = lambda ref: self._history(ref, model)  # noqa: E731
+        written = {name: _mapped(history, value) for name, value in kwargs.items()}
+        first = args[0] if args and isinstance(args[0], list | tuple) else args[:1]
+        if not all(isinstance(ref, TensorRef) for ref in first):
+            self.refused.append(f"layer `{layer.name}`: its inputs are nested, which Keras 2 does not store")
+            return []
+        return [[*self._history(ref, model), written] for ref in first]
+
+    def _tensor(self, ref: TensorRef, model: ModelConfig, instance: LayerInstance | None) -> Json:
+        shape, dtype = _shape_of(ref, model, instance)
+        config = {"shape": shape, "dtype": dtype, "keras_history": self._history(ref, model)}
+        return {"class_name": "__keras_tensor__", "config": config}
+
+
+def _child(instance: LayerInstance | None, layer: LayerConfig) -> LayerInstance | None:
+    return instance.children.get(layer.name) if instance is not None else None
+
+
+def _shape_of(ref: TensorRef, model: ModelConfig, instance: LayerInstance | None) -> tuple[Json, str]:
+    """The shape and type of a tensor, for people: loaders only look at the layer."""
+    owner = next((layer for layer in model.layers if layer.name == ref.layer), None)
+    if owner is not None and owner.class_name == INPUT_LAYER:
+        try:
+            shape, dtype = input_spec(owner)
+            return list(shape), str(dtype)
+        except Error:
+            return [None], "float32"
+    child = instance.children.get(ref.layer) if instance is not None else None
+    calls = child.outputs if child is not None else []
+    tensors = list(flat_tensors([calls[ref.call]])) if ref.call < len(calls) else []
+    if ref.output < len(tensors):
+        return list(tensors[ref.output].shape), str(tensors[ref.output].dtype)
+    return [None], "float32"
+
+
+def _mapped(write: Any, value: Any) -> Json:
+    if isinstance(value, TensorRef):
+        return write(value)
+    if isinstance(value, Mapping):
+        return {key: _mapped(write, inner) for key, inner in value.items()}
+    return [_mapped(write, inner) for inner in value] if isinstance(value, list | tuple) else value

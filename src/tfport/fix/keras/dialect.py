@@ -1,0 +1,59 @@
+"""The words of a target: how a release of Keras spells classes, modules, options and versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tfport.atlas.keras_releases import TENSORFLOW, KerasObject, KerasRelease
+from tfport.atlas.versions import version_key
+from tfport.check.keras.load import is_keras_3
+from tfport.keras.version import KerasVersion
+
+INSIDE_TENSORFLOW = {"2.5": "2.5.0", "2.3": "2.4.0", "1.0": "2.2.4-tf"}
+"""The version that the Keras inside TensorFlow stores, by the first release that has it."""
+OWN_CALL_SINCE = "3.3"
+"""The first Keras 3 whose loader counts the creation of a functional model as its first call."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What to write for a release."""
+
+    release: KerasRelease
+
+    @cached_property
+    def is_3(self) -> bool:
+        """Whether it is Keras 3, which reads `.keras`; Keras 2 reads `.h5`."""
+        return is_keras_3(self.release)
+
+    @cached_property
+    def version(self) -> str:
+        """The version that its files state."""
+        if self.release.package != TENSORFLOW:
+            return self.release.version
+        own = version_key(self.release.version)
+        return next(text for first, text in INSIDE_TENSORFLOW.items() if own >= version_key(first))
+
+    @property
+    def suffix(self) -> str:
+        return ".keras" if self.is_3 else ".h5"
+
+    @property
+    def semantics(self) -> KerasVersion:
+        return KerasVersion.parse(self.version)
+
+    @cached_property
+    def functional(self) -> str:
+        """The class of functional models."""
+        return "Functional" if self.release.find("layer", "Functional") is not None else "Model"
+
+    def first_call(self, class_name: str) -> int:
+        """The number of the first call of an inner model."""
+        if self.is_3:
+            counts = version_key(self.release.version) >= version_key(OWN_CALL_SINCE)
+            return int(counts and class_name != "Sequential")
+        return 1
+
+    def layer(self, class_name: str) -> KerasObject | None:
+        return self.release.find("layer", class_name)

@@ -1,0 +1,197 @@
+"""The options of a layer as a release of Keras accepts them.
+
+An option that the release does not have is dropped if it has the value that counts without the option,
+or if it is only about training; otherwise the layer is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfport.atlas.keras_releases import IGNORED
+from tfport.fix.keras.dialect import Dialect
+from tfport.formats.keras.records import Json
+from tfport.keras.config import INPUT_LAYER, LayerConfig
+from tfport.keras.layer import NO_EFFECT, REQUIRED, find_layer
+
+TRAINING = {"initializer": "initializers", "regularizer": "regularizers", "constraint": "constraints"}
+"""The last words of options that only training uses, with the module of their objects."""
+NOT_WRITTEN = frozenset(
+    {"batch_input_shape", "batch_shape", "build_config", "build_input_shape", "input_shape", "input_dtype",
+     "module", "registered_name", "shared_object_id", "num_constants"}
+)  # fmt: skip
+"""Options that other parts of the file state."""
+INNER_LAYERS = ("layer", "backward_layer", "cell")
+EQUAL_NAMES = {"swish": "silu", "silu": "swish", "hard_swish": "hard_silu", "hard_silu": "hard_swish"}
+"""Activations with two names."""
+ABSENT_VALUES: dict[str, tuple[Any, ...]] = {
+    "time_major": (False,),
+    "groups": (1,),
+    "ragged": (False,),
+    "sparse": (False,),
+    "optional": (False,),
+    "renorm": (False,),
+    "stateful": (False,),
+    "zero_output_for_mask": (False,),
+    "autocast": (True,),
+    "dynamic": (False,),
+    "crop_to_aspect_ratio": (False,),
+    "pad_to_aspect_ratio": (False,),
+    "keepdims": (False,),
+    "use_gate": (False,),
+    "invert": (False,),
+}
+"""The values of options with which a layer does what it does in releases without the option."""
+NO_EFFECT_ON_ANSWERS = frozenset(
+    {"implementation", "unroll", "fused", "synchronized", "seed", "use_cudnn", "unit_forget_bias",
+     "renorm_momentum", "renorm_clipping", "experimental_autocast", "dropout", "recurrent_dropout",
+     "return_runtime", "enable_caching_device", "query_shape", "key_shape", "value_shape"}
+)  # fmt: skip
+
+
+@dataclass
+class RewrittenOptions:
+    """Options for the target, and what happened to the others."""
+
+    options: dict[str, Json] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def rewritten_options(
+    layer: LayerConfig, dialect: Dialect, write_layer: Callable[[Json], Json]
+) -> RewrittenOptions:
+    """The options of a layer for a release; `write_layer` writes a layer inside it."""
+    known, declared = dialect.layer(layer.class_name), find_layer(layer)
+    result = RewrittenOptions()
+    if known is None:
+        result.refused.append(f"{dialect.release.name} has no class {layer.class_name}")
+        return result
+    renamed = declared.renamed if declared is not None else {}
+    names = {new: old for old, new in renamed.items() if new not in known.arguments}
+    defaults = declared.options if declared is not None else {}
+    stated = {renamed.get(name, name): value for name, value in layer.config.items()}
+    for stored_name, value in {**_plain_defaults(defaults), **stated}.items():
+        name = names.get(stored_name, stored_name)
+        if name in NOT_WRITTEN:
+            continue
+        if name in known.arguments or (known.rest == IGNORED and stored_name in stated):
+            _put(result, name, value, dialect, write_layer)
+        elif stored_name not in stated:
+            continue
+        elif _may_be_dropped(name, value, defaults):
+            result.dropped += [name] * (value is not None)
+        else:
+            result.refused.append(f"{dialect.release.name} has no option `{name}`, and it is {value!r:.60}")
+    if layer.class_name == INPUT_LAYER:
+        shape = next((layer.config[k] for k in ("batch_shape", "batch_input_shape") if k in layer.config), None)
+        result.options["batch_shape" if dialect.is_3 else "batch_input_shape"] = plain(shape)
+    return result
+
+
+def _plain_defaults(defaults: Mapping[str, Any]) -> dict[str, Json]:
+    """What counts for options that the file does not state; written, as another release may differ."""
+    return {
+        name: value
+        for name, value in defaults.items()
+        if value is not REQUIRED and isinstance(value, bool | int | float | str)
+    }
+
+
+def _may_be_dropped(name: str, value: Json, defaults: Mapping[str, Any]) -> bool:
+    if value is None or NO_EFFECT.fullmatch(name) or name in NO_EFFECT_ON_ANSWERS:
+        return True
+    known = (*ABSENT_VALUES.get(name, ()), *((defaults[name],) if name in defaults else ()))
+    return any(_same(value, other) for other in known)
+
+
+def _same(value: Json, other: Any) -> bool:
+    plain_value = plain(value)
+    if isinstance(plain_value, list) and isinstance(other, int):
+        return all(item == other for item in plain_value)
+    return bool(plain_value == (list(other) if isinstance(other, tuple) else other))
+
+
+def _put(
+    result: RewrittenOptions, name: str, value: Json, dialect: Dialect, write_layer: Callable[[Json], Json]
+) -> None:
+    if name == "dtype":
+        value = _policy(value, dialect, result)
+    elif name.rpartition("_")[2] in TRAINING:
+        value = _training_object(name.rpartition("_")[2], value, dialect)
+        if value is None:
+            result.dropped.append(name)
+            return
+    elif name.endswith("activation"):
+        value = _activation(value, dialect, result, write_layer)
+    elif name in INNER_LAYERS and isinstance(value, Mapping):
+        value = write_layer(value)
+    elif name == "cells" and isinstance(value, list):
+        value = [write_layer(cell) for cell in value]
+    elif name == "axis" and isinstance(plain(value), list) and len(plain(value)) == 1:
+        value = plain(value)[0]
+    result.options[name] = plain(value)
+
+
+def _policy(stored: Json, dialect: Dialect, result: RewrittenOptions) -> Json:
+    name = stored
+    while isinstance(name, Mapping):
+        config = name.get("config")
+        name = config.get("name") if isinstance(config, Mapping) else None
+    if not isinstance(name, str) or dialect.is_3:
+        return stored if isinstance(stored, Mapping) and "module" in stored else name
+    if "_from_" in name:
+        result.refused.append(f"{dialect.release.name} has no dtype policy {name}")
+    return {"class_name": "Policy", "config": {"name": name}} if name.startswith("mixed_") else name
+
+
+def _training_object(kind: str, stored: Json, dialect: Dialect) -> Json:
+    """An initializer, regularizer or constraint; None for the default of the layer."""
+    if isinstance(stored, str):
+        camel = "".join(word.capitalize() for word in stored.split("_"))
+        known = dialect.release.find(kind, stored) or dialect.release.find(kind, camel)
+        return stored if known is not None else None
+    if not isinstance(stored, Mapping) or not isinstance(stored.get("class_name"), str):
+        return None
+    known = dialect.release.find(kind, stored["class_name"])
+    config = stored.get("config")
+    if known is None or not isinstance(config, Mapping):
+        return None
+    options = {name: plain(value) for name, value in config.items() if name in known.arguments}
+    return typed(stored["class_name"], options, f"keras.{TRAINING[kind]}", dialect)
+
+
+def _activation(
+    stored: Json, dialect: Dialect, result: RewrittenOptions, write_layer: Callable[[Json], Json]
+) -> Json:
+    """The name of an activation function, or a layer that is used as one."""
+    name = stored
+    if isinstance(stored, Mapping) and dialect.layer(str(stored.get("class_name"))) is not None:
+        return write_layer(stored)
+    if isinstance(stored, Mapping) and stored.get("class_name") == "function":
+        name = stored.get("config")
+    if name is None:
+        return None
+    for candidate in (name, EQUAL_NAMES.get(name) if isinstance(name, str) else None):
+        if isinstance(candidate, str) and dialect.release.find("activation", candidate) is not None:
+            return candidate
+    result.refused.append(f"{dialect.release.name} has no activation {name!r:.60}")
+    return name
+
+
+def typed(class_name: str, config: Json, module: str, dialect: Dialect) -> dict[str, Json]:
+    """An object of a class, as Keras 3 and Keras 2 write it."""
+    if not dialect.is_3:
+        return {"class_name": class_name, "config": config}
+    return {"module": module, "class_name": class_name, "config": config, "registered_name": None}
+
+
+def plain(value: Json) -> Json:
+    """A value without the tuples of Keras 3."""
+    if isinstance(value, Mapping):
+        if value.get("class_name") == "__tuple__":
+            return [plain(item) for item in value.get("items", ())]
+        return {key: plain(inner) for key, inner in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,81 @@
+"""Layers that a release does not have, or computes in another way, as others that compute the same."""
+
+from __future__ import annotations
+
+from tfport.fix.keras.dialect import Dialect
+from tfport.formats.keras.records import Json
+from tfport.keras.config import LayerCall, LayerConfig, ModelConfig, TensorRef
+from tfport.keras.version import KerasVersion
+
+_STANDARD = {"activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True}
+CUDNN: dict[str, dict[str, Json]] = {
+    "CuDNNLSTM": _STANDARD,
+    "CuDNNGRU": {**_STANDARD, "reset_after": True},
+}
+"""The options with which LSTM and GRU compute what their CuDNN variants do."""
+EQUAL_CLASSES = {
+    "CuDNNLSTM": "LSTM",
+    "CuDNNGRU": "GRU",
+    "SyncBatchNormalization": "BatchNormalization",
+    "BatchNormalizationV1": "BatchNormalization",
+    "BatchNormalizationV2": "BatchNormalization",
+}
+"""Classes that compute the same in inference."""
+HARD_SIGMOID = "hard_sigmoid"
+SLOPES = {2: 0.2, 3: 1 / 6}
+"""The slope of `hard_sigmoid` in Keras 1 and 2, and in Keras 3."""
+GATED = ("LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "LSTMCell", "GRUCell", "SimpleRNN")
+"""Layers with gates, whose weights are scaled instead (`keras.weights`)."""
+
+
+def slope(version: KerasVersion) -> float:
+    return SLOPES[3 if version.major >= 3 else 2]
+
+
+def replaced_class(class_name: str, dialect: Dialect) -> str:
+    """The class to write for a class of the file."""
+    other = EQUAL_CLASSES.get(class_name)
+    return other if other is not None and _is_needed(class_name, dialect) else class_name
+
+
+def _is_needed(class_name: str, dialect: Dialect) -> bool:
+    return class_name in CUDNN or dialect.layer(class_name) is None
+
+
+def with_explicit_hard_sigmoid(model: ModelConfig, source: KerasVersion, dialect: Dialect) -> dict[str, str]:
+    """Write `hard_sigmoid` out as layers where the target means another one.
+
+    Returns the new name of each changed layer, with its old name.
+    """
+    renamed: dict[str, str] = {}
+    if slope(source) == slope(dialect.semantics):
+        return renamed
+    for layer in list(model.layers):
+        if layer.model is not None:
+            renamed |= with_explicit_hard_sigmoid(layer.model, source, dialect)
+        elif layer.config.get("activation") == HARD_SIGMOID and layer.class_name not in GATED:
+            renamed |= _write_out(model, layer, slope(source))
+    return renamed
+
+
+def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str, str]:
+    """Replace the activation of a layer by a Rescaling layer and a ReLU layer, which gets its name."""
+    name, place = layer.name, model.layers.index(layer)
+    before, scaled = f"{name}_before_activation", f"{name}_rescaling"
+    calls = range(len(layer.calls))
+    shared = {"dtype": layer.config.get("dtype", "float32")}
+    rescaling = LayerConfig(
+        "Rescaling",
+        scaled,
+        {**shared, "name": scaled, "scale": scale, "offset": 0.5},
+        [LayerCall((TensorRef(before, number),)) for number in calls],
+    )
+    relu = LayerConfig(
+        "ReLU",
+        name,
+        {**shared, "name": name, "max_value": 1.0, "negative_slope": 0.0, "threshold": 0.0},
+        [LayerCall((TensorRef(scaled, number),)) for number in calls],
+    )
+    layer.name, layer.config = before, {**layer.config, "name": before, "activation": "linear"}
+    model.layers[place + 1 : place + 1] = [rescaling, relu]
+    return {before: name}
