@@ -150,9 +150,10 @@ class _Rewrite:
         changed = self.journal.changed
         name = self.dialect.release.name
         changed("written", f"The file is written as {name} writes it.", [(file.where, file.layout)])
-        for options, layers in writer.dropped.items():
-            says = f"The option {options} is dropped: {name} does not have it, and its value changes no answer."
-            changed(f"without {options}", says, [(layer, options) for layer in layers])
+        dropped = sorted(writer.dropped)
+        says = f"Options that {name} does not have are dropped, as their values change no answer: "
+        nodes = [(layer, option) for option in dropped for layer in writer.dropped[option]]
+        changed("without options", f"{says}{', '.join(dropped)}.", nodes)
         for classes, layers in writer.replaced.items():
             says = f"Layers become others that compute the same: {classes}."
             changed(f"replaced {classes}", says, [(layer, classes) for layer in layers], ROUNDING)

@@ -26,6 +26,8 @@ NOT_WRITTEN = frozenset(
 INNER_LAYERS = ("layer", "backward_layer", "cell")
 EQUAL_NAMES = {"swish": "silu", "silu": "swish", "hard_swish": "hard_silu", "hard_silu": "hard_swish"}
 """Activations with two names."""
+OTHER_NAMES = {"LeakyReLU": {"alpha": "negative_slope", "negative_slope": "alpha"}}
+"""Options of a class that have another name in other releases."""
 ABSENT_VALUES: dict[str, tuple[Any, ...]] = {
     "time_major": (False,),
     "groups": (1,),
@@ -69,17 +71,15 @@ def rewritten_options(
     if known is None:
         result.refused.append(f"{dialect.release.name} has no class {layer.class_name}")
         return result
-    renamed = declared.renamed if declared is not None else {}
-    names = {new: old for old, new in renamed.items() if new not in known.arguments}
     defaults = declared.options if declared is not None else {}
-    stated = {renamed.get(name, name): value for name, value in layer.config.items()}
-    for stored_name, value in {**_plain_defaults(defaults), **stated}.items():
-        name = names.get(stored_name, stored_name)
+    names = {old: new for old, new in OTHER_NAMES.get(layer.class_name, {}).items() if old not in known.arguments}
+    stated = {names.get(name, name): value for name, value in layer.config.items()}
+    for name, value in {**_plain_defaults(defaults), **stated}.items():
         if name in NOT_WRITTEN:
             continue
-        if name in known.arguments or (known.rest == IGNORED and stored_name in stated):
+        if name in known.arguments or (known.rest == IGNORED and name in stated):
             _put(result, name, value, dialect, write_layer)
-        elif stored_name not in stated:
+        elif name not in stated:
             continue
         elif _may_be_dropped(name, value, defaults):
             result.dropped += [name] * (value is not None)
@@ -119,7 +119,7 @@ def _put(
 ) -> None:
     if name == "dtype":
         value = _policy(value, dialect, result)
-    elif name.rpartition("_")[2] in TRAINING:
+    elif name.rpartition("_")[2] in TRAINING and value is not None:
         value = _training_object(name.rpartition("_")[2], value, dialect)
         if value is None:
             result.dropped.append(name)

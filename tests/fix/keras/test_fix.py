@@ -1,0 +1,217 @@
+"""Keras files rewritten for other releases of Keras: what is written, and what is refused."""
+
+import json
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+from tests.keras.files import MODEL, X, expected, write_h5
+
+import tfport
+from tfport.atlas.target import resolve_targets
+from tfport.fix.fix_to import fix_to
+from tfport.fix.options import FixOptions
+
+KERAS_3, KERAS_2 = "keras==3.15.1", "tensorflow==2.4.4"
+STEPS = {
+    "class_name": "InputLayer",
+    "config": {"name": "steps", "batch_input_shape": [None, 5, 3], "dtype": "float32"},
+}
+
+
+def sequential(*layers):
+    return {"class_name": "Sequential", "config": {"name": "m", "layers": list(layers)}}
+
+
+def layer(class_name, name, **options):
+    return {"class_name": class_name, "config": {"name": name, **options}}
+
+
+def arrays(seed=0, **shapes):
+    random = np.random.default_rng(seed)
+    return {
+        name: {f"{name}/{i}:0": random.normal(size=shape).astype("f4") for i, shape in enumerate(sizes)}
+        for name, sizes in shapes.items()
+    }
+
+
+def fixed_to(source, output, target, **options):
+    (chosen,) = resolve_targets(target)
+    return fix_to(tfport.load(str(source)), chosen, str(output), FixOptions(**options))
+
+
+def written(fixed, path):
+    assert fixed.ok, fixed.remaining or fixed.verification.statement
+    fixed.save(path)
+    if str(path).endswith(".h5"):
+        with h5py.File(path) as file:
+            return json.loads(file.attrs["model_config"])
+    with zipfile.ZipFile(path) as archive:
+        return json.loads(archive.read("config.json"))
+
+
+def answers(path, x):
+    return next(iter(tfport.Session(str(path)).signature("serving_default")(**x).values()))
+
+
+@pytest.mark.parametrize("config", [MODEL, {"class_name": "Sequential", "config": MODEL["config"]["layers"]}])
+def test_a_sequential_model_as_dict_or_list_becomes_an_archive(tmp_path, config):
+    source = write_h5(tmp_path / "m.h5", config=config)
+    stored = written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    first, hidden, *_ = stored["config"]["layers"]
+    assert (stored["module"], stored["class_name"]) == ("keras", "Sequential")
+    assert first["config"] == {"name": "x", "batch_shape": [None, 4], "dtype": "float32"}
+    assert (hidden["module"], hidden["registered_name"]) == ("keras.layers", None)
+    assert np.allclose(answers(tmp_path / "m.keras", {"x": X}), expected(X), rtol=1e-6)
+    certificate = json.loads((tmp_path / "m.keras.certificate.json").read_text())
+    assert certificate["target"] == KERAS_3
+    assert "without training" in [rule["name"] for rule in certificate["rules"]]
+
+
+def test_there_and_back_gives_the_same_answers(tmp_path):
+    source = write_h5(tmp_path / "m.h5")
+    written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    fixed = fixed_to(tmp_path / "m.keras", tmp_path / "n.h5", KERAS_2)
+    stored = written(fixed, tmp_path / "n.h5")
+    assert "module" not in stored
+    assert stored["config"]["layers"][0]["config"]["batch_input_shape"] == [None, 4]
+    with h5py.File(tmp_path / "n.h5") as file:
+        assert file.attrs["keras_version"] == "2.4.0"
+        assert list(file["model_weights"].attrs["layer_names"]) == [b"x", b"hidden", b"dropout", b"scores"]
+        assert list(file["model_weights/hidden"].attrs["weight_names"]) == [
+            b"hidden/kernel:0",
+            b"hidden/bias:0",
+        ]
+    assert np.allclose(answers(tmp_path / "n.h5", {"x": X}), expected(X), rtol=1e-6)
+
+
+def test_calls_of_keras_2_become_those_of_keras_3_and_back(tmp_path):
+    x = {
+        **layer("InputLayer", "x", batch_input_shape=[None, 4], dtype="float32"),
+        "name": "x",
+        "inbound_nodes": [],
+    }
+    inner = {
+        **sequential(layer("InputLayer", "i", batch_input_shape=[None, 4]), layer("Dense", "d", units=4)),
+        "name": "s",
+        "inbound_nodes": [[["x", 0, 0, {}]]],
+    }
+    inner["config"]["name"] = "s"
+    add = {**layer("Add", "add"), "name": "add", "inbound_nodes": [[["x", 0, 0, {}], ["s", 1, 0, {}]]]}
+    options = {
+        "name": "m",
+        "layers": [x, inner, add],
+        "input_layers": [["x", 0, 0]],
+        "output_layers": [["add", 0, 0]],
+    }
+    weights = arrays(s=[(4, 4), (4,)])
+    source = write_h5(tmp_path / "m.h5", config={"class_name": "Model", "config": options}, **weights)
+    stored = written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    (argument,) = stored["config"]["layers"][2]["inbound_nodes"][0]["args"]
+    assert [tensor["config"]["keras_history"] for tensor in argument] == [["x", 0, 0], ["s", 0, 0]]
+    assert argument[1]["config"]["shape"] == [None, 4]
+    assert stored["config"]["output_layers"] == ["add", 0, 0]
+    back = written(fixed_to(tmp_path / "m.keras", tmp_path / "n.h5", KERAS_2), tmp_path / "n.h5")
+    assert back["class_name"] == "Functional"
+    assert back["config"]["layers"][2]["inbound_nodes"] == add["inbound_nodes"]
+
+
+def test_options_with_the_value_that_counts_anyway_are_dropped(tmp_path):
+    lstm = layer("LSTM", "r", units=2, time_major=False, recurrent_activation="sigmoid")
+    zeros = {"class_name": "Zeros", "config": {"dtype": "float32"}}
+    dense = layer("Dense", "d", units=2, bias_initializer=zeros)
+    weights = arrays(r=[(3, 8), (2, 8), (8,)], d=[(2, 2), (2,)])
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, lstm, dense), **weights)
+    stored = written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    assert "time_major" not in stored["config"]["layers"][1]["config"]
+    assert stored["config"]["layers"][2]["config"]["bias_initializer"] == {
+        "module": "keras.initializers", "class_name": "Zeros", "config": {}, "registered_name": None,
+    }  # fmt: skip
+
+
+def test_a_value_that_the_target_does_not_have_is_refused(tmp_path):
+    dense = layer("Dense", "d", units=2, activation="hard_silu")
+    source = write_h5(
+        tmp_path / "m.h5", config=sequential(STEPS, dense), version="3.15.1", **arrays(d=[(3, 2), (2,)])
+    )
+    fixed = fixed_to(source, tmp_path / "n.h5", KERAS_2)
+    assert not fixed.ok
+    assert fixed.remaining == [
+        "layer `d` (Dense): the Keras of tensorflow 2.4.4 has no activation 'hard_silu'"
+    ]
+    with pytest.raises(tfport.Error, match="not written for"):
+        fixed.save(tmp_path / "n.h5")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "shapes"),
+    [
+        ("LSTM", {}, [(3, 8), (2, 8), (8,)]),
+        ("GRU", {"reset_after": True}, [(3, 6), (2, 6), (2, 6)]),
+        ("GRU", {"reset_after": False}, [(3, 6), (2, 6), (6,)]),
+    ],
+)
+def test_hard_sigmoid_gates_keep_their_meaning(tmp_path, name, options, shapes):
+    cell = layer(name, "r", units=2, recurrent_activation="hard_sigmoid", **options)
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, cell), **arrays(r=shapes))
+    fixed = fixed_to(source, tmp_path / "m.keras", KERAS_3)
+    written(fixed, tmp_path / "m.keras")
+    assert "scaled gates" in [entry.name for entry in fixed.journal.entries]
+    x = {"steps": np.random.default_rng(1).normal(size=(2, 5, 3)).astype("f4") * 4}
+    assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
+
+
+def test_hard_sigmoid_of_a_layer_is_written_as_layers(tmp_path):
+    dense = layer("Dense", "d", units=2, activation="hard_sigmoid")
+    last = layer("Activation", "a", activation="hard_sigmoid")
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, dense, last), **arrays(d=[(3, 2), (2,)]))
+    stored = written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    assert [(entry["class_name"], entry["config"]["name"]) for entry in stored["config"]["layers"]] == [
+        ("InputLayer", "steps"),
+        ("Dense", "d_before_activation"),
+        ("Rescaling", "d_rescaling"),
+        ("ReLU", "d"),
+        ("Activation", "a_before_activation"),
+        ("Rescaling", "a_rescaling"),
+        ("ReLU", "a"),
+    ]
+    x = {"steps": np.random.default_rng(1).normal(size=(2, 5, 3)).astype("f4") * 4}
+    assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_cudnn_layers_become_standard_ones(tmp_path, name, gates):
+    cell = layer(f"CuDNN{name}", "r", units=2, return_sequences=True)
+    weights = arrays(r=[(3, 2 * gates), (2, 2 * gates), (4 * gates,)])
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, cell), **weights)
+    stored = written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    assert stored["config"]["layers"][1]["class_name"] == name
+    x = {"steps": np.random.default_rng(1).normal(size=(2, 5, 3)).astype("f4")}
+    assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("output", "target", "why"),
+    [
+        ("m.h5", KERAS_3, "for keras 3.15.1 the file must end in .keras"),
+        ("m.keras", KERAS_2, "for the Keras of tensorflow 2.4.4 the file must end in .h5"),
+    ],
+)
+def test_the_name_of_the_output_must_fit(tmp_path, output, target, why):
+    source = write_h5(tmp_path / "source.h5")
+    with pytest.raises(tfport.Error, match=why):
+        fixed_to(source, tmp_path / output, target)
+
+
+def test_a_folder_name_writes_a_saved_model(tmp_path):
+    fixed = fixed_to(write_h5(tmp_path / "m.h5"), tmp_path / "saved", "tensorflow==1.15.5")
+    fixed.save(tmp_path / "saved")
+    assert np.allclose(answers(tmp_path / "saved", {"x": X}), expected(X), rtol=1e-6)
+
+
+def test_other_models_cannot_become_keras_files(tmp_path):
+    saved = fixed_to(write_h5(tmp_path / "m.h5"), tmp_path / "saved", "tensorflow==1.15.5")
+    saved.save(tmp_path / "saved")
+    with pytest.raises(tfport.Error, match="SavedModel cannot be written as a Keras file"):
+        fixed_to(tmp_path / "saved", tmp_path / "n.keras", KERAS_3)
