@@ -15,6 +15,7 @@ from tfport.fix.options import FixOptions
 from tfport.fix.structure import large_constants
 
 v1 = tf.compat.v1
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Keras itself
 
 
 def two_heads() -> keras.Model:
@@ -63,7 +64,10 @@ def test_tensorflow_runs_the_exported_model(tmp_path, monkeypatch, target, with_
 
 
 CASES = {
-    "LSTM": ([layer("LSTM", "r", units=2, time_major=False)], {"r": [(3, 8), (2, 8), (8,)]}),
+    "LSTM": (
+        [layer("LSTM", "r", units=2, time_major=False, recurrent_activation="sigmoid")],
+        {"r": [(3, 8), (2, 8), (8,)]},
+    ),
     "hard LSTM": (
         [layer("LSTM", "r", units=2, recurrent_activation="hard_sigmoid")],
         {"r": [(3, 8), (2, 8), (8,)]},

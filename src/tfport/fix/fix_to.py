@@ -14,7 +14,7 @@ from tfport.keras.model import KerasModel
 
 
 def fix_to(model: Model, target: Target, output: str, options: FixOptions) -> Fixed:
-    """Rewrite a model for a target; a Keras model becomes a Keras file or a SavedModel by the output's name."""
+    """Rewrite a model for a target; the name of the output decides what a Keras model becomes."""
     if is_keras_output(output):
         if not isinstance(model, KerasModel):
             raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")

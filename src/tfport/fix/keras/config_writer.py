@@ -110,8 +110,8 @@ class ConfigWriter:
         return [self._histories(inner, model) for inner in structure]
 
     def _history(self, ref: TensorRef, model: ModelConfig) -> list[Json]:
-        owner = next((layer for layer in model.layers if layer.name == ref.layer), None)
-        first = self.dialect.first_call(owner.class_name) if owner is not None and owner.model is not None else 0
+        inner = (layer for layer in model.layers if layer.name == ref.layer and layer.model is not None)
+        first = next((self.dialect.first_call(layer.class_name) for layer in inner), 0)
         return [ref.layer, ref.call + first, ref.output]
 
     def _call(

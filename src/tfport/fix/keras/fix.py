@@ -25,7 +25,7 @@ from tfport.fix.certify.verify import verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
-from tfport.fix.keras.replacements import with_explicit_hard_sigmoid
+from tfport.fix.keras.replacements import HARD_SIGMOID, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
@@ -71,7 +71,9 @@ def is_keras_output(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix in SUFFIXES
 
 
-def fix_keras(model: KerasModel, target: Target, output: str | os.PathLike[str], options: FixOptions) -> Fixed:
+def fix_keras(
+    model: KerasModel, target: Target, output: str | os.PathLike[str], options: FixOptions
+) -> FixedKeras:
     """Rewrite a Keras file for the Keras of a target."""
     model.require_graph()
     dialect = _dialect(model, target, output)
@@ -102,7 +104,7 @@ def _checked(model: KerasModel, target: Target) -> Any:
 def _dialect(model: KerasModel, target: Target, output: str | os.PathLike[str]) -> Dialect:
     release = target.keras
     if release is None or release.package == KERAS_CORE:
-        raise Error(f"{target.name}: tfport writes Keras files for keras, tf-keras and the Keras of TensorFlow")
+        raise Error(f"{target.name}: tfport writes Keras files for keras, tf-keras and tensorflow")
     dialect = Dialect(release)
     suffix = Path(output).suffix
     if suffix != dialect.suffix and not (suffix == ".hdf5" and not dialect.is_3):
@@ -115,7 +117,9 @@ class _Rewrite:
 
     def __init__(self, model: KerasModel, dialect: Dialect) -> None:
         file, root = model.keras, model.root
-        assert file is not None and file.config is not None and root is not None
+        assert file is not None
+        assert file.config is not None
+        assert root is not None
         self.dialect, self.journal = dialect, Journal()
         old = KerasVersion.parse(file.keras_version)
         layers = model_config(file.config, file.where)
@@ -157,12 +161,12 @@ class _Rewrite:
         for classes, layers in writer.replaced.items():
             says = f"Layers become others that compute the same: {classes}."
             changed(f"replaced {classes}", says, [(layer, classes) for layer in layers], ROUNDING)
-        says = f"hard_sigmoid means another function in {name}: it is written as Rescaling and ReLU."
-        changed("hard_sigmoid as layers", says, [(layer, "hard_sigmoid") for layer in renamed.values()], ROUNDING)
-        says = (
-            f"hard_sigmoid means another function in {name}: the weights of gates are scaled so that it computes "
-            "the same."
+        why = f"hard_sigmoid means another function in {name}:"
+        nodes = [(layer, HARD_SIGMOID) for layer in renamed.values()]
+        changed("hard_sigmoid as layers", f"{why} it is written as Rescaling and ReLU.", nodes, ROUNDING)
+        nodes = [(layer, HARD_SIGMOID) for layer in scaled]
+        changed(
+            "scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING
         )
-        changed("scaled gates", says, [(layer, "hard_sigmoid") for layer in scaled], ROUNDING)
         if file.training is not None:
             changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])

@@ -13,7 +13,7 @@ from typing import Any
 from tfport.atlas.keras_releases import IGNORED
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
-from tfport.keras.config import INPUT_LAYER, LayerConfig
+from tfport.keras.config import INPUT_LAYER, INPUT_SHAPES, LayerConfig
 from tfport.keras.layer import NO_EFFECT, REQUIRED, find_layer
 
 TRAINING = {"initializer": "initializers", "regularizer": "regularizers", "constraint": "constraints"}
@@ -72,7 +72,8 @@ def rewritten_options(
         result.refused.append(f"{dialect.release.name} has no class {layer.class_name}")
         return result
     defaults = declared.options if declared is not None else {}
-    names = {old: new for old, new in OTHER_NAMES.get(layer.class_name, {}).items() if old not in known.arguments}
+    others = OTHER_NAMES.get(layer.class_name, {})
+    names = {old: new for old, new in others.items() if old not in known.arguments}
     stated = {names.get(name, name): value for name, value in layer.config.items()}
     for name, value in {**_plain_defaults(defaults), **stated}.items():
         if name in NOT_WRITTEN:
@@ -86,7 +87,7 @@ def rewritten_options(
         else:
             result.refused.append(f"{dialect.release.name} has no option `{name}`, and it is {value!r:.60}")
     if layer.class_name == INPUT_LAYER:
-        shape = next((layer.config[k] for k in ("batch_shape", "batch_input_shape") if k in layer.config), None)
+        shape = next((layer.config[key] for key in INPUT_SHAPES if key in layer.config), None)
         result.options["batch_shape" if dialect.is_3 else "batch_input_shape"] = plain(shape)
     return result
 

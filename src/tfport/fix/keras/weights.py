@@ -64,7 +64,7 @@ def _paired(source: LayerInstance, target: LayerInstance) -> Iterator[tuple[Weig
         own = dict(zip(target.weights, source.weights.values(), strict=True))
     for name, slot in target.weights.items():
         if name not in own or own[name].shape != slot.shape:
-            raise CannotRun(f"layer `{target.name}`: the original has no weight `{name}` of shape {slot.shape}")
+            raise CannotRun(f"layer `{target.name}`: the original has no weight `{name}` {slot.shape}")
         yield slot, own[name]
 
 
