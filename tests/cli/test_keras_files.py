@@ -200,7 +200,6 @@ def test_check_and_matrix_judge_the_graph(capsys, small):
         ["export", "-o", "OUT"],
         ["export", "-o", "OUT.pb"],
         ["check", "--on", "tfport"],
-        ["matrix"],
         ["fix", "--for", "tensorflow==1.15.5", "-o", "OUT"],
     ],
     ids=" ".join,
