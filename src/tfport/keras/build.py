@@ -120,7 +120,7 @@ class ModelBuilder:
         except MALFORMED as error:
             raise UnreadableFile(f"{self.where}: the model's configuration is damaged: {error}") from error
 
-    def _build(self, config: ModelConfig) -> pb.MetaGraphDef:
+    def _build(self, config: ModelConfig) -> tuple[LayerInstance, pb.MetaGraphDef]:
         self.root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
         problems = list(dict.fromkeys(_problems(config)))
         try:

@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from tfport.atlas.keras_releases import KERAS_CORE
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import ERROR
-from tfport.check.report.report import check_model
+from tfport.check.report.report import CheckReport, check_model
 from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import verify
@@ -34,6 +33,7 @@ from tfport.formats.find import find_model
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.keras.write import write_archive, write_h5
 from tfport.formats.output import new_path
+from tfport.graph.model import Model
 from tfport.keras.build import ModelBuilder
 from tfport.keras.config import model_config
 from tfport.keras.instance import LayerInstance
@@ -97,7 +97,7 @@ def fix_keras(
     return FixedKeras(model, target, attempt, verification, rewrite.write)
 
 
-def _checked(model: KerasModel, target: Target) -> Any:
+def _checked(model: Model, target: Target) -> CheckReport:
     return check_model(model, [target], ways_out=False)
 
 
@@ -165,8 +165,6 @@ class _Rewrite:
         nodes = [(layer, HARD_SIGMOID) for layer in renamed.values()]
         changed("hard_sigmoid as layers", f"{why} it is written as Rescaling and ReLU.", nodes, ROUNDING)
         nodes = [(layer, HARD_SIGMOID) for layer in scaled]
-        changed(
-            "scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING
-        )
+        changed("scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING)
         if file.training is not None:
             changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])

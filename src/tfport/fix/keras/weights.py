@@ -101,7 +101,8 @@ def _scaled(cell: LayerInstance, array: NDArray[Any], factor: float) -> NDArray[
         return array
     gates = SCALED_GATES[cell.config.class_name]
     units = array.shape[-1] // len(gates)
-    return (array * np.repeat([factor if gate else 1.0 for gate in gates], units)).astype(array.dtype)
+    factors = np.repeat([factor if gate else 1.0 for gate in gates], units)
+    return np.asarray(array * factors, array.dtype)
 
 
 def _has_hard_gates(cell: LayerInstance) -> bool:

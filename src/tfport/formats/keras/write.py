@@ -5,6 +5,7 @@ HDF5 is written by `h5py`, which `tfport[keras]` installs.
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import zipfile
@@ -79,7 +80,6 @@ def _names(group: Any, attribute: str, names: Sequence[str]) -> None:
 
 def _h5py() -> Any:
     try:
-        import h5py
+        return importlib.import_module("h5py")
     except ImportError:
         raise Error("writing Keras files needs h5py; pip install 'tfport[keras]'") from None
-    return h5py

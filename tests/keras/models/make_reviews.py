@@ -1,6 +1,6 @@
-"""Write examples/reviews.h5: a model of texts in the form in which Keras 2.2.4 saved it in 2019.
+"""Write reviews.h5: a model of texts in the form in which Keras 2.2.4 saved it in 2019.
 
-    python examples/make_reviews.py        needs h5py and NumPy, not Keras
+    python tests/keras/models/make_reviews.py        needs h5py and NumPy, not Keras
 
 The configuration is what `model.to_json()` of Keras 2.2.4 prints for this model. Two things in it trouble
 newer releases: the class CuDNNGRU is gone, and `hard_sigmoid` computes something else. The weights are
@@ -91,9 +91,9 @@ WEIGHTS = {
 }
 
 
-def main() -> None:
+def write(path: Path) -> None:
     random = np.random.default_rng(2019)
-    with h5py.File(OUT, "w") as file:
+    with h5py.File(path, "w") as file:
         file.attrs["keras_version"], file.attrs["backend"] = b"2.2.4", b"tensorflow"
         config = {"class_name": "Sequential", "config": {"name": "reviews", "layers": LAYERS}}
         file.attrs["model_config"] = json.dumps(config).encode()
@@ -107,4 +107,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write(OUT)
