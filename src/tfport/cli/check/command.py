@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
         metavar="MODEL",
         nargs="*",
-        help="a SavedModel, GraphDef, MetaGraph or TF.js model, or a folder with many",
+        help="a SavedModel, GraphDef, MetaGraph, Keras or TF.js model, or a folder with many",
     )
     parser.add_argument(
         "--on",
