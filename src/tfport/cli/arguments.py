@@ -13,7 +13,9 @@ TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the record
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """MODEL and `--tags`, for the commands that need a graph."""
-    parser.add_argument("model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph, Keras or TF.js model")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph, Keras or TF.js model"
+    )
     add_tags(parser)
 
 
