@@ -27,8 +27,8 @@ TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
     "bindings", "plugins", "bundling", "tools", "keras_versions",
     "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
-    "keras_files", "keras", "weights", "lite", "lite_converter", "libraries", "compiling", "gpu", "packages",
-    "installing", "converters", "running",
+    "keras_loaders", "keras_files", "keras", "weights", "lite", "lite_converter", "libraries", "compiling",
+    "gpu", "packages", "installing", "converters", "running",
 )  # fmt: skip
 """The tables. Explanations are listed in their order: the most specific causes first."""
 KINDS_OF_ROWS = ERROR, WARNING, HARMLESS = "error", "warning", "harmless"
