@@ -108,3 +108,18 @@ def test_shared_axes_of_keras_1_are_those_that_the_weights_share():
     config = {"class_name": "Sequential", "config": [{"class_name": "PReLU", "config": layer}]}
     model = built(config, {"a": [np.float32([[0.5, 2]])]}, "1.2.2")
     assert answers(model, -np.ones((1, 2, 2), "f"))[0].reshape(-1).tolist() == [-0.5, -2, -0.5, -2]
+
+
+def test_the_input_of_a_model_may_be_a_layer_that_returns_its_input():
+    shape = {"name": "x", "batch_input_shape": [None, 2], "input_dtype": "float32"}
+    layers = [
+        {"class_name": "InputLayer", "config": shape, "inbound_nodes": []},
+        {
+            "class_name": "Activation",
+            "config": {"name": "a", "activation": "linear"},
+            "inbound_nodes": [[["x", 0, 0]]],
+        },
+    ]
+    config = {"name": "m", "layers": layers, "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]}
+    model = built({"class_name": "Model", "config": config}, {}, "1.2.2")
+    assert answers(model, np.float32([[1, 2]]))[0].tolist() == [[1, 2]]

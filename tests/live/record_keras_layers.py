@@ -26,7 +26,7 @@ LEFT_OUT = {
     "keras-3.0.5": re.compile(r"rms_scaling|Transpose .*output_padding"),
     "keras-3.5.0": re.compile(r"Transpose .*output_padding"),
 }
-"""Cases that a release does not store, or computes otherwise with JAX than with TensorFlow."""
+"""Cases with an option that a release does not store: no one can know it from its files."""
 
 
 def main(arguments: list[str]) -> None:

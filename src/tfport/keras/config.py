@@ -208,7 +208,7 @@ def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, dep
         layer.class_name,
         layer.name or "model",
         layers,
-        _refs(options.get("input_layers"), where),
+        _input_layers(_refs(options.get("input_layers"), where), layers),
         _numbered_from_zero(layers, outputs),
     )
 
@@ -244,6 +244,22 @@ def _every_ref(value: Any) -> Iterator[TensorRef]:
     elif isinstance(value, list | tuple | dict):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _every_ref(inner)
+
+
+def _input_layers(inputs: Any, layers: list[LayerConfig]) -> Any:
+    """The inputs of a model; Keras 1 names a layer that returns its input in place of the input."""
+    before = {
+        layer.name: layer.calls[0].args[0]
+        for layer in layers
+        if layer.class_name != INPUT_LAYER and layer.calls and layer.calls[0].args
+    }
+    sources = {layer.name for layer in layers if layer.class_name == INPUT_LAYER}
+
+    def source(ref: Any) -> Any:
+        previous = before.get(ref.layer) if isinstance(ref, TensorRef) else None
+        return previous if isinstance(previous, TensorRef) and previous.layer in sources else ref
+
+    return [source(ref) for ref in inputs] if isinstance(inputs, list) else source(inputs)
 
 
 def _is_bare_operation(layer: LayerConfig, nodes: Json) -> bool:
