@@ -169,6 +169,24 @@ def test_the_gates_use_the_hard_sigmoid_of_the_version(version):
     assert_close(answers(model, X)[0], recurrences.run(step, X, zero_states("LSTM", 2))[0][:, -1])
 
 
+def test_peepholes_see_the_cell_state():
+    w, u, b = WEIGHTS["LSTM"]
+    see_i, see_f, see_o = (numbers(H) for _ in range(3))
+
+    def step(x, states):
+        h, c = states
+        i, f, g, o = np.split(x @ w + h @ u + b, 4, -1)
+        sigmoid = recurrences.sigmoid
+        new = sigmoid(f + see_f * c) * c + sigmoid(i + see_i * c) * np.tanh(g)
+        return [sigmoid(o + see_o * new) * np.tanh(new), new]
+
+    cell = {"class_name": "PeepholeLSTMCell", "config": {"units": H, "recurrent_activation": "sigmoid"}}
+    config = sequential(("RNN", {"cell": cell}), shape=(None, None, IN))
+    model = built(config, {"l0": [w, u, b, see_i, see_f, see_o]}, "2.4.0")
+    assert_close(answers(model, X)[0], recurrences.run(step, X, zero_states("LSTM", 2))[0][:, -1])
+    assert nodes_of(model) == {"LSTM"}
+
+
 def stack(version):
     cells = [{"class_name": "LSTMCell", "config": {"units": H, "recurrent_activation": "sigmoid"}}]
     cells.append({"class_name": "SimpleRNNCell", "config": {"units": H}})
