@@ -123,3 +123,13 @@ def test_the_input_of_a_model_may_be_a_layer_that_returns_its_input():
     config = {"name": "m", "layers": layers, "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]}
     model = built({"class_name": "Model", "config": config}, {}, "1.2.2")
     assert answers(model, np.float32([[1, 2]]))[0].tolist() == [[1, 2]]
+
+
+def test_the_type_of_an_input_has_another_name():
+    layers = [
+        {"class_name": "InputLayer", "name": "x", "inbound_nodes": [],
+         "config": {"name": "x", "batch_input_shape": [None, 2], "input_dtype": "int32"}},
+    ]  # fmt: skip
+    config = {"name": "m", "layers": layers, "input_layers": [["x", 0, 0]], "output_layers": [["x", 0, 0]]}
+    model = built({"class_name": "Model", "config": config}, {}, "1.2.2")
+    assert answers(model, np.int32([[1, 2]]))[0].dtype == np.int32

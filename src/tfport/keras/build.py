@@ -203,7 +203,7 @@ def input_spec(layer: LayerConfig) -> tuple[tuple[int | None, ...], DType]:
         raise CannotRun(f"input `{layer.name}`: its shape is not in the file")
     if layer.config.get("sparse") or layer.config.get("ragged"):
         raise CannotRun(f"input `{layer.name}`: it is sparse or ragged, which tfport does not build")
-    dtype = layer.config.get("dtype")
+    dtype = layer.config.get("dtype") or layer.config.get("input_dtype")  # the latter in Keras 1
     return tuple(stored), DTypePolicy.of(dtype).compute if dtype else FLOAT32
 
 
