@@ -34,7 +34,7 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
                 problems.append(_endless(objects, name, inner))
             kwargs = rest[1] if len(rest) > 1 else None
             if (
-                objects.since("3.9")
+                objects.since("3.10")
                 and isinstance(kwargs, Mapping)
                 and any(map(_is_reference, kwargs.values()))
             ):
