@@ -5,7 +5,17 @@ that a function builds. A case runs in every release; one that lacks the class o
 skips it. These modules must run on the Pythons of old releases, from 3.6 on.
 """
 
+import inspect
+
 CASES = {}
+
+
+def family_being_declared():
+    """Return the module of `cases` that is being imported."""
+    frame = inspect.currentframe()
+    while frame and not frame.f_globals["__name__"].startswith("cases."):
+        frame = frame.f_back
+    return frame.f_globals["__name__"].split(".")[-1] if frame else ""
 
 
 class Case(object):
@@ -14,6 +24,7 @@ class Case(object):
     def __init__(self, name, build, ints=None, feeds=None, random=True, major=None, weights_file=False,
                  equivalent=None):
         self.name, self.build = name, build
+        self.family = family_being_declared()
         self.ints = ints  # integer inputs are below this number
         self.feeds = feeds  # two lists of arrays; random values of the inputs' shapes without it
         self.random = random  # whether weights get random values

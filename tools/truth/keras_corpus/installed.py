@@ -54,15 +54,16 @@ class Keras(object):
                 return getattr(place, name)
         raise Missing("no class " + name)
 
-    def layer(self, name, **arguments):
-        kind = self.kind(name)
+    def layer(self, *kind_name, **arguments):
+        (kind_name,) = kind_name  # not by its name: `name` is an argument of layers
+        kind = self.kind(kind_name)
         try:
             return kind(**arguments)
         except TypeError as problem:
-            raise Missing("%s: %s" % (name, problem))
+            raise Missing("%s: %s" % (kind_name, problem))
         except ValueError as problem:  # Keras 3 refuses unknown arguments so
             if "nrecognized keyword arguments" in str(problem) or "Invalid" in str(problem):
-                raise Missing("%s: %s" % (name, problem))
+                raise Missing("%s: %s" % (kind_name, problem))
             raise
 
     def clear(self):

@@ -29,9 +29,9 @@ layer("MelSpectrogram_plain", "MelSpectrogram", (64,), {
     random=False)
 options("MelSpectrogram", (64,), {"num_mel_bins": 5, "fft_length": 16, "sequence_stride": 8, "sampling_rate": 1000, "max_freq": 400}, {
     "hann": {"window": "hann"}, "hamming": {"window": "hamming", "power_to_db": False}, "magnitude": {"mag_exp": 1.0}}, random=False)
-options("STFTSpectrogram", (40,), {"fft_length": 16, "frame_length": 12, "frame_step": 5}, {
+options("STFTSpectrogram", (40, 1), {"fft_length": 16, "frame_length": 12, "frame_step": 5}, {
     "log": {"mode": "log"}, "magnitude": {"mode": "magnitude"}, "psd": {"mode": "psd"}, "real": {"mode": "real"},
-    "imag": {"mode": "imag"}, "angle": {"mode": "angle"}, "stack": {"mode": "stack"}, "same": {"mode": "magnitude", "padding": "same"},
+    "imag": {"mode": "imag"}, "angle": {"mode": "angle"}, "stft": {"mode": "stft"}, "same": {"mode": "magnitude", "padding": "same"},
     "expanded": {"mode": "magnitude", "expand_dims": True}, "hamming": {"mode": "magnitude", "window": "hamming"},
     "channels": {"shape": (40, 2), "mode": "magnitude"}}, random=False)
 options("Discretization", (3,), {}, {

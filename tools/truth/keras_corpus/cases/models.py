@@ -52,7 +52,7 @@ def several(k):
 
 @model("named_like_paths")
 def named(k):
-    x = k.Input((3,), name="input/x")
+    x = k.Input((3,))
     return k.Model(x, k.layer("Dense", units=2, name="block1/dense")(k.layer("Dense", units=3, name="block1/inner/dense")(x)))
 
 
@@ -123,12 +123,12 @@ def residual(k):
 
 @model("unet")
 def unet(k):
-    x = k.Input((None, None, 1))
+    x = k.Input((6, 8, 1))
     down = k.layer("Conv2D", filters=2, kernel_size=3, padding="same", activation="relu")(x)
     low = k.layer("Conv2D", filters=3, kernel_size=3, padding="same")(k.layer("MaxPooling2D")(down))
     up = k.layer("Conv2DTranspose", filters=2, kernel_size=2, strides=2)(low)
     y = k.layer("Concatenate")([down, up])
-    return k.Model(x, k.layer("Conv2D", filters=1, kernel_size=1, activation="sigmoid")(y), **{})
+    return k.Model(x, k.layer("Conv2D", filters=1, kernel_size=1, activation="sigmoid")(y))
 
 
 @model("output_is_input")

@@ -7,7 +7,7 @@ SHAPES = {1: (7, 2), 2: (6, 7, 2), 3: (5, 4, 5, 2)}
 for rank, shape in SHAPES.items():
     for kind in ["MaxPooling%dD", "AveragePooling%dD"]:
         options(kind % rank, shape, {}, {
-            "plain": {}, "same": {"padding": "same"}, "strides": {"pool_size": 3, "strides": 2},
+            "plain": {"pool_size": 2}, "same": {"pool_size": 2, "padding": "same"}, "strides": {"pool_size": 3, "strides": 2},
             "strides_same": {"pool_size": 3, "strides": 2, "padding": "same"},
             "stride_1_same": {"pool_size": 2, "strides": 1, "padding": "same"}})
         channels_first(kind % rank, shape[-1:] + shape[:-1], {"pool_size": 2})
