@@ -38,7 +38,7 @@ def chosen() -> Iterator[RecordedModel]:
         yield from models if everything else [models[zlib.crc32(case.encode()) % len(models)]]
 
 
-@pytest.mark.parametrize("recorded_model", chosen(), ids=str)
+@pytest.mark.parametrize("recorded_model", list(chosen()), ids=str)
 def test_recorded_models_answer_as_in_the_release_that_saved_them(
     recorded_model: RecordedModel, tmp_path: Path
 ) -> None:

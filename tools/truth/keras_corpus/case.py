@@ -70,7 +70,7 @@ def merging(name, kind, shapes, arguments, **more):
         return k.Model(xs, k.layer(kind, **arguments)(xs))
 
 
-def channels_first(kind, shape, arguments, variant="channels_first"):
+def channels_first(kind, shape, arguments, variant="channels_first", major=None):
     """Declare a model of a layer in that layout. Where no CPU runs it, one in the other layout answers."""
 
     def build(k, data_format="channels_first", shape=shape):
@@ -80,4 +80,4 @@ def channels_first(kind, shape, arguments, variant="channels_first"):
     def equivalent(k):
         return build(k, "channels_last", shape[1:] + shape[:1])
 
-    model(kind + "_" + variant, equivalent=equivalent)(build)
+    model(kind + "_" + variant, equivalent=equivalent, major=major)(build)

@@ -1,13 +1,17 @@
 """Attention layers."""
 
 from case import model
+from installed import Missing
 
 
 def attention(name, kind, count, arguments, shapes=((3, 4), (5, 4), (5, 4))):
     @model(name)
     def build(k):
+        made = k.layer(kind, **arguments)
+        if set(arguments) - set(made.get_config()):
+            raise Missing("%s is not saved" % ", ".join(arguments))
         xs = [k.Input(shape) for shape in shapes[:count]]
-        return k.Model(xs, k.layer(kind, **arguments)(xs))
+        return k.Model(xs, made(xs))
 
 
 for variant, arguments in {"plain": {}, "scaled": {"use_scale": True}, "causal": {"causal": True}, "dropout": {"dropout": 0.5},
