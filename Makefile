@@ -16,7 +16,7 @@ PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
 .PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras \
-	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
+	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models truth-fix keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -118,6 +118,10 @@ real-models: $(LIVE_READY)
 # Run rewritten models in real old releases: make truth-fix CASES="lstm_text 'tfjs_*'"
 truth-fix: $(READY) $(LIVE_READY)
 	$(BIN)/python tools/truth/rewrites/run.py $(CASES)
+
+# Compare all recorded Keras models with the releases that saved them; the everyday suite takes a part
+keras-recorded: $(READY)
+	TFPORT_RECORDED=all $(BIN)/python -m pytest -q tests/keras/test_recorded.py
 
 # Add a release to the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)
