@@ -18,11 +18,12 @@ def family_being_declared():
     return frame.f_globals["__name__"].split(".")[-1] if frame else ""
 
 
-class Case(object):
+class Case:
     """A model to save: `build(k)` returns it, made with the Keras `k`."""
 
-    def __init__(self, name, build, ints=None, feeds=None, random=True, major=None, weights_file=False,
-                 equivalent=None):
+    def __init__(
+        self, name, build, ints=None, feeds=None, random=True, major=None, weights_file=False, equivalent=None
+    ):
         self.name, self.build = name, build
         self.family = family_being_declared()
         self.ints = ints  # integer inputs are below this number

@@ -17,7 +17,7 @@ class Missing(Exception):
     """This release does not have it."""
 
 
-class Keras(object):
+class Keras:
     def __init__(self, package):
         self.tf = optional("tensorflow")
         self.module = self.tf.keras if package == "tensorflow" else importlib.import_module(package)
@@ -38,7 +38,9 @@ class Keras(object):
 
     def Input(self, shape=None, dtype=None, batch_size=None, **more):
         if batch_size:
-            return self.layers.Input(batch_shape=(batch_size,) + tuple(shape), dtype=dtype or "float32", **more)
+            return self.layers.Input(
+                batch_shape=(batch_size, *tuple(shape)), dtype=dtype or "float32", **more
+            )
         return self.layers.Input(shape=shape, dtype=dtype or "float32", **more)
 
     def kind(self, name):
@@ -60,10 +62,10 @@ class Keras(object):
         try:
             return kind(**arguments)
         except TypeError as problem:
-            raise Missing("%s: %s" % (kind_name, problem))
+            raise Missing(f"{kind_name}: {problem}") from None
         except ValueError as problem:  # Keras 3 refuses unknown arguments so
             if "nrecognized keyword arguments" in str(problem) or "Invalid" in str(problem):
-                raise Missing("%s: %s" % (kind_name, problem))
+                raise Missing(f"{kind_name}: {problem}") from None
             raise
 
     def clear(self):
@@ -95,7 +97,7 @@ class Keras(object):
     def weights(self, model):
         """Return the weights as pairs of a name and a value."""
         names = [getattr(weight, "path", None) or weight.name for weight in model.weights]
-        return list(zip(names, model.get_weights()))
+        return list(zip(names, model.get_weights(), strict=False))
 
     def reset_states(self, model):
         for part in all_layers(model):
@@ -108,8 +110,7 @@ class Keras(object):
 def all_layers(model):
     for part in getattr(model, "layers", []):
         yield part
-        for inner in all_layers(part):
-            yield inner
+        yield from all_layers(part)
         for name in ["layer", "forward_layer", "backward_layer"]:
             if hasattr(part, name):
                 yield getattr(part, name)

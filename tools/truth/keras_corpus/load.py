@@ -67,14 +67,14 @@ def difference(k, model, file):
     try:
         with np.load(path) as recorded:
             for prefix in ["", "b_"]:
-                feeds = [strings(recorded[prefix + "in%d" % i]) for i in range(count(recorded, prefix + "in"))]
+                feeds = [strings(recorded[f"{prefix}in{i}"]) for i in range(count(recorded, prefix + "in"))]
                 k.reset_states(model)
                 answers = k.answer(model, feeds)
                 for i, answer in enumerate(answers):
-                    largest = max(largest, compare(answer, recorded[prefix + "out%d" % i]))
+                    largest = max(largest, compare(answer, recorded[f"{prefix}out{i}"]))
         return largest
     except Exception as problem:
-        return "%s: %s" % (type(problem).__name__, str(problem)[:300])
+        return f"{type(problem).__name__}: {str(problem)[:300]}"
 
 
 def strings(array):
@@ -88,7 +88,7 @@ def count(recorded, prefix):
 def compare(answer, recorded):
     answer = np.asarray(answer)
     if answer.shape != recorded.shape:
-        raise ValueError("shape %s instead of %s" % (answer.shape, recorded.shape))
+        raise ValueError(f"shape {answer.shape} instead of {recorded.shape}")
     if recorded.dtype.kind == "S" or answer.dtype.kind in "SO":
         return 0.0 if [bytes(a) for a in answer.ravel()] == [bytes(b) for b in recorded.ravel()] else 1.0
     gap = np.abs(answer.astype("float64") - recorded.astype("float64"))

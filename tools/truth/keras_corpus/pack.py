@@ -59,7 +59,9 @@ def families() -> dict[str, list[str]]:
     return result
 
 
-def pack_case(corpus: Path, releases: list[str], family: str, case: str) -> tuple[dict, list[tuple[str, bytes]]]:
+def pack_case(
+    corpus: Path, releases: list[str], family: str, case: str
+) -> tuple[dict, list[tuple[str, bytes]]]:
     """Return the entry of a case in the index, and the members of the archive."""
     entry, members, answers = {}, [], []
     for release in releases:
@@ -71,7 +73,9 @@ def pack_case(corpus: Path, releases: list[str], family: str, case: str) -> tupl
         if suffixes and recorded.exists():
             number = shared_answers(answers, dict(np.load(recorded)))
             entry[release] = [number, *suffixes]
-            members += [(f"{case}/{release}.{s}", path.with_name(f"{case}.{s}").read_bytes()) for s in suffixes]
+            members += [
+                (f"{case}/{release}.{s}", path.with_name(f"{case}.{s}").read_bytes()) for s in suffixes
+            ]
     members.sort(key=lambda member: member[0].split(".")[-1])
     return entry, members + [(f"{case}/answers-{i}.npz", saved(arrays)) for i, arrays in enumerate(answers)]
 

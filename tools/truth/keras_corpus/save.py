@@ -34,12 +34,14 @@ def main(package, out, *patterns):
     for name in sorted(CASES):
         wanted = CASES[name].major is None or k.major in CASES[name].major
         if wanted and os.path.exists(os.path.join(out, name + ".npz")) and os.environ.get("CORPUS_RESUME"):
-            report["saved"][name] = {suffix: "saved" for suffix in SUFFIXES if os.path.exists(os.path.join(out, name + suffix))}
+            report["saved"][name] = {
+                suffix: "saved" for suffix in SUFFIXES if os.path.exists(os.path.join(out, name + suffix))
+            }
         elif wanted and (not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)):
             save(k, CASES[name], out, report)
     merge(os.path.join(out, "report.json"), report)
     counts = {key: len(part) for key, part in report.items() if isinstance(part, dict)}
-    print("Keras %s: %s" % (k.version, counts))
+    print(f"Keras {k.version}: {counts}")
 
 
 def save(k, case, out, report):
@@ -58,7 +60,7 @@ def save(k, case, out, report):
         report["skipped"][case.name] = str(reason)[:200]
         remove(path)
     except Exception as problem:
-        report["failed"][case.name] = "%s: %s" % (type(problem).__name__, str(problem)[:400])
+        report["failed"][case.name] = f"{type(problem).__name__}: {str(problem)[:400]}"
         if os.environ.get("CORPUS_DEBUG"):
             traceback.print_exc()
 
@@ -75,7 +77,7 @@ def save_files(k, model, case, path):
         with open(path + ".json", "w") as file:
             file.write(model.to_json())
     if "saved" not in kinds.values():
-        raise RuntimeError("; ".join("%s: %s" % pair for pair in sorted(kinds.items())))
+        raise RuntimeError("; ".join("{}: {}".format(*pair) for pair in sorted(kinds.items())))
     return kinds
 
 
@@ -86,16 +88,16 @@ def attempt(write, path):
     except Exception as problem:
         if os.path.exists(path):
             os.remove(path)
-        return "%s: %s" % (type(problem).__name__, str(problem)[:300])
+        return f"{type(problem).__name__}: {str(problem)[:300]}"
 
 
 def record(k, model, case, path):
     arrays = {}
-    for prefix, feeds in zip(["", "b_"], questions(k, model, case)):
+    for prefix, feeds in zip(["", "b_"], questions(k, model, case), strict=False):
         k.reset_states(model)
         answers = answers_of(k, model, case, feeds, path)
-        arrays.update((prefix + "in%d" % i, as_bytes(feed)) for i, feed in enumerate(feeds))
-        arrays.update((prefix + "out%d" % i, as_bytes(answer)) for i, answer in enumerate(answers))
+        arrays.update((f"{prefix}in{i}", as_bytes(feed)) for i, feed in enumerate(feeds))
+        arrays.update((f"{prefix}out{i}", as_bytes(answer)) for i, answer in enumerate(answers))
     np.savez_compressed(path + ".npz", **arrays)
 
 
@@ -117,7 +119,9 @@ def as_bytes(array):
     """Return strings as fixed-width bytes, which need no pickle."""
     if array.dtype.kind not in "OU":
         return array
-    return np.array([s.encode() if isinstance(s, str) else s for s in array.ravel()], "S").reshape(array.shape)
+    return np.array([s.encode() if isinstance(s, str) else s for s in array.ravel()], "S").reshape(
+        array.shape
+    )
 
 
 def remove(path):
@@ -127,14 +131,14 @@ def remove(path):
 
 
 def merge(path, report):
-    """Add to the report of an earlier run, of which other cases may be kept."""
+    """Write the report, with the cases of an earlier one that were not saved again."""
+    parts = ["saved", "skipped", "failed"]
+    again = {name for part in parts for name in report[part]}
     if os.path.exists(path):
         with open(path) as file:
             old = json.load(file)
-        for key in ["saved", "skipped", "failed"]:
-            kept = {name: v for name, v in old[key].items() if not any(name in report[x] for x in report if x in
-                    ("saved", "skipped", "failed"))}
-            report[key] = dict(kept, **report[key])
+        for part in parts:
+            report[part].update((name, v) for name, v in old[part].items() if name not in again)
     with open(path, "w") as file:
         json.dump(report, file, indent=1, sort_keys=True)
 

@@ -9,13 +9,18 @@ def attention(name, kind, count, arguments, shapes=((3, 4), (5, 4), (5, 4))):
     def build(k):
         made = k.layer(kind, **arguments)
         if set(arguments) - set(made.get_config()):
-            raise Missing("%s is not saved" % ", ".join(arguments))
+            raise Missing("{} is not saved".format(", ".join(arguments)))
         xs = [k.Input(shape) for shape in shapes[:count]]
         return k.Model(xs, made(xs))
 
 
-for variant, arguments in {"plain": {}, "scaled": {"use_scale": True}, "causal": {"causal": True}, "dropout": {"dropout": 0.5},
-                           "concat_score": {"score_mode": "concat"}}.items():
+for variant, arguments in {
+    "plain": {},
+    "scaled": {"use_scale": True},
+    "causal": {"causal": True},
+    "dropout": {"dropout": 0.5},
+    "concat_score": {"score_mode": "concat"},
+}.items():
     attention("Attention_" + variant, "Attention", 2, arguments)
     attention("Attention_with_keys_" + variant, "Attention", 3, arguments)
 for variant, arguments in {"plain": {}, "unscaled": {"use_scale": False}, "causal": {"causal": True}}.items():
@@ -73,9 +78,17 @@ multi_head("MultiHeadAttention_dropout", dict(HEADS, dropout=0.3))
 multi_head("MultiHeadAttention_flash", dict(HEADS, flash_attention=False))
 GROUPS = {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2}
 multi_head("GroupQueryAttention_plain", GROUPS, kind="GroupQueryAttention")
-multi_head("GroupQueryAttention_causal", GROUPS, {"use_causal_mask": True}, ((4, 3), (4, 3)), kind="GroupQueryAttention")
+multi_head(
+    "GroupQueryAttention_causal",
+    GROUPS,
+    {"use_causal_mask": True},
+    ((4, 3), (4, 3)),
+    kind="GroupQueryAttention",
+)
 multi_head("GroupQueryAttention_without_bias", dict(GROUPS, use_bias=False), kind="GroupQueryAttention")
-multi_head("GroupQueryAttention_scores", GROUPS, {"return_attention_scores": True}, kind="GroupQueryAttention")
+multi_head(
+    "GroupQueryAttention_scores", GROUPS, {"return_attention_scores": True}, kind="GroupQueryAttention"
+)
 
 
 @model("MultiHeadAttention_mask")
@@ -95,6 +108,10 @@ def of_masked_embeddings(k):
 @model("transformer_block", weights_file=True)
 def transformer(k):
     x = k.Input((4, 6))
-    y = k.layer("LayerNormalization", epsilon=1e-6)(k.layer("Add")([x, k.layer("MultiHeadAttention", **HEADS)(x, x)]))
+    y = k.layer("LayerNormalization", epsilon=1e-6)(
+        k.layer("Add")([x, k.layer("MultiHeadAttention", **HEADS)(x, x)])
+    )
     z = k.layer("Dense", units=6)(k.layer("Dense", units=8, activation="gelu")(y))
-    return k.Model(x, k.layer("LayerNormalization", epsilon=1e-6)(k.layer("Add")([y, k.layer("Dropout", rate=0.1)(z)])))
+    return k.Model(
+        x, k.layer("LayerNormalization", epsilon=1e-6)(k.layer("Add")([y, k.layer("Dropout", rate=0.1)(z)]))
+    )

@@ -2,30 +2,61 @@
 
 from case import layer, model, options
 
-options("Dense", (4,), {"units": 3}, {
-    "plain": {},
-    "without_bias": {"use_bias": False},
-    "on_rank_3": {"shape": (2, 4)},
-    "on_open_rank_3": {"shape": (None, 4)},
-    "constrained": {"kernel_constraint": "max_norm", "bias_constraint": "non_neg", "kernel_regularizer": "l2",
-                    "activity_regularizer": "l1"},
-    "named_initializers": {"kernel_initializer": "he_normal", "bias_initializer": "ones"},
-    "with_dtype": {"dtype": "float64"},
-    "lora": {"lora_rank": 2},
-})
-options("EinsumDense", (3, 4), {}, {
-    "plain": {"equation": "abc,cd->abd", "output_shape": (None, 5)},
-    "bias": {"equation": "abc,cd->abd", "output_shape": (None, 5), "bias_axes": "d", "activation": "relu"},
-    "two_axes": {"equation": "abc,cde->abde", "output_shape": (3, 2, 3), "bias_axes": "de"},
-    "ellipsis": {"equation": "...x,xy->...y", "output_shape": 5, "bias_axes": "y"},
-    "swapped": {"equation": "abc,bcd->ad", "output_shape": 3, "bias_axes": "d"},
-})
-options("Embedding", (4,), {"input_dim": 6, "output_dim": 3}, {
-    "plain": {}, "mask_zero": {"mask_zero": True}, "input_length": {"input_length": 4}}, dtype="int32", ints=6)
+options(
+    "Dense",
+    (4,),
+    {"units": 3},
+    {
+        "plain": {},
+        "without_bias": {"use_bias": False},
+        "on_rank_3": {"shape": (2, 4)},
+        "on_open_rank_3": {"shape": (None, 4)},
+        "constrained": {
+            "kernel_constraint": "max_norm",
+            "bias_constraint": "non_neg",
+            "kernel_regularizer": "l2",
+            "activity_regularizer": "l1",
+        },
+        "named_initializers": {"kernel_initializer": "he_normal", "bias_initializer": "ones"},
+        "with_dtype": {"dtype": "float64"},
+        "lora": {"lora_rank": 2},
+    },
+)
+options(
+    "EinsumDense",
+    (3, 4),
+    {},
+    {
+        "plain": {"equation": "abc,cd->abd", "output_shape": (None, 5)},
+        "bias": {
+            "equation": "abc,cd->abd",
+            "output_shape": (None, 5),
+            "bias_axes": "d",
+            "activation": "relu",
+        },
+        "two_axes": {"equation": "abc,cde->abde", "output_shape": (3, 2, 3), "bias_axes": "de"},
+        "ellipsis": {"equation": "...x,xy->...y", "output_shape": 5, "bias_axes": "y"},
+        "swapped": {"equation": "abc,bcd->ad", "output_shape": 3, "bias_axes": "d"},
+    },
+)
+options(
+    "Embedding",
+    (4,),
+    {"input_dim": 6, "output_dim": 3},
+    {"plain": {}, "mask_zero": {"mask_zero": True}, "input_length": {"input_length": 4}},
+    dtype="int32",
+    ints=6,
+)
 layer("Embedding_of_floats", "Embedding", (4,), {"input_dim": 6, "output_dim": 3}, ints=6)
 layer("Embedding_of_int64", "Embedding", (None,), {"input_dim": 6, "output_dim": 3}, dtype="int64", ints=6)
-options("ReversibleEmbedding", (4,), {"input_dim": 6, "output_dim": 3}, {
-    "plain": {}, "untied": {"tie_weights": False}}, dtype="int32", ints=6)
+options(
+    "ReversibleEmbedding",
+    (4,),
+    {"input_dim": 6, "output_dim": 3},
+    {"plain": {}, "untied": {"tie_weights": False}},
+    dtype="int32",
+    ints=6,
+)
 layer("Masking_plain", "Masking", (3, 2), {"mask_value": 0.0})
 layer("Activation_linear", "Activation", (3,), {"activation": "linear"})
 layer("Identity_plain", "Identity", (3,), {})
@@ -38,15 +69,25 @@ def reversible(k):
     return k.Model(x, table(table(x), reverse=True))
 
 
-@model("Masking_then_mean", feeds=[[[[[1.0, 2], [0, 0], [3, 4], [0, 1]], [[0, 0], [5, 6], [0, 0], [0, 0]]]],
-                                   [[[[0.0, 0], [1, 0], [3, 4], [0, 0]]]]])
+@model(
+    "Masking_then_mean",
+    feeds=[
+        [[[[1.0, 2], [0, 0], [3, 4], [0, 1]], [[0, 0], [5, 6], [0, 0], [0, 0]]]],
+        [[[[0.0, 0], [1, 0], [3, 4], [0, 0]]]],
+    ],
+)
 def masking_then_mean(k):
     x = k.Input((4, 2))
     return k.Model(x, k.layer("GlobalAveragePooling1D")(k.layer("Masking", mask_value=0.0)(x)))
 
 
-@model("Masking_then_lstm", feeds=[[[[[1.0, 2], [-1, -1], [3, 4], [-1, 1]], [[-1, -1], [5, 6], [-1, -1], [-1, -1]]]],
-                                   [[[[-1.0, -1], [1, -1], [3, 4], [-1, -1]]]]])
+@model(
+    "Masking_then_lstm",
+    feeds=[
+        [[[[1.0, 2], [-1, -1], [3, 4], [-1, 1]], [[-1, -1], [5, 6], [-1, -1], [-1, -1]]]],
+        [[[[-1.0, -1], [1, -1], [3, 4], [-1, -1]]]],
+    ],
+)
 def masking_then_lstm(k):
     x = k.Input((None, 2))
     y = k.layer("Masking", mask_value=-1.0)(x)
@@ -73,7 +114,9 @@ def embedding_then_bidirectional(k):
 def embedding_then_mean(k):
     x = k.Input((None,), "int32")
     y = k.layer("Embedding", input_dim=3, output_dim=3, mask_zero=True)(x)
-    y = k.layer("SpatialDropout1D", rate=0.1)(k.layer("BatchNormalization")(k.layer("Activation", activation="tanh")(y)))
+    y = k.layer("SpatialDropout1D", rate=0.1)(
+        k.layer("BatchNormalization")(k.layer("Activation", activation="tanh")(y))
+    )
     return k.Model(x, k.layer("GlobalAveragePooling1D")(y))
 
 

@@ -5,12 +5,21 @@ from case import layer, model, options
 IMAGE = (6, 5, 2)
 CONVOLUTION = {"nb_filter": 3, "nb_row": 3, "nb_col": 2}
 
-options("Dense", (4,), {"output_dim": 3}, {
-    "plain": {}, "without_bias": {"bias": False}, "activation": {"activation": "tanh"}, "regularized": {"W_regularizer": "l2"}})
+options(
+    "Dense",
+    (4,),
+    {"output_dim": 3},
+    {
+        "plain": {},
+        "without_bias": {"bias": False},
+        "activation": {"activation": "tanh"},
+        "regularized": {"W_regularizer": "l2"},
+    },
+)
 options("Highway", (3,), {}, {"plain": {}, "activation": {"activation": "tanh", "transform_bias": -1}})
 layer("MaxoutDense_plain", "MaxoutDense", (4,), {"output_dim": 3, "nb_feature": 2})
 layer("TimeDistributedDense_plain", "TimeDistributedDense", (3, 4), {"output_dim": 2})
-for name in "softmax softplus softsign relu tanh sigmoid hard_sigmoid linear".split():
+for name in ["softmax", "softplus", "softsign", "relu", "tanh", "sigmoid", "hard_sigmoid", "linear"]:
     layer("activation_" + name, "Activation", (4,), {"activation": name})
 options("LeakyReLU", (4,), {}, {"plain": {}, "alpha": {"alpha": 0.1}})
 options("PReLU", (3, 4), {}, {"plain": {}, "shared": {"shared_axes": [1]}})
@@ -18,24 +27,86 @@ options("ELU", (4,), {}, {"plain": {}, "alpha": {"alpha": 0.5}})
 layer("ThresholdedReLU_plain", "ThresholdedReLU", (4,), {"theta": 0.3})
 layer("ParametricSoftplus_plain", "ParametricSoftplus", (4,), {})
 layer("SReLU_plain", "SReLU", (4,), {})
-options("Convolution1D", (7, 2), {"nb_filter": 3, "filter_length": 3}, {
-    "plain": {}, "same": {"border_mode": "same"}, "strides": {"subsample_length": 2}, "without_bias": {"bias": False}})
-layer("AtrousConvolution1D_plain", "AtrousConvolution1D", (7, 2), {"nb_filter": 3, "filter_length": 2, "atrous_rate": 2})
-options("Convolution2D", IMAGE, CONVOLUTION, {
-    "plain": {}, "same": {"border_mode": "same"}, "strides": {"subsample": (2, 1)}, "strides_same": {"subsample": (2, 2), "border_mode": "same"},
-    "without_bias": {"bias": False}, "activation": {"activation": "relu"}})
-options("Convolution2D", (2, 6, 5), dict(CONVOLUTION, dim_ordering="th"), {"theano_ordering": {}, "theano_ordering_same": {"border_mode": "same"}})
-options("AtrousConvolution2D", IMAGE, CONVOLUTION, {"plain": {"atrous_rate": (2, 1)}, "same": {"atrous_rate": (2, 2), "border_mode": "same"}})
-options("SeparableConvolution2D", IMAGE, CONVOLUTION, {"plain": {}, "multiplier": {"depth_multiplier": 2}, "same": {"border_mode": "same"}})
+options(
+    "Convolution1D",
+    (7, 2),
+    {"nb_filter": 3, "filter_length": 3},
+    {
+        "plain": {},
+        "same": {"border_mode": "same"},
+        "strides": {"subsample_length": 2},
+        "without_bias": {"bias": False},
+    },
+)
+layer(
+    "AtrousConvolution1D_plain",
+    "AtrousConvolution1D",
+    (7, 2),
+    {"nb_filter": 3, "filter_length": 2, "atrous_rate": 2},
+)
+options(
+    "Convolution2D",
+    IMAGE,
+    CONVOLUTION,
+    {
+        "plain": {},
+        "same": {"border_mode": "same"},
+        "strides": {"subsample": (2, 1)},
+        "strides_same": {"subsample": (2, 2), "border_mode": "same"},
+        "without_bias": {"bias": False},
+        "activation": {"activation": "relu"},
+    },
+)
+options(
+    "Convolution2D",
+    (2, 6, 5),
+    dict(CONVOLUTION, dim_ordering="th"),
+    {"theano_ordering": {}, "theano_ordering_same": {"border_mode": "same"}},
+)
+options(
+    "AtrousConvolution2D",
+    IMAGE,
+    CONVOLUTION,
+    {"plain": {"atrous_rate": (2, 1)}, "same": {"atrous_rate": (2, 2), "border_mode": "same"}},
+)
+options(
+    "SeparableConvolution2D",
+    IMAGE,
+    CONVOLUTION,
+    {"plain": {}, "multiplier": {"depth_multiplier": 2}, "same": {"border_mode": "same"}},
+)
 layer("Deconvolution2D_plain", "Deconvolution2D", (3, 4, 2), dict(CONVOLUTION, output_shape=(None, 5, 5, 3)))
-layer("Deconvolution2D_strides", "Deconvolution2D", (3, 4, 2), dict(
-    CONVOLUTION, output_shape=(None, 6, 8, 3), subsample=(2, 2), border_mode="same"))
-options("Convolution3D", (4, 4, 4, 2), {"nb_filter": 2, "kernel_dim1": 2, "kernel_dim2": 2, "kernel_dim3": 3}, {
-    "plain": {}, "same": {"border_mode": "same", "subsample": (2, 1, 1)}})
-options("MaxPooling1D", (7, 2), {}, {"plain": {}, "strides": {"pool_length": 3, "stride": 2, "border_mode": "same"}})
-options("AveragePooling1D", (7, 2), {}, {"plain": {}, "strides": {"pool_length": 3, "stride": 2, "border_mode": "same"}})
+layer(
+    "Deconvolution2D_strides",
+    "Deconvolution2D",
+    (3, 4, 2),
+    dict(CONVOLUTION, output_shape=(None, 6, 8, 3), subsample=(2, 2), border_mode="same"),
+)
+options(
+    "Convolution3D",
+    (4, 4, 4, 2),
+    {"nb_filter": 2, "kernel_dim1": 2, "kernel_dim2": 2, "kernel_dim3": 3},
+    {"plain": {}, "same": {"border_mode": "same", "subsample": (2, 1, 1)}},
+)
+options(
+    "MaxPooling1D",
+    (7, 2),
+    {},
+    {"plain": {}, "strides": {"pool_length": 3, "stride": 2, "border_mode": "same"}},
+)
+options(
+    "AveragePooling1D",
+    (7, 2),
+    {},
+    {"plain": {}, "strides": {"pool_length": 3, "stride": 2, "border_mode": "same"}},
+)
 for kind in ["MaxPooling2D", "AveragePooling2D"]:
-    options(kind, IMAGE, {}, {"plain": {}, "same": {"pool_size": (3, 2), "strides": (2, 2), "border_mode": "same"}})
+    options(
+        kind,
+        IMAGE,
+        {},
+        {"plain": {}, "same": {"pool_size": (3, 2), "strides": (2, 2), "border_mode": "same"}},
+    )
     layer(kind + "_theano_ordering", kind, (2, 6, 4), {"dim_ordering": "th"})
 for kind in ["MaxPooling3D", "AveragePooling3D"]:
     layer(kind + "_plain", kind, (4, 5, 4, 2), {})
@@ -44,9 +115,24 @@ for kind in ["GlobalMaxPooling1D", "GlobalAveragePooling1D"]:
 for kind in ["GlobalMaxPooling2D", "GlobalAveragePooling2D"]:
     layer(kind + "_plain", kind, IMAGE, {})
     layer(kind + "_theano_ordering", kind, IMAGE, {"dim_ordering": "th"})
-options("BatchNormalization", (3, 4), {}, {"plain": {}, "axis_1": {"axis": 1}, "epsilon": {"epsilon": 0.1}, "mode_2": {"mode": 2, "shape": (4,)}})
-options("LocallyConnected1D", (6, 2), {"nb_filter": 3, "filter_length": 2}, {"plain": {}, "strides": {"subsample_length": 2}})
-options("LocallyConnected2D", (4, 5, 2), {"nb_filter": 2, "nb_row": 2, "nb_col": 3}, {"plain": {}, "strides": {"subsample": (1, 2)}})
+options(
+    "BatchNormalization",
+    (3, 4),
+    {},
+    {"plain": {}, "axis_1": {"axis": 1}, "epsilon": {"epsilon": 0.1}, "mode_2": {"mode": 2, "shape": (4,)}},
+)
+options(
+    "LocallyConnected1D",
+    (6, 2),
+    {"nb_filter": 3, "filter_length": 2},
+    {"plain": {}, "strides": {"subsample_length": 2}},
+)
+options(
+    "LocallyConnected2D",
+    (4, 5, 2),
+    {"nb_filter": 2, "nb_row": 2, "nb_col": 3},
+    {"plain": {}, "strides": {"subsample": (1, 2)}},
+)
 layer("UpSampling1D_plain", "UpSampling1D", (3, 2), {"length": 3})
 layer("UpSampling2D_plain", "UpSampling2D", (3, 4, 2), {"size": (2, 3)})
 layer("UpSampling3D_plain", "UpSampling3D", (2, 2, 3, 2), {})
@@ -66,24 +152,45 @@ layer("GaussianNoise_plain", "GaussianNoise", (3,), {"sigma": 0.5})
 layer("GaussianDropout_plain", "GaussianDropout", (3,), {"p": 0.5})
 layer("SpatialDropout2D_plain", "SpatialDropout2D", IMAGE, {"p": 0.5})
 layer("ActivityRegularization_plain", "ActivityRegularization", (3,), {"l1": 0.1})
-options("Embedding", (4,), {"input_dim": 6, "output_dim": 3}, {"plain": {}, "mask_zero": {"mask_zero": True}, "dropout": {"dropout": 0.2}},
-        dtype="int32", ints=6)
+options(
+    "Embedding",
+    (4,),
+    {"input_dim": 6, "output_dim": 3},
+    {"plain": {}, "mask_zero": {"mask_zero": True}, "dropout": {"dropout": 0.2}},
+    dtype="int32",
+    ints=6,
+)
 RECURRENT = {
-    "plain": {}, "sequences": {"return_sequences": True}, "backwards": {"go_backwards": True, "return_sequences": True},
-    "cpu": {"consume_less": "cpu"}, "gpu": {"consume_less": "gpu"}, "memory": {"consume_less": "mem"}, "unrolled": {"unroll": True},
+    "plain": {},
+    "sequences": {"return_sequences": True},
+    "backwards": {"go_backwards": True, "return_sequences": True},
+    "cpu": {"consume_less": "cpu"},
+    "gpu": {"consume_less": "gpu"},
+    "memory": {"consume_less": "mem"},
+    "unrolled": {"unroll": True},
     "dropout": {"dropout_W": 0.2, "dropout_U": 0.1},
 }
 for kind in ["SimpleRNN", "LSTM", "GRU"]:
     options(kind, (4, 3), {"output_dim": 2}, {key: dict(value) for key, value in RECURRENT.items()})
     if kind != "SimpleRNN":
-        layer(kind + "_sigmoid", kind, (4, 3), {"output_dim": 2, "inner_activation": "sigmoid", "activation": "relu"})
+        layer(
+            kind + "_sigmoid",
+            kind,
+            (4, 3),
+            {"output_dim": 2, "inner_activation": "sigmoid", "activation": "relu"},
+        )
 
 
 def bidirectional(kind, merge):
-    @model("Bidirectional_%s_%s" % (kind, merge))
+    @model(f"Bidirectional_{kind}_{merge}")
     def build(k):
         x = k.Input((4, 3))
-        return k.Model(x, k.layer("Bidirectional", layer=k.layer(kind, output_dim=2, return_sequences=True), merge_mode=merge)(x))
+        return k.Model(
+            x,
+            k.layer(
+                "Bidirectional", layer=k.layer(kind, output_dim=2, return_sequences=True), merge_mode=merge
+            )(x),
+        )
 
 
 for mode in ["concat", "sum", "mul", "ave"]:
@@ -103,7 +210,12 @@ def convolved(k):
 
     kind = importlib.import_module("keras.layers.convolutional_recurrent").ConvLSTM2D
     x = k.Input((3, 5, 4, 2))
-    return k.Model(x, kind(nb_filter=2, nb_row=2, nb_col=2, return_sequences=True, border_mode="same", dim_ordering="tf")(x))
+    return k.Model(
+        x,
+        kind(nb_filter=2, nb_row=2, nb_col=2, return_sequences=True, border_mode="same", dim_ordering="tf")(
+            x
+        ),
+    )
 
 
 def merged(mode, shapes=((3, 2), (3, 2)), **arguments):
@@ -147,19 +259,33 @@ def lambda_layer(k):
 
 @model("sequential", weights_file=True)
 def sequential(k):
-    return k.Sequential([k.layer("Dense", output_dim=4, activation="relu", input_dim=3), k.layer("Dropout", p=0.5),
-                         k.layer("Dense", output_dim=2, activation="softmax")])
+    return k.Sequential(
+        [
+            k.layer("Dense", output_dim=4, activation="relu", input_dim=3),
+            k.layer("Dropout", p=0.5),
+            k.layer("Dense", output_dim=2, activation="softmax"),
+        ]
+    )
 
 
 @model("sequential_convolution")
 def sequential_convolution(k):
-    return k.Sequential([k.layer("Convolution2D", nb_filter=2, nb_row=3, nb_col=3, input_shape=(6, 6, 1)), k.layer("MaxPooling2D"),
-                         k.layer("BatchNormalization"), k.layer("Flatten"), k.layer("Dense", output_dim=2)])
+    return k.Sequential(
+        [
+            k.layer("Convolution2D", nb_filter=2, nb_row=3, nb_col=3, input_shape=(6, 6, 1)),
+            k.layer("MaxPooling2D"),
+            k.layer("BatchNormalization"),
+            k.layer("Flatten"),
+            k.layer("Dense", output_dim=2),
+        ]
+    )
 
 
 @model("sequential_embedding", ints=5)
 def sequential_embedding(k):
-    return k.Sequential([k.layer("Embedding", input_dim=5, output_dim=3, input_length=4), k.layer("LSTM", output_dim=2)])
+    return k.Sequential(
+        [k.layer("Embedding", input_dim=5, output_dim=3, input_length=4), k.layer("LSTM", output_dim=2)]
+    )
 
 
 @model("nested", weights_file=True)
@@ -172,7 +298,9 @@ def nested(k):
 
 @model("nested_sequential")
 def nested_sequential(k):
-    inner = k.Sequential([k.layer("Dense", output_dim=4, input_dim=3), k.layer("Activation", activation="relu")])
+    inner = k.Sequential(
+        [k.layer("Dense", output_dim=4, input_dim=3), k.layer("Activation", activation="relu")]
+    )
     return k.Sequential([inner, k.layer("Dense", output_dim=2)])
 
 

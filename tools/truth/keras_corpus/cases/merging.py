@@ -6,7 +6,7 @@ SAME = [(3, 2), (3, 2)]
 
 for kind in ["Add", "Multiply", "Average", "Maximum", "Minimum"]:
     merging(kind + "_plain", kind, SAME, {})
-    merging(kind + "_of_three", kind, SAME + [(3, 2)], {})
+    merging(kind + "_of_three", kind, [*SAME, (3, 2)], {})
     merging(kind + "_broadcast", kind, [(3, 2), (1, 2)], {})
     merging(kind + "_other_rank", kind, [(3, 2), (2,)], {})
 merging("Subtract_plain", "Subtract", SAME, {})
@@ -25,4 +25,6 @@ merging("Dot_negative", "Dot", [(3, 4), (2, 4)], {"axes": -1})
 def functions(k):
     x, y = k.Input((3,)), k.Input((3,))
     sums = k.layers.add([x, y])
-    return k.Model([x, y], k.layers.concatenate([sums, k.layers.multiply([x, y]), k.layers.maximum([x, sums])]))
+    return k.Model(
+        [x, y], k.layers.concatenate([sums, k.layers.multiply([x, y]), k.layers.maximum([x, sums])])
+    )

@@ -5,9 +5,14 @@ from case import model
 
 @model("sequential", weights_file=True)
 def sequential(k):
-    first = [k.layer("Dense", units=4, activation="relu", input_shape=(3,))] if k.major < 3 else [
-        k.Input((3,)), k.layer("Dense", units=4, activation="relu")]
-    return k.Sequential(first + [k.layer("Dropout", rate=0.5), k.layer("Dense", units=2, activation="softmax")])
+    first = (
+        [k.layer("Dense", units=4, activation="relu", input_shape=(3,))]
+        if k.major < 3
+        else [k.Input((3,)), k.layer("Dense", units=4, activation="relu")]
+    )
+    return k.Sequential(
+        [*first, k.layer("Dropout", rate=0.5), k.layer("Dense", units=2, activation="softmax")]
+    )
 
 
 @model("sequential_with_input_layer")
@@ -22,14 +27,19 @@ def sequential_batch_shape(k):
         first = [k.layers.InputLayer(batch_shape=(None, 3, 2)), k.layer("Conv1D", filters=2, kernel_size=2)]
     else:
         first = [k.layer("Conv1D", filters=2, kernel_size=2, batch_input_shape=(None, 3, 2))]
-    return k.Sequential(first + [k.layer("Flatten"), k.layer("Dense", units=2)])
+    return k.Sequential([*first, k.layer("Flatten"), k.layer("Dense", units=2)])
 
 
 @model("sequential_embedding_lstm", ints=5)
 def sequential_embedding(k):
-    first = [k.layer("Embedding", input_dim=5, output_dim=3, input_length=4)] if k.major < 3 else [
-        k.Input((4,)), k.layer("Embedding", input_dim=5, output_dim=3)]
-    return k.Sequential(first + [k.layer("Bidirectional", layer=k.layer("LSTM", units=2)), k.layer("Dense", units=1)])
+    first = (
+        [k.layer("Embedding", input_dim=5, output_dim=3, input_length=4)]
+        if k.major < 3
+        else [k.Input((4,)), k.layer("Embedding", input_dim=5, output_dim=3)]
+    )
+    return k.Sequential(
+        [*first, k.layer("Bidirectional", layer=k.layer("LSTM", units=2)), k.layer("Dense", units=1)]
+    )
 
 
 @model("compiled_and_trained")
@@ -47,13 +57,21 @@ def compiled(k):
 def several(k):
     a, b = k.Input((3,), name="first"), k.Input((2,), name="second")
     joined = k.layer("Concatenate")([k.layer("Dense", units=2)(a), b])
-    return k.Model([b, a], [k.layer("Dense", units=1, name="score")(joined), k.layer("Dense", units=3, name="kind")(joined), a])
+    return k.Model(
+        [b, a],
+        [k.layer("Dense", units=1, name="score")(joined), k.layer("Dense", units=3, name="kind")(joined), a],
+    )
 
 
 @model("named_like_paths")
 def named(k):
     x = k.Input((3,))
-    return k.Model(x, k.layer("Dense", units=2, name="block1/dense")(k.layer("Dense", units=3, name="block1/inner/dense")(x)))
+    return k.Model(
+        x,
+        k.layer("Dense", units=2, name="block1/dense")(
+            k.layer("Dense", units=3, name="block1/inner/dense")(x)
+        ),
+    )
 
 
 @model("shared_layer", weights_file=True)
@@ -88,8 +106,12 @@ def nested(k):
 
 @model("nested_sequential")
 def nested_sequential(k):
-    first = [k.layer("Dense", units=4, input_shape=(3,))] if k.major < 3 else [k.Input((3,)), k.layer("Dense", units=4)]
-    inner = k.Sequential(first + [k.layer("BatchNormalization"), k.layer("Activation", activation="relu")])
+    first = (
+        [k.layer("Dense", units=4, input_shape=(3,))]
+        if k.major < 3
+        else [k.Input((3,)), k.layer("Dense", units=4)]
+    )
+    inner = k.Sequential([*first, k.layer("BatchNormalization"), k.layer("Activation", activation="relu")])
     return k.Sequential(([] if k.major < 3 else [k.Input((3,))]) + [inner, k.layer("Dense", units=2)])
 
 
@@ -107,7 +129,9 @@ def nested_twice(k):
 @model("nested_with_frozen_part")
 def frozen(k):
     x = k.Input((3,))
-    inner = k.Model(x, k.layer("BatchNormalization")(k.layer("Dense", units=2)(k.layer("BatchNormalization")(x))))
+    inner = k.Model(
+        x, k.layer("BatchNormalization")(k.layer("Dense", units=2)(k.layer("BatchNormalization")(x)))
+    )
     inner.trainable = False
     y = k.Input((3,))
     return k.Model(y, k.layer("Dense", units=2)(inner(y)))
@@ -116,7 +140,9 @@ def frozen(k):
 @model("residual")
 def residual(k):
     x = k.Input((6, 6, 2))
-    y = k.layer("BatchNormalization")(k.layer("Conv2D", filters=2, kernel_size=3, padding="same", use_bias=False)(x))
+    y = k.layer("BatchNormalization")(
+        k.layer("Conv2D", filters=2, kernel_size=3, padding="same", use_bias=False)(x)
+    )
     y = k.layer("Add")([x, k.layer("Activation", activation="relu")(y)])
     return k.Model(x, k.layer("GlobalAveragePooling2D")(y))
 
@@ -153,4 +179,10 @@ def integer_and_float(k):
 @model("dictionary_inputs", major=[3])
 def dictionary(k):
     a, b = k.Input((3,), name="a"), k.Input((2,), name="b")
-    return k.Model({"a": a, "b": b}, {"sum": k.layer("Dense", units=2)(k.layer("Concatenate")([a, b])), "other": k.layer("Dense", units=1)(b)})
+    return k.Model(
+        {"a": a, "b": b},
+        {
+            "sum": k.layer("Dense", units=2)(k.layer("Concatenate")([a, b])),
+            "other": k.layer("Dense", units=1)(b),
+        },
+    )

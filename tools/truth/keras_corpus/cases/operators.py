@@ -43,44 +43,130 @@ def both(name, in_tf, in_ops, **more):
 both("relu", lambda tf, x: tf.nn.relu(x), lambda ops, x: ops.relu(x))
 both("sigmoid", lambda tf, x: tf.sigmoid(x), lambda ops, x: ops.sigmoid(x))
 both("softmax", lambda tf, x: tf.nn.softmax(x, axis=1), lambda ops, x: ops.softmax(x, axis=1), shape=(3, 2))
-both("leaky_relu", lambda tf, x: tf.nn.leaky_relu(x, alpha=0.3), lambda ops, x: ops.leaky_relu(x, negative_slope=0.3))
-both("elementwise", lambda tf, x: tf.exp(tf.sin(x)) + tf.sqrt(tf.abs(x)) + tf.square(tf.tanh(x)),
-     lambda ops, x: ops.exp(ops.sin(x)) + ops.sqrt(ops.abs(x)) + ops.square(ops.tanh(x)))
-both("rounding", lambda tf, x: [tf.floor(x), tf.math.ceil(x), tf.round(x), tf.sign(x)],
-     lambda ops, x: [ops.floor(x), ops.ceil(x), ops.round(x), ops.sign(x)])
+both(
+    "leaky_relu",
+    lambda tf, x: tf.nn.leaky_relu(x, alpha=0.3),
+    lambda ops, x: ops.leaky_relu(x, negative_slope=0.3),
+)
+both(
+    "elementwise",
+    lambda tf, x: tf.exp(tf.sin(x)) + tf.sqrt(tf.abs(x)) + tf.square(tf.tanh(x)),
+    lambda ops, x: ops.exp(ops.sin(x)) + ops.sqrt(ops.abs(x)) + ops.square(ops.tanh(x)),
+)
+both(
+    "rounding",
+    lambda tf, x: [tf.floor(x), tf.math.ceil(x), tf.round(x), tf.sign(x)],
+    lambda ops, x: [ops.floor(x), ops.ceil(x), ops.round(x), ops.sign(x)],
+)
 both("logarithm", lambda tf, x: tf.math.log(x * x + 1.0), lambda ops, x: ops.log(x * x + 1.0))
 both("clip", lambda tf, x: tf.clip_by_value(x, -0.5, 0.7), lambda ops, x: ops.clip(x, -0.5, 0.7))
-both("mean", lambda tf, x: tf.reduce_mean(x, axis=[1, 2]), lambda ops, x: ops.mean(x, axis=(1, 2)), shape=(3, 2))
-both("sum_keepdims", lambda tf, x: tf.reduce_sum(x, axis=-1, keepdims=True), lambda ops, x: ops.sum(x, axis=-1, keepdims=True))
-both("max_min", lambda tf, x: [tf.reduce_max(x, 1), tf.reduce_min(x, 1)], lambda ops, x: [ops.max(x, 1), ops.min(x, 1)])
+both(
+    "mean",
+    lambda tf, x: tf.reduce_mean(x, axis=[1, 2]),
+    lambda ops, x: ops.mean(x, axis=(1, 2)),
+    shape=(3, 2),
+)
+both(
+    "sum_keepdims",
+    lambda tf, x: tf.reduce_sum(x, axis=-1, keepdims=True),
+    lambda ops, x: ops.sum(x, axis=-1, keepdims=True),
+)
+both(
+    "max_min",
+    lambda tf, x: [tf.reduce_max(x, 1), tf.reduce_min(x, 1)],
+    lambda ops, x: [ops.max(x, 1), ops.min(x, 1)],
+)
 both("argmax", lambda tf, x: tf.argmax(x, axis=1), lambda ops, x: ops.argmax(x, axis=1))
-both("reshape", lambda tf, x: tf.reshape(x, [-1, 3, 2]), lambda ops, x: ops.reshape(x, (-1, 3, 2)), shape=(6,))
-both("transpose", lambda tf, x: tf.transpose(x, [0, 2, 1]), lambda ops, x: ops.transpose(x, (0, 2, 1)), shape=(3, 2))
-both("expand_and_squeeze", lambda tf, x: tf.squeeze(tf.expand_dims(x, 1), axis=1) + 1.0,
-     lambda ops, x: ops.squeeze(ops.expand_dims(x, 1), axis=1) + 1.0)
-both("concat", lambda tf, x, y: tf.concat([x, y, x], axis=-1), lambda ops, x, y: ops.concatenate([x, y, x], axis=-1), inputs=2)
-both("stack", lambda tf, x, y: tf.stack([x, y], axis=1), lambda ops, x, y: ops.stack([x, y], axis=1), inputs=2)
+both(
+    "reshape", lambda tf, x: tf.reshape(x, [-1, 3, 2]), lambda ops, x: ops.reshape(x, (-1, 3, 2)), shape=(6,)
+)
+both(
+    "transpose",
+    lambda tf, x: tf.transpose(x, [0, 2, 1]),
+    lambda ops, x: ops.transpose(x, (0, 2, 1)),
+    shape=(3, 2),
+)
+both(
+    "expand_and_squeeze",
+    lambda tf, x: tf.squeeze(tf.expand_dims(x, 1), axis=1) + 1.0,
+    lambda ops, x: ops.squeeze(ops.expand_dims(x, 1), axis=1) + 1.0,
+)
+both(
+    "concat",
+    lambda tf, x, y: tf.concat([x, y, x], axis=-1),
+    lambda ops, x, y: ops.concatenate([x, y, x], axis=-1),
+    inputs=2,
+)
+both(
+    "stack", lambda tf, x, y: tf.stack([x, y], axis=1), lambda ops, x, y: ops.stack([x, y], axis=1), inputs=2
+)
 both("split", lambda tf, x: tf.split(x, 2, axis=-1), lambda ops, x: ops.split(x, 2, axis=-1), shape=(4,))
 both("tile", lambda tf, x: tf.tile(x, [1, 2]), lambda ops, x: ops.tile(x, (1, 2)))
 both("repeat", lambda tf, x: tf.repeat(x, 2, axis=1), lambda ops, x: ops.repeat(x, 2, axis=1))
-both("where", lambda tf, x, y: tf.where(x > y, x, y * 2.0), lambda ops, x, y: ops.where(x > y, x, y * 2.0), inputs=2)
-both("cast", lambda tf, x: tf.cast(tf.cast(x, "int32"), "float32"), lambda ops, x: ops.cast(ops.cast(x, "int32"), "float32"))
+both(
+    "where",
+    lambda tf, x, y: tf.where(x > y, x, y * 2.0),
+    lambda ops, x, y: ops.where(x > y, x, y * 2.0),
+    inputs=2,
+)
+both(
+    "cast",
+    lambda tf, x: tf.cast(tf.cast(x, "int32"), "float32"),
+    lambda ops, x: ops.cast(ops.cast(x, "int32"), "float32"),
+)
 both("pad", lambda tf, x: tf.pad(x, [[0, 0], [1, 2]]), lambda ops, x: ops.pad(x, ((0, 0), (1, 2))))
 both("one_hot", lambda tf, x: tf.one_hot(x, 5), lambda ops, x: ops.one_hot(x, 5), dtype="int32", ints=5)
 both("gather", lambda tf, x: tf.gather(x, [2, 0], axis=1), lambda ops, x: ops.take(x, [2, 0], axis=1))
 both("cumsum", lambda tf, x: tf.cumsum(x, axis=1), lambda ops, x: ops.cumsum(x, axis=1))
 both("l2_normalize", lambda tf, x: tf.math.l2_normalize(x, axis=-1), lambda ops, x: ops.normalize(x, axis=-1))
-both("einsum", lambda tf, x, y: tf.einsum("bij,bkj->bik", x, y), lambda ops, x, y: ops.einsum("bij,bkj->bik", x, y), shape=(2, 3), inputs=2)
-both("maximum", lambda tf, x, y: tf.maximum(x, tf.minimum(y, 0.5)), lambda ops, x, y: ops.maximum(x, ops.minimum(y, 0.5)), inputs=2)
-both("logical", lambda tf, x: tf.logical_and(x > 0.0, tf.logical_not(x > 1.0)),
-     lambda ops, x: ops.logical_and(x > 0.0, ops.logical_not(x > 1.0)))
-both("shape", lambda tf, x: tf.reshape(x, [tf.shape(x)[0], -1]), lambda ops, x: ops.reshape(x, (ops.shape(x)[0], -1)), shape=(2, 3))
+both(
+    "einsum",
+    lambda tf, x, y: tf.einsum("bij,bkj->bik", x, y),
+    lambda ops, x, y: ops.einsum("bij,bkj->bik", x, y),
+    shape=(2, 3),
+    inputs=2,
+)
+both(
+    "maximum",
+    lambda tf, x, y: tf.maximum(x, tf.minimum(y, 0.5)),
+    lambda ops, x, y: ops.maximum(x, ops.minimum(y, 0.5)),
+    inputs=2,
+)
+both(
+    "logical",
+    lambda tf, x: tf.logical_and(x > 0.0, tf.logical_not(x > 1.0)),
+    lambda ops, x: ops.logical_and(x > 0.0, ops.logical_not(x > 1.0)),
+)
+both(
+    "shape",
+    lambda tf, x: tf.reshape(x, [tf.shape(x)[0], -1]),
+    lambda ops, x: ops.reshape(x, (ops.shape(x)[0], -1)),
+    shape=(2, 3),
+)
 both("top_k", lambda tf, x: tf.math.top_k(x, 2)[0], lambda ops, x: ops.top_k(x, 2)[0], shape=(4,))
-both("resize", lambda tf, x: tf.image.resize(x, [5, 6]), lambda ops, x: ops.image.resize(x, (5, 6)), shape=(3, 4, 2))
-both("max_pool", lambda tf, x: tf.nn.max_pool2d(x, 2, 2, "SAME"), lambda ops, x: ops.max_pool(x, 2, 2, "same"), shape=(5, 4, 2))
+both(
+    "resize",
+    lambda tf, x: tf.image.resize(x, [5, 6]),
+    lambda ops, x: ops.image.resize(x, (5, 6)),
+    shape=(3, 4, 2),
+)
+both(
+    "max_pool",
+    lambda tf, x: tf.nn.max_pool2d(x, 2, 2, "SAME"),
+    lambda ops, x: ops.max_pool(x, 2, 2, "same"),
+    shape=(5, 4, 2),
+)
 both("flip", lambda tf, x: tf.reverse(x, [1]), lambda ops, x: ops.flip(x, 1))
-both("erf_and_softplus", lambda tf, x: tf.math.erf(x) + tf.math.softplus(x), lambda ops, x: ops.erf(x) + ops.softplus(x))
-both("zeros_like", lambda tf, x: tf.ones_like(x) + tf.zeros_like(x), lambda ops, x: ops.ones_like(x) + ops.zeros_like(x))
+both(
+    "erf_and_softplus",
+    lambda tf, x: tf.math.erf(x) + tf.math.softplus(x),
+    lambda ops, x: ops.erf(x) + ops.softplus(x),
+)
+both(
+    "zeros_like",
+    lambda tf, x: tf.ones_like(x) + tf.zeros_like(x),
+    lambda ops, x: ops.ones_like(x) + ops.zeros_like(x),
+)
 
 
 @model("op_in_nested_model")

@@ -21,7 +21,7 @@ def precision(name, policy_name):
         y = k.layer("Dense", units=3, dtype=policy(k, policy_name), activation="relu")(x)
         return k.Model(x, k.layer("Dense", units=2, dtype="float32")(y))
 
-    @model("precision_%s_convolution" % name)
+    @model(f"precision_{name}_convolution")
     def convolution(k):
         x = k.Input((5, 5, 2))
         y = k.layer("Conv2D", filters=3, kernel_size=3, dtype=policy(k, policy_name))(x)
@@ -42,7 +42,7 @@ def mixed_lstm(k):
 def quantized(mode):
     from weights import randomize
 
-    @model("quantized_%s_dense" % mode, major=[3], random=False)
+    @model(f"quantized_{mode}_dense", major=[3], random=False)
     def dense(k):
         x = k.Input((4,))
         built = k.Model(x, k.layer("Dense", units=2)(k.layer("Dense", units=8, activation="relu")(x)))
@@ -50,15 +50,17 @@ def quantized(mode):
         built.quantize(mode)
         return built
 
-    @model("quantized_%s_einsum" % mode, major=[3], random=False)
+    @model(f"quantized_{mode}_einsum", major=[3], random=False)
     def einsum(k):
         x = k.Input((3, 4))
-        built = k.Model(x, k.layer("EinsumDense", equation="abc,cd->abd", output_shape=(3, 6), bias_axes="d")(x))
+        built = k.Model(
+            x, k.layer("EinsumDense", equation="abc,cd->abd", output_shape=(3, 6), bias_axes="d")(x)
+        )
         randomize(k, built)
         built.quantize(mode)
         return built
 
-    @model("quantized_%s_embedding" % mode, major=[3], random=False, ints=5)
+    @model(f"quantized_{mode}_embedding", major=[3], random=False, ints=5)
     def embedding(k):
         x = k.Input((4,), "int32")
         built = k.Model(x, k.layer("Dense", units=2)(k.layer("Embedding", input_dim=5, output_dim=4)(x)))
@@ -66,7 +68,7 @@ def quantized(mode):
         built.quantize(mode)
         return built
 
-    @model("quantized_%s_attention" % mode, major=[3], random=False)
+    @model(f"quantized_{mode}_attention", major=[3], random=False)
     def attention(k):
         x = k.Input((3, 4))
         built = k.Model(x, k.layer("MultiHeadAttention", num_heads=2, key_dim=4)(x, x))

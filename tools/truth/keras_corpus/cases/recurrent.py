@@ -4,16 +4,23 @@ from case import model, options
 
 SEQUENCE = (4, 3)
 COMMON = {
-    "plain": {}, "sequences": {"return_sequences": True}, "backwards": {"go_backwards": True},
-    "backwards_sequences": {"go_backwards": True, "return_sequences": True}, "without_bias": {"use_bias": False},
-    "activations": {"activation": "relu"}, "open_length": {"shape": (None, 3), "return_sequences": True},
-    "unrolled": {"unroll": True}, "dropout": {"dropout": 0.2, "recurrent_dropout": 0.1},
+    "plain": {},
+    "sequences": {"return_sequences": True},
+    "backwards": {"go_backwards": True},
+    "backwards_sequences": {"go_backwards": True, "return_sequences": True},
+    "without_bias": {"use_bias": False},
+    "activations": {"activation": "relu"},
+    "open_length": {"shape": (None, 3), "return_sequences": True},
+    "unrolled": {"unroll": True},
+    "dropout": {"dropout": 0.2, "recurrent_dropout": 0.1},
     "constrained": {"kernel_regularizer": "l2", "recurrent_constraint": "max_norm"},
     "time_major": {"time_major": False},
 }
 GATED = {
-    "hard_sigmoid": {"recurrent_activation": "hard_sigmoid"}, "sigmoid": {"recurrent_activation": "sigmoid"},
-    "implementation_1": {"implementation": 1}, "implementation_2": {"implementation": 2},
+    "hard_sigmoid": {"recurrent_activation": "hard_sigmoid"},
+    "sigmoid": {"recurrent_activation": "sigmoid"},
+    "implementation_1": {"implementation": 1},
+    "implementation_2": {"implementation": 2},
     "elu": {"activation": "elu", "recurrent_activation": "softsign"},
 }
 
@@ -23,12 +30,27 @@ def variants(*tables):
 
 
 options("SimpleRNN", SEQUENCE, {"units": 2}, variants(COMMON))
-options("LSTM", SEQUENCE, {"units": 2}, variants(COMMON, GATED, {
-    "without_forget_bias": {"unit_forget_bias": False}}))
-options("GRU", SEQUENCE, {"units": 2}, variants(COMMON, GATED, {
-    "reset_after": {"reset_after": True}, "reset_before": {"reset_after": False},
-    "reset_before_without_bias": {"reset_after": False, "use_bias": False},
-    "reset_after_sequences": {"reset_after": True, "return_sequences": True, "go_backwards": True}}))
+options(
+    "LSTM",
+    SEQUENCE,
+    {"units": 2},
+    variants(COMMON, GATED, {"without_forget_bias": {"unit_forget_bias": False}}),
+)
+options(
+    "GRU",
+    SEQUENCE,
+    {"units": 2},
+    variants(
+        COMMON,
+        GATED,
+        {
+            "reset_after": {"reset_after": True},
+            "reset_before": {"reset_after": False},
+            "reset_before_without_bias": {"reset_after": False, "use_bias": False},
+            "reset_after_sequences": {"reset_after": True, "return_sequences": True, "go_backwards": True},
+        },
+    ),
+)
 
 
 def with_state(kind):
@@ -46,7 +68,7 @@ def with_state(kind):
     def initial_state(k):
         x = k.Input(SEQUENCE)
         states = [k.Input((2,)) for _ in range(2 if kind == "LSTM" else 1)]
-        return k.Model([x] + states, k.layer(kind, units=2)(x, initial_state=states))
+        return k.Model([x, *states], k.layer(kind, units=2)(x, initial_state=states))
 
     @model(kind + "_encoder_decoder")
     def encoder_decoder(k):
@@ -62,39 +84,41 @@ def with_state(kind):
 
     @model(kind + "_stacked")
     def stacked(k):
-        layers = [k.layer(kind, units=3, return_sequences=True, input_shape=SEQUENCE) if k.major < 3 else
-                  k.layer(kind, units=3, return_sequences=True)]
-        layers = layers if k.major < 3 else [k.Input(SEQUENCE)] + layers
-        built = k.Sequential(layers + [k.layer(kind, units=2), k.layer("Dense", units=2)])
-        return built
+        layers = [
+            k.layer(kind, units=3, return_sequences=True, input_shape=SEQUENCE)
+            if k.major < 3
+            else k.layer(kind, units=3, return_sequences=True)
+        ]
+        layers = layers if k.major < 3 else [k.Input(SEQUENCE), *layers]
+        return k.Sequential([*layers, k.layer(kind, units=2), k.layer("Dense", units=2)])
 
     for merge in ["concat", "sum", "mul", "ave", None]:
-        bidirectional(kind, "%s" % merge, {"merge_mode": merge}, {})
-        bidirectional(kind, "%s_sequences" % merge, {"merge_mode": merge}, {"return_sequences": True})
+        bidirectional(kind, f"{merge}", {"merge_mode": merge}, {})
+        bidirectional(kind, f"{merge}_sequences", {"merge_mode": merge}, {"return_sequences": True})
 
-    @model("Bidirectional_%s_state" % kind)
+    @model(f"Bidirectional_{kind}_state")
     def bidirectional_state(k):
         x = k.Input(SEQUENCE)
         return k.Model(x, list(k.layer("Bidirectional", layer=k.layer(kind, units=2, return_state=True))(x)))
 
-    @model("Bidirectional_%s_backward_layer" % kind)
+    @model(f"Bidirectional_{kind}_backward_layer")
     def backward_layer(k):
         x = k.Input(SEQUENCE)
         backward = k.layer(kind, units=3, go_backwards=True)
         return k.Model(x, k.layer("Bidirectional", layer=k.layer(kind, units=2), backward_layer=backward)(x))
 
-    @model("RNN_of_%sCell" % kind)
+    @model(f"RNN_of_{kind}Cell")
     def rnn_of_cell(k):
         x = k.Input(SEQUENCE)
         return k.Model(x, k.layer("RNN", cell=k.layer(kind + "Cell", units=2), return_sequences=True)(x))
 
-    @model("RNN_of_stacked_%sCells" % kind)
+    @model(f"RNN_of_stacked_{kind}Cells")
     def rnn_of_stack(k):
         x = k.Input(SEQUENCE)
         cells = k.layer("StackedRNNCells", cells=[k.layer(kind + "Cell", units=n) for n in [2, 3]])
         return k.Model(x, k.layer("RNN", cell=cells)(x))
 
-    @model("RNN_of_list_of_%sCells" % kind)
+    @model(f"RNN_of_list_of_{kind}Cells")
     def rnn_of_list(k):
         x = k.Input(SEQUENCE)
         cells = [k.layer(kind + "Cell", units=n) for n in [3, 2]]
@@ -112,14 +136,19 @@ def with_state(kind):
         x = k.Input(SEQUENCE)
         return k.Model(x, k.layer(kind, units=2)(k.layer("Masking")(x)))
 
-    @model("Bidirectional_%s_masked" % kind, feeds=[masked_input(), masked_input(1)])
+    @model(f"Bidirectional_{kind}_masked", feeds=[masked_input(), masked_input(1)])
     def bidirectional_masked(k):
         x = k.Input(SEQUENCE)
-        return k.Model(x, k.layer("Bidirectional", layer=k.layer(kind, units=2, return_sequences=True))(k.layer("Masking")(x)))
+        return k.Model(
+            x,
+            k.layer("Bidirectional", layer=k.layer(kind, units=2, return_sequences=True))(
+                k.layer("Masking")(x)
+            ),
+        )
 
 
 def bidirectional(kind, variant, wrapper, inner):
-    @model("Bidirectional_%s_%s" % (kind, variant))
+    @model(f"Bidirectional_{kind}_{variant}")
     def build(k):
         x = k.Input(SEQUENCE)
         y = k.layer("Bidirectional", layer=k.layer(kind, units=2, **inner), **wrapper)(x)
@@ -131,8 +160,11 @@ def stateful_input(length):
 
 
 def masked_input(skip=0):
-    rows = [[[0.3, -1, 2], [0, 0, 0], [1, 1, -1], [0, 0, 0]], [[0, 0, 0], [0.5, 0.1, 1], [0.2, -2, 1], [1, 0, 0]],
-            [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]]
+    rows = [
+        [[0.3, -1, 2], [0, 0, 0], [1, 1, -1], [0, 0, 0]],
+        [[0, 0, 0], [0.5, 0.1, 1], [0.2, -2, 1], [1, 0, 0]],
+        [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+    ]
     return [rows[skip:] if not skip else rows[:2]]
 
 
@@ -146,7 +178,9 @@ def feeds_as_floats():
     from case import CASES
 
     for case in CASES.values():
-        if case.feeds is not None and ("masked" in case.name or "stateful" in case.name or "Masking" in case.name):
+        if case.feeds is not None and (
+            "masked" in case.name or "stateful" in case.name or "Masking" in case.name
+        ):
             case.feeds = [[np.array(feed, "float32") for feed in feeds] for feeds in case.feeds]
 
 
@@ -164,10 +198,15 @@ def cudnn(kind, standard):
     def as_standard(k, **arguments):
         return build(k, standard, dict(more, recurrent_activation="sigmoid"), **arguments)
 
-    for variant, arguments in [("plain", {}), ("sequences", {"return_sequences": True}), ("backwards", {"go_backwards": True}),
-                               ("bidirectional", {"wrapped": True})]:
-        model("%s_%s" % (kind, variant), major=[2], equivalent=lambda k, a=arguments: as_standard(k, **a))(
-            lambda k, a=arguments: build(k, **a))
+    for variant, arguments in [
+        ("plain", {}),
+        ("sequences", {"return_sequences": True}),
+        ("backwards", {"go_backwards": True}),
+        ("bidirectional", {"wrapped": True}),
+    ]:
+        model(f"{kind}_{variant}", major=[2], equivalent=lambda k, a=arguments: as_standard(k, **a))(
+            lambda k, a=arguments: build(k, **a)
+        )
 
 
 cudnn("CuDNNLSTM", "LSTM")
@@ -197,13 +236,17 @@ def time_distributed_model(k):
 
 
 CONVOLVED = {
-    "plain": {}, "sequences": {"return_sequences": True, "padding": "same"}, "strides": {"strides": 2},
-    "backwards": {"go_backwards": True}, "hard_sigmoid": {"recurrent_activation": "hard_sigmoid"},
-    "sigmoid": {"recurrent_activation": "sigmoid", "activation": "relu"}, "without_bias": {"use_bias": False},
+    "plain": {},
+    "sequences": {"return_sequences": True, "padding": "same"},
+    "strides": {"strides": 2},
+    "backwards": {"go_backwards": True},
+    "hard_sigmoid": {"recurrent_activation": "hard_sigmoid"},
+    "sigmoid": {"recurrent_activation": "sigmoid", "activation": "relu"},
+    "without_bias": {"use_bias": False},
     "dilated": {"dilation_rate": 2},
 }
 for rank, shape in [(1, (3, 5, 2)), (2, (3, 5, 4, 2)), (3, (2, 3, 4, 3, 2))]:
-    options("ConvLSTM%dD" % rank, shape, {"filters": 2, "kernel_size": 2}, variants(CONVOLVED))
+    options(f"ConvLSTM{rank}D", shape, {"filters": 2, "kernel_size": 2}, variants(CONVOLVED))
 
 
 @model("ConvLSTM2D_state")
