@@ -97,7 +97,7 @@ class Keras:
     def weights(self, model):
         """Return the weights as pairs of a name and a value."""
         names = [getattr(weight, "path", None) or weight.name for weight in model.weights]
-        return list(zip(names, model.get_weights(), strict=False))
+        return list(zip(names, model.get_weights()))  # noqa: B905
 
     def reset_states(self, model):
         for part in all_layers(model):

@@ -93,7 +93,7 @@ def attempt(write, path):
 
 def record(k, model, case, path):
     arrays = {}
-    for prefix, feeds in zip(["", "b_"], questions(k, model, case), strict=False):
+    for prefix, feeds in zip(["", "b_"], questions(k, model, case)):  # noqa: B905
         k.reset_states(model)
         answers = answers_of(k, model, case, feeds, path)
         arrays.update((f"{prefix}in{i}", as_bytes(feed)) for i, feed in enumerate(feeds))

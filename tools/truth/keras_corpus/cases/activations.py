@@ -3,8 +3,8 @@
 from case import layer, model, options
 
 NAMES = """celu elu exponential gelu glu hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu
-linear log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax softplus softsign sparse_plus
-sparse_sigmoid sparsemax squareplus swish tanh tanh_shrink threshold"""
+linear log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax softplus softsign
+sparse_plus sparse_sigmoid sparsemax squareplus swish tanh tanh_shrink threshold"""
 
 for name in NAMES.split():
     layer("activation_" + name, "Activation", (4,), {"activation": name})
