@@ -41,7 +41,12 @@ def test_the_json_has_the_documented_fields(capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["version"] == 1
     assert document["model"] == ATTENTION
-    assert document["producer"] == {"tensorflow": "2.21.0", "graph_def": 2474, "min_consumer": 0}
+    assert document["producer"] == {
+        "tensorflow": "2.21.0",
+        "graph_def": 2474,
+        "min_consumer": 0,
+        "keras": None,
+    }
     (result,) = document["results"]
     assert (result["target"], result["device"]) == ("tensorflow==1.13.2", "cpu")
     assert (result["verdict"], result["stage"]) == ("fails", "load")
