@@ -1,4 +1,4 @@
-"""Cut or pad images to the aspect ratio of a target size before they are resized."""
+"""Cut or pad images to the aspect ratio of a target size; the size that covers a target."""
 
 from __future__ import annotations
 
@@ -36,6 +36,22 @@ def padded_to_ratio(
     known = [side if isinstance(side, int) else None for side in (full_rows, full_columns)]
     node = b.node("PadV2", images, paddings, b.constant(value, images.dtype))
     return b.tensor(node, (images.shape[0], *known, images.shape[3]))
+
+
+def covering_size(b: LayerBuilder, images: LayerTensor, height: int, width: int) -> tuple[Length, Length]:
+    """The smallest size with the ratio of the images that has at least this height and width."""
+    _, rows, columns, _ = sizes(b, images)
+    return (
+        _largest(b, height, _proportion(b, rows, width, columns)),
+        _largest(b, width, _proportion(b, columns, height, rows)),
+    )
+
+
+def _proportion(b: LayerBuilder, length: Length, factor: int, divisor: Length) -> Length:
+    """`length * factor / divisor` in integers, without its fraction."""
+    if isinstance(length, int) and isinstance(divisor, int):
+        return length * factor // divisor
+    return b.FloorDiv(b.Mul(b.constant(factor), length), divisor)
 
 
 def _scaled(b: LayerBuilder, length: Length, numerator: int, denominator: int) -> Length:

@@ -52,6 +52,34 @@ def test_a_random_crop_before_keras_3_8_resizes_the_middle():
     np.testing.assert_allclose(result(layer, IMAGE, "2.15.0"), IMAGE[:, :, 1:5])
 
 
+@pytest.mark.parametrize("open_size", [False, True])
+@pytest.mark.parametrize(  # the answers of TensorFlow 2.3.4 and 2.6.5
+    ("size", "image", "dtype", "total", "weighted"),
+    [
+        ((3, 4), (5, 6), "float32", 1198.75, 15398.0),
+        ((3, 4), (5, 6), "int32", 1198.75, 15398.0),
+        ((3, 3), (9, 4), "float32", 1002.75, 8566.125),
+        ((2, 5), (7, 6), "float32", 1084.2, 10541.56),
+        ((6, 5), (4, 3), "float32", 2306.4, 82864.67),
+        ((4, 4), (4, 7), "float32", 1768.0, 31442.0),
+    ],
+)
+def test_a_random_crop_before_keras_2_7_resizes_first(size, image, dtype, total, weighted, open_size):
+    x = (np.arange(2 * image[0] * image[1]) ** 2 % 97).reshape(1, *image, 2).astype(dtype)
+    layer = ("RandomCrop", {"height": size[0], "width": size[1]})
+    answer = result(layer, x, "2.6.0", shape=(None, None, 2) if open_size else None)
+    assert answer.shape == (1, *size, 2)
+    assert answer.dtype == np.float32
+    places = np.arange(answer.size)
+    np.testing.assert_allclose([answer.sum(), answer.ravel() @ places], [total, weighted], rtol=1e-5)
+
+
+def test_a_random_crop_of_keras_2_7_keeps_the_type():
+    x = np.int32([[[[1], [2], [4]]]])
+    answer = result(("RandomCrop", {"height": 2, "width": 6}), x, "2.7.0")
+    assert answer[0, 0, :, 0].tolist() == [1, 1, 1, 2, 3, 4]
+
+
 NUMBERS = np.float32([[1, 2, 3], [4, 5, 6]])
 MEAN, VARIANCE = np.float32([1, 2, 3]), np.float32([4, 1, 0])
 

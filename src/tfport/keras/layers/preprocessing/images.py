@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from tfport.formats.keras.records import Json
+from tfport.graph.dtypes import FLOAT32
 from tfport.keras.arrays import expand_dims, sizes, slice_axis, squeeze
 from tfport.keras.data_format import channels_last
 from tfport.keras.indexing import Range, get_item
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.preprocessing.aspect_ratio import cropped_to_ratio, padded_to_ratio
+from tfport.keras.preprocessing.aspect_ratio import covering_size, cropped_to_ratio, padded_to_ratio
 from tfport.keras.resize import resize
 from tfport.keras.tensor import LayerTensor
 
@@ -83,7 +84,7 @@ def _middle(
     return b.tensor(part.value, (*part.shape[:axis], length, *part.shape[axis + 1 :]))
 
 
-@layer("RandomCrop")
+@layer("RandomCrop", casts_inputs=False)
 def random_crop(
     b: LayerBuilder,
     x: LayerTensor,
@@ -95,17 +96,30 @@ def random_crop(
 ) -> LayerTensor:
     """Without training it resizes the largest part in the middle with the ratio of the target.
 
-    Keras 3.6 and 3.7 cut the target size where that part begins; later releases do nothing.
+    Keras before 2.7 resizes first and cuts the middle then, in float32; Keras 2.7 keeps the type of its
+    input. Keras 3.6 and 3.7 cut the target size where that part begins; later releases do nothing.
     """
-    if b.version.numbers >= (3, 8):
+    numbers = b.version.numbers
+    if numbers >= (3, 8):
         return b.cast(x, b.dtype)
 
     def resized(images: LayerTensor) -> LayerTensor:
-        if b.version.numbers >= (3, 6):
+        if numbers < (2, 7):
+            return _covering_middle(b, b.cast(images, FLOAT32), height, width)
+        if numbers >= (3, 6):
             return _cut_at_ratio(b, images, height, width)
-        return resize(b, cropped_to_ratio(b, images, height, width), height, width, "bilinear")
+        part = b.cast(cropped_to_ratio(b, images, height, width), FLOAT32)
+        return b.cast(resize(b, part, height, width, "bilinear"), images.dtype)
 
-    return _of_batch(b, data_format, b.cast(x, b.dtype), resized)
+    keeps_type = (2, 7) <= numbers < (2, 8) or (numbers < (2, 7) and not x.dtype.is_floating)
+    return _of_batch(b, data_format, x if keeps_type else b.cast(x, b.dtype), resized)
+
+
+def _covering_middle(b: LayerBuilder, images: LayerTensor, height: int, width: int) -> LayerTensor:
+    """The middle of the images in the smallest size that covers the target and keeps their ratio."""
+    rows, columns = covering_size(b, images, height, width)
+    full = resize(b, images, rows, columns, "bilinear")
+    return _middle(b, _middle(b, full, 1, rows, height), 2, columns, width)
 
 
 def _cut_at_ratio(b: LayerBuilder, images: LayerTensor, height: int, width: int) -> LayerTensor:
