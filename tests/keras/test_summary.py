@@ -79,7 +79,9 @@ def test_a_model_with_an_unknown_layer_shows_what_comes_before_and_what_the_file
     odd = {**dense("odd", 3, ["frozen", 0, 0]), "class_name": "Acme"}
     layers = [*MODEL["config"]["layers"][:2], odd, inner]
     summary = summary_of(functional("m", layers, [["x", 0, 0]], [["inner", 0, 0]]))
-    rows = [(row.name, row.shapes, row.parameters, row.trainable, row.is_custom) for row in summary.layers]
+    rows = [
+        (row.name, row.shapes, row.parameters, row.trainable, row.is_unsupported) for row in summary.layers
+    ]
     assert rows == [
         ("x", [(None, 4)], 0, 0, False),
         ("frozen", [(None, 3)], 15, 0, False),

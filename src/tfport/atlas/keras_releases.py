@@ -113,6 +113,12 @@ def keras_release(package: str, version: str) -> KerasRelease | None:
     return next((r for r in keras_releases(package) if version_key(r.version) == wanted), None)
 
 
+@cache
+def keras_names(kind: str) -> frozenset[str]:
+    """The names of the objects of a kind in all recorded releases."""
+    return frozenset(_record()["classes"][kind])
+
+
 def keras_of_tensorflow(version: str) -> KerasRelease | None:
     """The Keras that a release of TensorFlow uses by default; None for releases without `tf.keras`.
 

@@ -24,6 +24,9 @@ OPTIMIZERS = ("optimizer", "optimizer_weights")
 SEEDS = "seed_generator"
 """The state of random numbers, which Keras does not count as parameters."""
 
+KERAS_PACKAGES = ("keras", "tf_keras", "keras_core", "tensorflow")
+"""The packages that Keras's own classes are in."""
+
 
 @dataclass(frozen=True, slots=True)
 class LayerSummary:
@@ -40,8 +43,10 @@ class LayerSummary:
     """How many of the parameters are trainable; None if that is unknown."""
     inputs: list[str]
     """The layers whose outputs it uses."""
-    is_custom: bool = False
+    is_unsupported: bool = False
     """Whether tfport does not build its class."""
+    is_foreign: bool = False
+    """Whether the file says that its class is not part of Keras; files of Keras 2 often do not say."""
 
 
 @dataclass(slots=True)
@@ -87,9 +92,15 @@ def _rows(
             0 if parameters == 0 else _trainable(instance) if is_built else None,
             _inputs(layer) if len(model.layers) > 1 and not _is_chain(model) else [],
             layer.model is None and layer.class_name != INPUT_LAYER and find_layer(layer) is None,
+            _is_foreign(layer),
         )
         if layer.model is not None:
             yield from _rows(layer.model, instance or LayerInstance(layer), counts, here, depth + 1)
+
+
+def _is_foreign(layer: LayerConfig) -> bool:
+    package = layer.module.partition(".")[0]
+    return ">" in layer.registered_name or (package != "" and package not in KERAS_PACKAGES)
 
 
 def _shapes(layer: LayerConfig, instance: LayerInstance | None) -> list[Dims]:

@@ -16,6 +16,8 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
 
+KERAS = Path(__file__).parents[2] / "truth" / "keras"
+
 
 def copy(name: str, to: Path) -> Path:
     """A recorded model to take pieces away from."""
@@ -308,3 +310,42 @@ SIZES = [
 @pytest.mark.parametrize(("n", "text"), SIZES)
 def test_sizes_have_decimal_units(n, text):
     assert byte_size(n) == text
+
+
+KERAS_LAYERS = {
+    "functional_adam-2.0.4": ("2.2.4-tf", [("InputLayer", [[None, 3]], 0), ("Dense", [[None, 2]], 8)], []),
+    "convolution-2.8.4": (
+        "2.8.0",
+        [
+            ("InputLayer", [[None, 4, 4, 1]], 0),
+            ("Conv2D", [[None, 4, 4, 2]], 18),
+            ("BatchNormalization", [[None, 4, 4, 2]], 8),
+        ],
+        [],
+    ),
+    "custom_layer-2.6.5": ("2.6.0", [("InputLayer", [[None, 3]], 0), ("Doubling", [], None)], ["Doubling"]),
+    "lambda_layer-2.11.1": ("2.11.0", [("InputLayer", [[None, 3]], 0), ("Lambda", [], None)], []),
+    "subclassed-2.3.4": ("2.4.0", [], []),
+}
+
+
+@pytest.mark.parametrize("name", KERAS_LAYERS)
+def test_a_saved_model_of_keras_2_shows_its_layers(name):
+    version, layers, custom = KERAS_LAYERS[name]
+    report = inspected(KERAS / name)
+    keras = report.to_json()["keras"]
+    assert (keras["layout"], keras["version"], keras["weights"]) == ("saved_model", version, True)
+    assert keras["no_graph"] is None
+    assert [(row["class"], row["shapes"], row["parameters"]) for row in keras["layers"]] == layers
+    assert keras["custom_classes"] == custom
+    text = text_of(report)
+    assert f", Keras {version}, TF2 objects\n" in text
+    assert ("\nlayers  Functional model" in text or "\nlayers  Model model" in text) == bool(layers)
+
+
+def test_damaged_keras_metadata_is_a_problem_of_the_model(tmp_path):
+    folder = Path(shutil.copytree(KERAS / "convolution-2.8.4", tmp_path / "m"))
+    (folder / "keras_metadata.pb").write_bytes(b"\x0a\xff")
+    report = inspected(folder)
+    assert report.keras is None
+    assert [problem.partition("keras_metadata.pb")[2][:8] for problem in report.problems] == [", byte 1"]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tfport.check.inspection.keras import KerasInspection
 
 VERSION = 1
+KERAS_2 = "Keras 2"
 SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
 
 
@@ -76,7 +77,7 @@ class Inspection:
     devices: list[str]
     problems: list[str] = field(default_factory=list)
     keras: KerasInspection | None = None
-    """For a Keras file: its layers and settings."""
+    """For a Keras file, or a SavedModel of Keras 2: its layers and settings."""
 
     def to_json(self) -> dict[str, Any]:
         from tfport.check.inspection.json import to_json
@@ -98,6 +99,7 @@ def inspect_model(
     fetched = graph_outputs(model, fetches, feeds)
     counted = count_ops(model, fetched)
     model_variables = variables(model)
+    keras = _keras(model, problems)
     return Inspection(
         model=model.where,
         format=model.format,
@@ -124,16 +126,24 @@ def inspect_model(
         assets=assets(model),
         devices=sorted({node.device for node in every_node(model.graph) if node.device}),
         problems=problems + _missing(model) + _uncounted(counted),
-        keras=_keras(model),
+        keras=keras,
     )
 
 
-def _keras(model: Model) -> KerasInspection | None:
-    if model.keras is None:
+def _keras(model: Model, problems: list[str]) -> KerasInspection | None:
+    """The Keras part of a Keras file or of a SavedModel; its problems are appended to `problems`."""
+    if model.keras is None and not is_saved_by_keras_2(model):
         return None
-    from tfport.check.inspection.keras import inspect_keras  # other models do not need the layers
+    # other models do not need the layers
+    from tfport.check.inspection.keras import inspect_keras, inspect_keras_of_saved_model
 
-    return inspect_keras(model, model.keras)
+    if model.keras is not None:
+        return inspect_keras(model, model.keras)
+    try:
+        return inspect_keras_of_saved_model(model)
+    except UnreadableFile as error:
+        problems.append(str(error))
+        return None
 
 
 def _stored(model: Model, model_variables: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:
@@ -186,6 +196,13 @@ def _removed(ops: list[str], known: KnownOps) -> dict[str, str]:
     return {op: span[1] for op in ops if (span := known.releases(op)) and span[1] != newest}
 
 
+def is_saved_by_keras_2(model: Model) -> bool:
+    """Whether a SavedModel was saved by Keras 2, which describes its objects."""
+    return any(
+        node.user_object.identifier.startswith("_tf_keras") for node in model.meta.object_graph_def.nodes
+    )
+
+
 def made_with(model: Model) -> list[str]:
     """What wrote the model, if the files show it."""
     objects = model.meta.object_graph_def.nodes
@@ -193,7 +210,7 @@ def made_with(model: Model) -> list[str]:
     methods = {signature.method.rpartition("/")[2] for signature in model.signatures.values()}
     traces = {
         model.written_by: True,
-        "Keras 2": any(node.user_object.identifier.startswith("_tf_keras") for node in objects),
+        KERAS_2: is_saved_by_keras_2(model),
         "Keras 3": {"_all_variables", "_misc_assets"} <= children,
         "TF2 objects": objects,
         "TF1 session": not objects and model.meta.saver_def.restore_op_name,

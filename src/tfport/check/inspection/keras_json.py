@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.check.inspection.keras import KerasInspection
+from tfport.check.inspection.keras import KerasInspection, is_custom
 from tfport.keras.summary import LayerSummary
 
 
@@ -45,5 +45,5 @@ def _layer(layer: LayerSummary) -> dict[str, Any]:
         "parameters": layer.parameters,
         "trainable_parameters": layer.trainable,
         "inputs": layer.inputs,
-        "custom": layer.is_custom,
+        "custom": is_custom(layer),
     }

@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from tfport.check.console import GAP, INDENT, count, facts, indented, more, title
+from tfport.check.inspection.inspection import KERAS_2
 from tfport.check.inspection.keras import KerasInspection
 from tfport.check.printable import printable
 from tfport.keras.summary import LayerSummary
@@ -25,6 +26,8 @@ NARROW = 12
 def made_by(report: KerasInspection) -> list[str]:
     """What saved the file."""
     file = report.file
+    if report.is_saved_model:  # TensorFlow and its Keras
+        return [f"Keras {file.keras_version}" if file.keras_version else KERAS_2]
     no_version = "Keras 1, as the file has no version" if report.has_architecture else "unknown"
     version = f"Keras {file.keras_version}" if file.keras_version else no_version
     parts = [
@@ -48,7 +51,7 @@ def compile_rows(report: KerasInspection) -> Iterator[tuple[str, list[str]]]:
 
 def render_keras(report: KerasInspection, width: int, *, everything: bool) -> Iterator[RenderableType]:
     most = 1 << 30 if everything else MOST_LAYERS
-    if report.has_architecture:
+    if report.summary.layers or (report.has_architecture and not report.is_saved_model):
         yield from _layers(report, width, most)
     elif report.summary.stored:
         yield from _arrays(report, width, most)

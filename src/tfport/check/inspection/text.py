@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
 from tfport.check.console import GAP, LABEL, count, cut_off, facts, indented, more, title
-from tfport.check.inspection.inspection import Inspection
+from tfport.check.inspection.inspection import KERAS_2, Inspection
 from tfport.check.printable import printable
 from tfport.graph.model import Signature, TensorSpec
-
-if TYPE_CHECKING:
-    from tfport.check.inspection.keras import KerasInspection
 
 MOST_ROWS = 8
 MOST_TENSORS = 50
@@ -41,8 +37,8 @@ def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]
     yield title(report.model, report.format.name)
     versions = [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"]
     rows = [
-        *(_saved_by(report) if report.keras is None else _saved_by_keras(report.keras)),
-        ("GraphDef", versions if has_graph and report.keras is None else []),
+        *_saved_by(report),
+        ("GraphDef", versions if has_graph and not _is_keras_file(report) else []),
         ("tags", _cut(["+".join(tags) for tags in report.tag_sets], most)),
         ("graph", [count(report.nodes, "node"), count(report.functions, "function")] * has_graph),
         ("devices", _cut(report.devices, most)),
@@ -50,15 +46,22 @@ def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]
     yield facts(rows, width)
 
 
+def _is_keras_file(report: Inspection) -> bool:
+    return report.keras is not None and not report.keras.is_saved_model
+
+
 def _saved_by(report: Inspection) -> Iterator[tuple[str, list[str]]]:
-    yield "made by", [*_tensorflow(report), *report.made_with] or ["unknown"]
-
-
-def _saved_by_keras(report: KerasInspection) -> Iterator[tuple[str, list[str]]]:
+    if report.keras is None:
+        yield "made by", [*_tensorflow(report), *report.made_with] or ["unknown"]
+        return
     from tfport.check.inspection.keras_text import compile_rows, made_by
 
-    yield "made by", made_by(report)
-    yield from compile_rows(report)
+    keras = made_by(report.keras)
+    if report.keras.is_saved_model:
+        others = [trace for trace in report.made_with if trace != KERAS_2]
+        keras = [*_tensorflow(report), *keras, *others]
+    yield "made by", keras
+    yield from compile_rows(report.keras)
 
 
 def _tensorflow(report: Inspection) -> list[str]:

@@ -19,8 +19,12 @@ from tfport.formats.proto.saved_model_pb2 import SavedObjectGraph
 METADATA_FILE = "keras_metadata.pb"
 NODES, PATH, IDENTIFIER, METADATA = 1, 3, 4, 5
 """Field numbers of the message in the file, and of each object in it."""
+SAVED_MODEL = "saved_model"
+"""The layout of a KerasFile from a SavedModel."""
 ROOT = "root"
 PREFIX = "_tf_keras"
+SEQUENCES = ("__tuple__", "TensorShape")
+"""The classes of objects that have `items`."""
 
 
 def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) -> KerasFile | None:
@@ -34,12 +38,12 @@ def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) 
         text, where = _root_in_objects(objects), files.where
     if not text:
         return None
-    metadata = json_object(text, f"{where}: the metadata of the model")
+    metadata = _plain(json_object(text, f"{where}: the metadata of the model"))
     config = _model_config(metadata)
     training = metadata.get("training_config")
     return KerasFile(
         where=files.where,
-        layout="saved_model",
+        layout=SAVED_MODEL,
         config=config,
         weights=None,
         keras_version=text_of(metadata.get("keras_version")),
@@ -47,6 +51,17 @@ def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) 
         training=training if isinstance(training, dict) else None,
         unsafe=unsafe_config(config),
     )
+
+
+def _plain(value: Json) -> Json:
+    """The metadata with tuples and shapes as lists, as files of Keras have them."""
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("class_name") in SEQUENCES and isinstance(value.get("items"), list):
+        return _plain(value["items"])
+    return {key: _plain(inner) for key, inner in value.items()}
 
 
 def _root_in_file(files: Files) -> bytes:
