@@ -20,7 +20,6 @@ from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import Shape
 from tfport.keras.assets import layer_asset
 from tfport.keras.config import (
-    INPUT_LAYER,
     INPUT_SHAPES,
     LayerCall,
     LayerConfig,
@@ -31,8 +30,9 @@ from tfport.keras.config import (
 from tfport.keras.dtype_policy import DTypePolicy
 from tfport.keras.frame import OpenFrame
 from tfport.keras.instance import LayerInstance, WeightSlot
-from tfport.keras.layer import TF_FUNCTION, DeclaredLayer, catalog_name, find_layer, options_of
+from tfport.keras.layer import DeclaredLayer, find_layer, options_of
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.problems import problems_of, unknown_class
 from tfport.keras.tensor import LayerTensor, flat_tensors, map_structure
 from tfport.keras.version import KerasVersion
 from tfport.keras.weights import set_weights
@@ -40,7 +40,6 @@ from tfport.keras.weights import set_weights
 SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
 PRODUCER = 24
 """The GraphDef version of TensorFlow 1.4: ops mean what they do now, and no op is deprecated yet."""
-LAMBDA = "Lambda"
 CALL_ONLY = ("training", "mask", "name")
 """Arguments of a call that no layer function takes: inference does not train, and masks are on tensors."""
 MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, StopIteration,
@@ -48,35 +47,6 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, Recursio
 """What Python raises where a configuration has a value of another kind than Keras writes."""
 Calls = dict[TensorRef, list[LayerTensor]]
 """The outputs of each call; the references have output 0."""
-
-
-def _problems(config: ModelConfig) -> list[str]:
-    """What tfport does not build, for all layers at once."""
-    problems = []
-    for layer in config.every_layer():
-        if layer.model is not None or layer.class_name == INPUT_LAYER:
-            continue
-        declared = find_layer(layer)
-        if declared is None:
-            problems.append(_unknown(layer))
-        else:
-            wrong = options_of(declared, layer.config)[1]
-            problems += [f"layer `{layer.name}` ({layer.class_name}): {problem}" for problem in wrong]
-    return problems
-
-
-def _unknown(layer: LayerConfig) -> str:
-    if (name := catalog_name(layer)).startswith(TF_FUNCTION):
-        return f"layer `{layer.name}` calls `{name}`, which tfport does not build"
-    if layer.class_name == LAMBDA:
-        return (
-            f"layer `{layer.name}` is a Lambda, whose Python code tfport never runs; declare what it "
-            f'computes with `@tfport.layer(name="{layer.name}")`'
-        )
-    return (
-        f"layer `{layer.name}` is of the class `{layer.class_name}`, which tfport does not know; declare it "
-        f'with `@tfport.layer("{layer.class_name}")`'
-    )
 
 
 class ModelBuilder:
@@ -122,7 +92,7 @@ class ModelBuilder:
 
     def _build(self, config: ModelConfig) -> tuple[LayerInstance, pb.MetaGraphDef]:
         self.root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
-        problems = list(dict.fromkeys(_problems(config)))
+        problems = problems_of(config, self.where)
         try:
             inputs = self.placeholders(config)
             outputs = self.run(self.root, config, inputs, "")
@@ -186,7 +156,7 @@ class ModelBuilder:
             return self.run(instance, config.model, _bound(config.model, args, kwargs, self.where), scope)
         declared = find_layer(config)
         if declared is None:
-            raise CannotRun(f"{self.where}: {_unknown(config)}")
+            raise CannotRun(f"{self.where}: {unknown_class(config)}")
         b = LayerBuilder(self, instance, scope)
         try:
             return _called(b, declared, args, kwargs)

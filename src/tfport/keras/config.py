@@ -70,13 +70,6 @@ class ModelConfig:
     inputs: Any
     outputs: Any
 
-    def every_layer(self) -> Iterator[LayerConfig]:
-        """Its layers, and those of the models inside it."""
-        for layer in self.layers:
-            yield layer
-            if layer.model is not None:
-                yield from layer.model.every_layer()
-
 
 def model_config(stored: Mapping[str, Json], where: str) -> ModelConfig:
     """The model in a configuration of any version."""

@@ -59,6 +59,8 @@ class DeclaredLayer:
     """Parameters that get several options as one object of a dataclass."""
     checks_options: bool = True
     """Whether an option that the function does not name is refused."""
+    wraps: tuple[str, ...] = ()
+    """The options that hold layers, or lists of layers, that are built like any other."""
 
 
 REQUIRED = inspect.Parameter.empty
@@ -69,9 +71,12 @@ CUSTOM_LAYERS: dict[str, DeclaredLayer] = {}
 LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
 
 
-def layer(names: str, *, keeps_mask: bool = False, casts_inputs: bool = True) -> Callable[[F], F]:
+def layer(
+    names: str, *, keeps_mask: bool = False, casts_inputs: bool = True, wraps: str = ""
+) -> Callable[[F], F]:
     """Declare the function that builds the layers of these class names, separated by spaces.
 
+    `wraps` are its options that hold other layers, separated by spaces.
     Names with the prefix `ops.` are operations of Keras 3, those with `tf.` functions of TensorFlow;
     both do not cast their inputs.
     """
@@ -79,7 +84,8 @@ def layer(names: str, *, keeps_mask: bool = False, casts_inputs: bool = True) ->
     def declare(function: F) -> F:
         for name in names.split():
             casts = casts_inputs and not name.startswith((OPERATION, TF_FUNCTION))
-            LAYERS.add(name, declared_layer(function, keeps_mask, casts))
+            declared = declared_layer(function, keeps_mask, casts)
+            LAYERS.add(name, replace(declared, wraps=tuple(wraps.split())))
         return function
 
     return declare

@@ -69,7 +69,7 @@ def s_relu(b: LayerBuilder, x: LayerTensor, *, shared_axes: Json = None) -> Laye
     return b.Add(b.Add(t_left, b.Sub(center, left)), right)
 
 
-@layer("Merge")
+@layer("Merge", wraps="layers")
 def merge_of_keras_1(
     b: LayerBuilder,
     inputs: list[LayerTensor],

@@ -104,7 +104,7 @@ def group_normalization(
     return b.cast(LayerTensor(y.value, x.shape), x.dtype)
 
 
-@layer("SpectralNormalization")
+@layer("SpectralNormalization", wraps="layer")
 def spectral_normalization(
     b: LayerBuilder, x: LayerTensor, *, layer: Json, power_iterations: int = 1
 ) -> LayerTensor:

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from tfport.errors import CannotRun
 from tfport.formats.keras.records import Json
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.layers.rnn_cells import CellOptions
+from tfport.keras.problems import STACKED_CELLS, unknown_cell
 from tfport.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
 from tfport.keras.tensor import LayerTensor
 
 STATES = {"SimpleRNNCell": 1, "GRUCell": 1, "LSTMCell": 2, "PeepholeLSTMCell": 2}
-STACK = "StackedRNNCells"
 LAST_REVERSED = (2, 2, 2)
 """Up to this version, the states of stacked cells are those of the last cell first."""
 _LOOP = {field.name for field in fields(RnnOptions)}
@@ -31,7 +32,7 @@ def recurrent_layer(
     return recurrent(b, RnnCall(sequences, initial_state, mask, constants), _cell(b, "cell", child), options)
 
 
-@layer("RNN")
+@layer("RNN", wraps="cell")
 def rnn(
     b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Json, options: Any = RnnOptions,
@@ -42,13 +43,13 @@ def rnn(
 def _cell(b: LayerBuilder, attribute: str, stored: Json) -> Cell:
     """A cell from its configuration, or a stack of cells."""
     if isinstance(stored, list):
-        stored = {"class_name": STACK, "config": {"cells": stored}}
+        stored = {"class_name": STACKED_CELLS, "config": {"cells": stored}}
     child = b.sublayer(attribute, stored)
     name, config = child.config.class_name, child.config.config
-    if name == STACK:
+    if name == STACKED_CELLS:
         return _stack(b.builder_of(child), config)
     if name not in STATES:
-        raise b.refuse(f"its cell is of the class `{name}`, which tfport does not know")
+        raise CannotRun(unknown_cell(b.instance.config, name))
     return Cell(lambda x, states: b.call(child, x, states), [(config.get("units"),)] * STATES[name])
 
 

@@ -15,7 +15,7 @@ ZERO_IF_MASKED, ZERO_IF_MASKED_IN_TENSORFLOW = (2, 4, 0), (2, 2, 4)
 """Since these versions, masked steps of Bidirectional are zeros."""
 
 
-@layer("Bidirectional")
+@layer("Bidirectional", wraps="layer backward_layer")
 def bidirectional(
     b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None,
     *, layer: Json, backward_layer: Json = None, merge_mode: str | None = "concat", num_constants: Any = None,
@@ -67,7 +67,7 @@ def _merged(b: LayerBuilder, y: LayerTensor, y_back: LayerTensor, mode: str | No
     return [both.with_mask(y.mask)]
 
 
-@layer("TimeDistributed")
+@layer("TimeDistributed", wraps="layer")
 def time_distributed(b: LayerBuilder, x: Any, *, layer: Json) -> Any:
     """The layer for each time step: batch and time become one axis."""
     child = b.sublayer("layer", layer)
