@@ -15,6 +15,7 @@ from typing import Any
 from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import Json
 from tfport.keras import keras1
+from tfport.keras.output_padding import with_output_padding
 
 SEQUENTIAL, FUNCTIONAL = "Sequential", ("Functional", "Model", "Container")
 INPUT_LAYER, MERGE = "InputLayer", "Merge"
@@ -113,7 +114,7 @@ def _sequential(name: str, config: Json, options: Mapping[str, Json], where: str
     stored = config if isinstance(config, list) else options.get("layers")
     if not isinstance(stored, list) or not stored:
         raise UnreadableFile(f"{where}: a Sequential model without layers")
-    layers = [layer_config(entry, where, depth + 1) for entry in stored]
+    layers = [layer_config(entry, where, depth + 1) for entry in with_output_padding(stored)]
     if layers[0].class_name == MERGE and layers[0].config.get("layers"):
         inputs = _inputs_before_merge(layers[0], where, depth)
     elif layers[0].class_name != INPUT_LAYER:
@@ -187,7 +188,7 @@ def _name_all(layers: list[LayerConfig]) -> None:
 
 def _functional(layer: LayerConfig, options: Mapping[str, Json], where: str, depth: int) -> ModelConfig:
     layers = []
-    for entry in options["layers"]:
+    for entry in with_output_padding(options["layers"]):
         inner = layer_config(entry, where, depth + 1)
         nodes = entry.get("inbound_nodes")
         inner.calls = [_call(node, where) for node in nodes] if isinstance(nodes, list) else []
