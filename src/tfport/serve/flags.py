@@ -53,7 +53,7 @@ FLAGS = (
     _supported("model_config_file_poll_wait_seconds", int, 0,
                "seconds between reloads of the model config file; 0 disables reloading"),
     _supported("model_name", str, "default", "name of the model at --model_base_path"),
-    _supported("model_base_path", str, "", "folder of numbered versions, or one SavedModel; a path or a URL"),
+    _supported("model_base_path", str, "", "folder of numbered versions, or one model; a path or a URL"),
     _supported("num_load_threads", int, 0,
                "versions to load in parallel once the server is running; 0 means 1"),
     _supported("num_unload_threads", int, 0, "versions to unload in parallel; 0 means 1"),

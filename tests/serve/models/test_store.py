@@ -40,7 +40,7 @@ def test_the_same_in_a_store(request, folders, versions):
         files.rm(base, recursive=True)
 
 
-@pytest.mark.parametrize("name", ["saved_model.pb", "saved_model.pbtxt", "model.json"])
+@pytest.mark.parametrize("name", ["saved_model.pb", "saved_model.pbtxt", "model.json", "m.keras", "m.h5"])
 def test_a_model_itself_is_its_version_1(tmp_path, name):
     (tmp_path / name).write_text("")
     assert open_store(str(tmp_path)).versions() == {1: str(tmp_path)}
@@ -72,6 +72,15 @@ def test_a_stamp_changes_when_something_is_written(tmp_path):
     stamps.append(store.stamp(path))
     assert len(set(stamps)) == 3
     assert store.stamp(path) == stamps[-1]
+
+
+def test_a_stamp_of_a_file_changes_when_it_is_written(tmp_path):
+    file = tmp_path / "model.keras"
+    store, stamps = LocalStore(str(file)), []
+    for content in ("1", "12"):
+        file.write_text(content)
+        stamps.append(store.stamp(str(file)))
+    assert stamps[0] != stamps[1]
 
 
 def test_a_copy_is_whole_and_has_all_files(tmp_path):

@@ -6,7 +6,7 @@ from tests.serve.process import refused
 
 from tfport.serve.models.version_folder import has_model
 
-EXPECTED = "expected saved_model.pb in the folder of a version, found "
+EXPECTED = "expected saved_model.pb or a Keras file in the folder of a version, found "
 COPY = "; copy everything there that the export wrote"
 FOLDERS = [  # files                                          message
     ({}, f"{EXPECTED}an empty folder{COPY}"),
@@ -15,7 +15,8 @@ FOLDERS = [  # files                                          message
      f"{EXPECTED}0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt and 2 more{COPY}"),
     ({"export/saved_model.pb": adder(1)},
      f"{EXPECTED}export/; the model is in export/: move its contents up"),
-    ({"model.h5": b"not HDF5"}, f"{EXPECTED}model.h5{COPY}"),
+    ({"export/model.keras": b"PK\x03\x04"},
+     f"{EXPECTED}export/; the model is in export/: move its contents up"),
 ]  # fmt: skip
 
 
@@ -31,6 +32,15 @@ def test_a_version_without_a_model(tmp_path, files, message):
     assert refused(tmp_path / "m", "--port=-1", "--rest_api_port=-1") == (2, f"tfport: {version}: {message}")
 
 
-def test_a_broken_model_is_a_model(tmp_path):
-    (tmp_path / "saved_model.pb").write_bytes(b"broken")
+@pytest.mark.parametrize("name", ["saved_model.pb", "model.keras", "model.h5"])
+def test_a_broken_model_is_a_model(tmp_path, name):
+    (tmp_path / name).write_bytes(b"broken")
     assert has_model(tmp_path)
+
+
+def test_a_broken_keras_file_is_named(tmp_path):
+    file = tmp_path / "m" / "1" / "model.h5"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
+    message = f"tfport: {file}: an empty file; download or copy it again"
+    assert refused(tmp_path / "m", "--port=-1", "--rest_api_port=-1") == (2, message)

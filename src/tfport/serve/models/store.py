@@ -13,12 +13,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
+from tfport.formats.keras.signature import EXTENSIONS
 from tfport.serve.models.config import is_address
 
 if TYPE_CHECKING:
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[0-9]+")
 _LARGEST = 2**63 - 1
 MODELS = ("saved_model.pb", "saved_model.pbtxt", "model.json")
-"""A model's folder contains one of these files."""
+"""A model's folder contains one of these files, or a Keras file."""
 LOCAL = "file://"
 
 Stamp = tuple[tuple[str, object], ...]
 """The files of a version, each with attributes that change when it is written."""
+
+
+def names_a_model(names: Iterable[str]) -> bool:
+    """Whether one of the names in a folder is that of a model, perhaps a broken one."""
+    return any(name in MODELS or name.endswith(EXTENSIONS) for name in names)
 
 
 class VersionStore(Protocol):
@@ -72,19 +78,18 @@ class LocalStore:
         except OSError as error:
             raise UnreadableFile(f"{self.base_path}: {reason(error)}") from None
         numbered = _numbered(name for name, folder in kinds.items() if folder)
-        if not numbered and any(name in kinds for name in MODELS):
+        if not numbered and names_a_model(kinds):
             return {1: self.base_path}
         return {number: os.path.join(self.base_path, name) for number, name in numbered.items()}
 
     def stamp(self, path: str) -> Stamp:
         stamps: list[tuple[str, object]] = []
-        for folder, _, names in os.walk(path):
-            for name in names:
-                try:
-                    status = os.stat(os.path.join(folder, name))
-                except OSError:  # deleted in the meantime
-                    continue
-                stamps.append((os.path.join(folder, name), (status.st_size, status.st_mtime_ns)))
+        for file in _files(path):
+            try:
+                status = os.stat(file)
+            except OSError:  # deleted in the meantime
+                continue
+            stamps.append((file, (status.st_size, status.st_mtime_ns)))
         return tuple(sorted(stamps, key=lambda stamp: stamp[0]))
 
     def fetch(self, path: str, folder: Path) -> Path:
@@ -120,7 +125,7 @@ class RemoteStore:
         # some stores also list the folder itself
         kinds = {name.rpartition("/")[2]: kind for name, kind in listed.items() if name != base}
         numbered = _numbered(name for name, kind in kinds.items() if kind == "directory")
-        if not numbered and any(name in kinds for name in MODELS):
+        if not numbered and names_a_model(kinds):
             return {1: base}
         return {number: f"{base}/{name}" for number, name in numbered.items()}
 
@@ -150,6 +155,14 @@ class RemoteStore:
             shutil.rmtree(part, ignore_errors=True)
             raise
         return folder
+
+
+def _files(path: str) -> Iterator[str]:
+    """The files of a version; a version may be a file itself."""
+    if os.path.isfile(path):
+        yield path
+    for folder, _, names in os.walk(path):
+        yield from (os.path.join(folder, name) for name in names)
 
 
 def _numbered(names: Iterable[str]) -> dict[int, str]:

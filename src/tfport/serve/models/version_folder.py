@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tfport.errors import UnreadableFile
 from tfport.formats.find import find_model
-from tfport.serve.models.store import MODELS
+from tfport.serve.models.store import names_a_model
 
 MOST_NAMED = 6
+EXPECTED = "expected saved_model.pb or a Keras file in the folder of a version"
 
 
 def has_model(folder: Path) -> bool:
@@ -16,13 +17,13 @@ def has_model(folder: Path) -> bool:
     try:
         return bool(find_model(folder))
     except UnreadableFile:
-        return any((folder / name).exists() for name in MODELS)
+        return names_a_model(entry.name for entry in folder.iterdir())
 
 
 def missing_model(folder: Path) -> str:
     """Return the message for a folder without a model."""
     entries = sorted(folder.iterdir())
-    below = next((entry.name for entry in entries if any((entry / name).is_file() for name in MODELS)), None)
+    below = next((entry.name for entry in entries if entry.is_dir() and _names_a_model_in(entry)), None)
     names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries[:MOST_NAMED]]
     more = f" and {len(entries) - MOST_NAMED} more" if len(entries) > MOST_NAMED else ""
     advice = (
@@ -31,4 +32,11 @@ def missing_model(folder: Path) -> str:
         else "copy everything there that the export wrote"
     )
     contents = ", ".join(names) + more if names else "an empty folder"
-    return f"{folder}: expected saved_model.pb in the folder of a version, found {contents}; {advice}"
+    return f"{folder}: {EXPECTED}, found {contents}; {advice}"
+
+
+def _names_a_model_in(folder: Path) -> bool:
+    try:
+        return names_a_model(entry.name for entry in folder.iterdir() if entry.is_file())
+    except OSError:
+        return False
