@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfport.atlas.target import Target
+from tfport.check.keras.check import KERAS_KIND
 from tfport.errors import Error
 from tfport.fix.export import export_for
 from tfport.fix.fix import fix_model
@@ -15,7 +16,7 @@ from tfport.keras.model import KerasModel
 
 def fix_to(model: Model, target: Target, output: str, options: FixOptions) -> Fixed:
     """Rewrite a model for a target; the name of the output decides what a Keras model becomes."""
-    if is_keras_output(output):
+    if is_keras_output(output) or (isinstance(model, KerasModel) and target.kind == KERAS_KIND):
         if not isinstance(model, KerasModel):
             raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
         return fix_keras(model, target, output, options)

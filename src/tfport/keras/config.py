@@ -214,7 +214,7 @@ def _numbered_from_zero(layers: list[LayerConfig], outputs: Any) -> Any:
     """
     calls = [[list(call.args), dict(call.kwargs)] for layer in layers for call in layer.calls]
     used: dict[str, set[int]] = {layer.name: set() for layer in layers if layer.model is not None}
-    for ref in _every_ref([calls, outputs]):
+    for ref in every_ref([calls, outputs]):
         if ref.layer in used:
             used[ref.layer].add(ref.call)
     shifted = {name for name, numbers in used.items() if numbers and 0 not in numbers}
@@ -232,12 +232,12 @@ def _numbered_from_zero(layers: list[LayerConfig], outputs: Any) -> Any:
     return shift(outputs)
 
 
-def _every_ref(value: Any) -> Iterator[TensorRef]:
+def every_ref(value: Any) -> Iterator[TensorRef]:
     if isinstance(value, TensorRef):
         yield value
     elif isinstance(value, list | tuple | dict):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _every_ref(inner)
+            yield from every_ref(inner)
 
 
 def _input_layers(inputs: Any, layers: list[LayerConfig]) -> Any:

@@ -1,6 +1,7 @@
 """Keras files rewritten for other releases of Keras: what is written, and what is refused."""
 
 import json
+import sys
 import zipfile
 
 import h5py
@@ -44,7 +45,7 @@ def fixed_to(source, output, target, **options):
 def written(fixed, path):
     assert fixed.ok, fixed.remaining or fixed.verification.statement
     fixed.save(path)
-    if str(path).endswith(".h5"):
+    if path.suffix.lower() == ".h5":
         with h5py.File(path) as file:
             return json.loads(file.attrs["model_config"])
     with zipfile.ZipFile(path) as archive:
@@ -196,12 +197,99 @@ def test_cudnn_layers_become_standard_ones(tmp_path, name, gates):
     [
         ("m.h5", KERAS_3, "for keras 3.15.1 the file must end in .keras"),
         ("m.keras", KERAS_2, "for the Keras of tensorflow 2.4.4 the file must end in .h5"),
+        ("m.KERAS", KERAS_2, "for the Keras of tensorflow 2.4.4 the file must end in .h5"),
+        ("folder", KERAS_3, "folder: for keras 3.15.1 the file must end in .keras"),
+        ("m.pb", KERAS_3, "m.pb: for keras 3.15.1 the file must end in .keras"),
     ],
 )
 def test_the_name_of_the_output_must_fit(tmp_path, output, target, why):
     source = write_h5(tmp_path / "source.h5")
     with pytest.raises(tfport.Error, match=why):
         fixed_to(source, tmp_path / output, target)
+
+
+IMAGES = layer("InputLayer", "images", batch_shape=[None, 4, 4, 2], dtype="float32")
+WORDS_OF_KERAS_2 = {  # a layer of Keras 3, its weights, and its options in Keras 2
+    "rank is not written": (
+        layer("SeparableConv2D", "c", rank=2, filters=3, kernel_size=[2, 2]),
+        [(2, 2, 2, 1), (1, 1, 2, 3), (3,)],
+        {"rank": None, "filters": 3},
+    ),
+    "the usual data format": (
+        layer("Resizing", "c", height=2, width=3, data_format="channels_last"),
+        [],
+        {"data_format": None, "height": 2},
+    ),
+    "Identity": (layer("Identity", "c"), [], {"activation": "linear"}),
+}
+
+
+@pytest.mark.parametrize("case", WORDS_OF_KERAS_2)
+def test_words_of_keras_3_become_those_of_keras_2(tmp_path, case):
+    stored, shapes, options = WORDS_OF_KERAS_2[case]
+    source = write_h5(
+        tmp_path / "m.h5", config=sequential(IMAGES, stored), version="3.15.1", **arrays(c=shapes)
+    )
+    rewritten = written(fixed_to(source, tmp_path / "n.h5", KERAS_2), tmp_path / "n.h5")
+    config = rewritten["config"]["layers"][1]["config"]
+    assert {name: config.get(name) for name in options} == options
+
+
+def attention_model(class_name, **options):
+    """Attention over the steps themselves, called with a causal mask, as Keras 3 stores it."""
+    steps = {"class_name": "__keras_tensor__", "config": {"keras_history": ["steps", 0, 0]}}
+    args = [[steps, steps]] if class_name == "Attention" else [steps, steps]
+    attend = {**layer(class_name, "a", **options), "module": "keras.layers", "name": "a"}
+    attend["inbound_nodes"] = [{"args": args, "kwargs": {"use_causal_mask": True}}]
+    first = {**layer("InputLayer", "steps", batch_shape=[None, 5, 3], dtype="float32"), "name": "steps"}
+    ends = {"input_layers": {"x": ["steps", 0, 0]}, "output_layers": {"y": ["a", 0, 0]}}
+    layers = [{**first, "module": "keras.layers", "inbound_nodes": []}, attend]
+    return {"class_name": "Functional", "config": {"name": "m", "layers": layers, **ends}}
+
+
+def test_a_causal_mask_becomes_an_option_and_dictionaries_stay(tmp_path):
+    source = write_h5(
+        tmp_path / "m.h5", config=attention_model("Attention"), version="3.15.1", **arrays(a=[])
+    )
+    stored = written(fixed_to(source, tmp_path / "n.h5", KERAS_2), tmp_path / "n.h5")["config"]
+    assert stored["layers"][1]["config"]["causal"]
+    assert stored["layers"][1]["inbound_nodes"] == [[["steps", 0, 0, {}], ["steps", 0, 0, {}]]]
+    assert (stored["input_layers"], stored["output_layers"]) == ({"x": ["steps", 0, 0]}, {"y": ["a", 0, 0]})
+
+
+def test_a_causal_mask_without_an_option_is_refused(tmp_path):
+    config = attention_model("MultiHeadAttention", num_heads=1, key_dim=2, use_bias=False)
+    shapes = [(3, 1, 2), (3, 1, 2), (3, 1, 2), (1, 2, 3)]
+    source = write_h5(tmp_path / "m.h5", config=config, version="3.15.1", **arrays(a=shapes))
+    (why,) = fixed_to(source, tmp_path / "n.h5", KERAS_2).remaining
+    assert "has no use_causal_mask" in why
+
+
+@pytest.mark.parametrize(
+    ("stored", "why"),
+    [
+        (layer("UpSampling2D", "c", interpolation="bicubic"), "does not support interpolation='bicubic'"),
+        (layer("Normalization", "c", mean=[1.0, 2.0], variance=[1.0, 2.0]), "does not support mean="),
+        (layer("CenterCrop", "c", height=9, width=2), "the images are smaller than the crop"),
+    ],
+)
+def test_values_that_only_later_releases_accept_are_refused(tmp_path, stored, why):
+    source = write_h5(tmp_path / "m.h5", config=sequential(IMAGES, stored), version="3.15.1", **arrays(c=[]))
+    (reason,) = fixed_to(source, tmp_path / "n.h5", KERAS_2).remaining
+    assert why in reason
+
+
+def test_a_suffix_in_capitals_is_the_same(tmp_path):
+    written(fixed_to(write_h5(tmp_path / "m.h5"), tmp_path / "n.H5", KERAS_2), tmp_path / "n.H5")
+    assert h5py.is_hdf5(tmp_path / "n.H5")
+
+
+def test_without_h5py_it_says_what_to_install(tmp_path, monkeypatch):
+    source = write_h5(tmp_path / "m.h5")
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(tfport.Error, match=r"needs h5py; pip install 'tfport\[keras\]'"):
+        fixed_to(source, tmp_path / "n.keras", KERAS_3)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.h5"]
 
 
 def test_a_folder_name_writes_a_saved_model(tmp_path):

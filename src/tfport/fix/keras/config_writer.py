@@ -9,7 +9,7 @@ from tfport.atlas.versions import version_key
 from tfport.errors import Error
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.layer_options import rewritten_options, typed
-from tfport.fix.keras.replacements import CUDNN, replaced_class
+from tfport.fix.keras.replacements import CAUSAL, NEW_OPTIONS, replaced_class
 from tfport.formats.keras.records import Json
 from tfport.keras.build import input_spec
 from tfport.keras.config import (
@@ -19,6 +19,7 @@ from tfport.keras.config import (
     LayerConfig,
     ModelConfig,
     TensorRef,
+    every_ref,
     layer_config,
 )
 from tfport.keras.instance import LayerInstance
@@ -70,7 +71,7 @@ class ConfigWriter:
         class_name = replaced_class(layer.class_name, self.dialect)
         if class_name != layer.class_name:
             self.replaced.setdefault(f"{layer.class_name} → {class_name}", []).append(layer.name)
-            options = {**layer.config, **CUDNN.get(layer.class_name, {})}
+            options = {**layer.config, **NEW_OPTIONS.get(layer.class_name, {})}
             layer = LayerConfig(class_name, layer.name, options, layer.calls)
         result = rewritten_options(layer, self.dialect, self._stored_layer)
         for name in result.dropped:
@@ -98,7 +99,7 @@ class ConfigWriter:
         if isinstance(structure, list) and len(structure) == 1 and self.dialect.is_3:
             leaf = version_key(self.dialect.release.version) >= version_key(LEAF_SINCE)
             structure = structure[0] if leaf else structure
-        if isinstance(structure, dict) and not self.dialect.is_3:
+        if isinstance(structure, dict) and not self.dialect.stores_dictionaries:
             structure = [structure[key] for key in sorted(structure)]
         return self._histories(structure, model)
 
@@ -121,7 +122,7 @@ class ConfigWriter:
         kwargs = {
             name: value
             for name, value in call.kwargs.items()
-            if value is not None and not (name in NOT_PASSED and not isinstance(value, TensorRef))
+            if value is not None and (name not in NOT_PASSED or any(every_ref(value)))
         }
         if self.dialect.is_3:
             if layer.class_name in RECURRENT and isinstance(args[0], list):  # the states follow the sequence
@@ -135,6 +136,10 @@ class ConfigWriter:
         names = declared.inputs if declared is not None else ()
         for name, value in zip(names[1:], args[1:], strict=False):
             kwargs[name] = value
+        if not self.dialect.has_causal_argument and kwargs.pop(CAUSAL, False):
+            self.refused.append(
+                f"layer `{layer.name}` ({layer.class_name}): {self.dialect.release.name} has no {CAUSAL}"
+            )
         history = lambda ref: self._history(ref, model)  # noqa: E731
         written = {name: _mapped(history, value) for name, value in kwargs.items()}
         first = args[0] if args and isinstance(args[0], list | tuple) else args[:1]

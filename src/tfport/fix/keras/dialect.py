@@ -16,6 +16,10 @@ OWN_CALL_SINCE = "3.3"
 """The first Keras 3 whose loader counts the creation of a functional model as its first call."""
 
 
+DICTIONARIES_SINCE, CAUSAL_ARGUMENT_SINCE = (2, 4), (2, 10)
+"""The first versions whose models have dictionaries as inputs, and whose attention has `use_causal_mask`."""
+
+
 @dataclass(frozen=True)
 class Dialect:
     """What to write for a release."""
@@ -42,6 +46,16 @@ class Dialect:
     @property
     def semantics(self) -> KerasVersion:
         return KerasVersion.parse(self.version)
+
+    @property
+    def stores_dictionaries(self) -> bool:
+        """Whether the inputs and outputs of a model can be dictionaries."""
+        return self.semantics.numbers >= DICTIONARIES_SINCE
+
+    @property
+    def has_causal_argument(self) -> bool:
+        """Whether calls of attention take `use_causal_mask`; before, it was the option `causal`."""
+        return self.semantics.numbers >= CAUSAL_ARGUMENT_SINCE
 
     @cached_property
     def functional(self) -> str:

@@ -24,7 +24,8 @@ from tfport.fix.certify.verify import verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
-from tfport.fix.keras.replacements import HARD_SIGMOID, with_explicit_hard_sigmoid
+from tfport.fix.keras.implied_masks import MASK, without_implied_masks
+from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_option, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
@@ -68,7 +69,7 @@ class FixedKeras(Fixed):
 
 
 def is_keras_output(path: str | os.PathLike[str]) -> bool:
-    return Path(path).suffix in SUFFIXES
+    return Path(path).suffix.lower() in SUFFIXES
 
 
 def fix_keras(
@@ -106,7 +107,7 @@ def _dialect(model: KerasModel, target: Target, output: str | os.PathLike[str]) 
     if release is None or release.package == KERAS_CORE:
         raise Error(f"{target.name}: tfport writes Keras files for keras, tf-keras and tensorflow")
     dialect = Dialect(release)
-    suffix = Path(output).suffix
+    suffix = Path(output).suffix.lower()
     if suffix != dialect.suffix and not (suffix == ".hdf5" and not dialect.is_3):
         raise Error(f"{output}: for {release.name} the file must end in {dialect.suffix}")
     return dialect
@@ -124,10 +125,14 @@ class _Rewrite:
         old = KerasVersion.parse(file.keras_version)
         layers = model_config(file.config, file.where)
         renamed = with_explicit_hard_sigmoid(layers, old, dialect)
+        masked = [] if dialect.is_3 else without_implied_masks(layers)
+        with_causal_option(layers, dialect)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
         self.refused = list(dict.fromkeys(writer.refused))
         self._note(writer, renamed, scaled_cells(root, old, dialect.semantics), file)
+        says = f"Masks are not written: {dialect.release.name} passes them from layer to layer itself."
+        self.journal.changed("implied masks", says, [(layer, MASK) for layer in masked])
         self.root: LayerInstance | None = None
         if self.refused:
             return

@@ -20,9 +20,9 @@ TRAINING = {"initializer": "initializers", "regularizer": "regularizers", "const
 """The last words of options that only training uses, with the module of their objects."""
 NOT_WRITTEN = frozenset(
     {"batch_input_shape", "batch_shape", "build_config", "build_input_shape", "input_shape", "input_dtype",
-     "module", "registered_name", "shared_object_id", "num_constants"}
+     "module", "rank", "registered_name", "shared_object_id", "num_constants"}
 )  # fmt: skip
-"""Options that other parts of the file state."""
+"""Options that other parts of the file or the class state."""
 INNER_LAYERS = ("layer", "backward_layer", "cell")
 EQUAL_NAMES = {"swish": "silu", "silu": "swish", "hard_swish": "hard_silu", "hard_silu": "hard_swish"}
 """Activations with two names."""
@@ -44,8 +44,14 @@ ABSENT_VALUES: dict[str, tuple[Any, ...]] = {
     "keepdims": (False,),
     "use_gate": (False,),
     "invert": (False,),
+    "data_format": ("channels_last",),
 }
 """The values of options with which a layer does what it does in releases without the option."""
+NEWER_VALUES: dict[tuple[str, str], tuple[tuple[int, int], tuple[Json, ...]]] = {
+    ("UpSampling2D", "interpolation"): ((2, 9), ("nearest", "bilinear")),
+    ("Normalization", "mean"): ((2, 6), (None,)),
+}
+"""Options of classes whose other values only count since a version."""
 NO_EFFECT_ON_ANSWERS = frozenset(
     {"implementation", "unroll", "fused", "synchronized", "seed", "use_cudnn", "unit_forget_bias",
      "renorm_momentum", "renorm_clipping", "experimental_autocast", "dropout", "recurrent_dropout",
@@ -78,7 +84,10 @@ def rewritten_options(
     for name, value in {**_plain_defaults(defaults), **stated}.items():
         if name in NOT_WRITTEN:
             continue
-        if name in known.arguments or (known.rest == IGNORED and name in stated):
+        since, always = NEWER_VALUES.get((layer.class_name, name), ((0, 0), ()))
+        if dialect.semantics.numbers < since and value not in always:
+            result.refused.append(f"{dialect.release.name} does not support {name}={value!r:.60}")
+        elif name in known.arguments or (known.rest == IGNORED and name in stated):
             _put(result, name, value, dialect, write_layer)
         elif name not in stated:
             continue

@@ -13,15 +13,18 @@ CUDNN: dict[str, dict[str, Json]] = {
     "CuDNNGRU": {**_STANDARD, "reset_after": True},
 }
 """The options with which LSTM and GRU compute what their CuDNN variants do."""
+NEW_OPTIONS: dict[str, dict[str, Json]] = {**CUDNN, "Identity": {"activation": "linear"}}
+"""The options with which another class computes what a class does."""
 EQUAL_CLASSES = {
     "CuDNNLSTM": "LSTM",
     "CuDNNGRU": "GRU",
     "SyncBatchNormalization": "BatchNormalization",
     "BatchNormalizationV1": "BatchNormalization",
     "BatchNormalizationV2": "BatchNormalization",
+    "Identity": "Activation",
 }
 """Classes that compute the same in inference."""
-HARD_SIGMOID = "hard_sigmoid"
+HARD_SIGMOID, CAUSAL = "hard_sigmoid", "use_causal_mask"
 SLOPES = {2: 0.2, 3: 1 / 6}
 """The slope of `hard_sigmoid` in Keras 1 and 2, and in Keras 3."""
 GATED = ("LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "LSTMCell", "GRUCell", "SimpleRNN")
@@ -56,6 +59,20 @@ def with_explicit_hard_sigmoid(model: ModelConfig, source: KerasVersion, dialect
         elif layer.config.get("activation") == HARD_SIGMOID and layer.class_name not in GATED:
             renamed |= _write_out(model, layer, slope(source))
     return renamed
+
+
+def with_causal_option(model: ModelConfig, dialect: Dialect) -> None:
+    """State causal masks as the option `causal` for releases whose calls do not take `use_causal_mask`."""
+    if dialect.has_causal_argument:
+        return
+    for layer in model.layers:
+        if layer.model is not None:
+            with_causal_option(layer.model, dialect)
+        known = dialect.layer(layer.class_name)
+        causal = {bool(call.kwargs.get(CAUSAL)) for call in layer.calls}
+        if known is not None and "causal" in known.arguments and causal == {True}:
+            layer.config = {**layer.config, "causal": True}
+            layer.calls = [LayerCall(call.args, {**call.kwargs, CAUSAL: False}) for call in layer.calls]
 
 
 def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str, str]:

@@ -66,6 +66,8 @@ def center_crop(
     def cropped(images: LayerTensor) -> LayerTensor:
         _, rows, columns, _ = sizes(b, images)
         if (isinstance(rows, int) and rows < height) or (isinstance(columns, int) and columns < width):
+            if b.version.numbers < (2, 7):
+                raise b.refuse("the images are smaller than the crop, which Keras before 2.7 does not accept")
             return resize(b, cropped_to_ratio(b, images, height, width), height, width, "bilinear")
         return _middle(b, _middle(b, images, 1, rows, height), 2, columns, width)
 
