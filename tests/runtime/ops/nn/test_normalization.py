@@ -178,3 +178,10 @@ def test_fused_batch_norm_ex_adds_the_side_input_and_applies_the_activation():
     (plain, *_) = run(case("FusedBatchNormV3", x, *parameters, is_training=False), "host")
     fused = case("_FusedBatchNormEx", x, *parameters, [side], is_training=False, activation_mode="Relu")
     np.testing.assert_allclose(run(fused, "host")[0], np.maximum(plain + side, 0), rtol=1e-6)
+
+
+def test_a_variance_below_zero_gives_nan_without_a_warning():
+    parameters = (f32(1, 1), f32(0, 0), f32(0, 0), f32(1, -1))
+    model = baked("FusedBatchNormV3", numbers(1, 2, 2, 2), *parameters, is_training=False)
+    for way in model.ways:
+        np.testing.assert_array_equal(np.isnan(run(model, way)[0][0, 0, 0]), [False, True])
