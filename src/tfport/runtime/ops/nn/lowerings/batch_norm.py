@@ -41,7 +41,7 @@ def affine(
         if len({len(a) for a in (gamma, beta, center, spread)}) != 1:
             raise CannotLower("scale, offset, mean and variance differ in length")
         x = with_channels(b, x, layout.channel_axis, len(gamma))
-        with np.errstate(invalid="ignore", divide="ignore"):  # a variance below zero gives NaN, without a word
+        with np.errstate(invalid="ignore", divide="ignore"):  # a variance below zero gives NaN
             factor = gamma / np.sqrt(spread + np.float32(epsilon))
         scaled = b.Mul(x, _along_channels(b, b.const(factor, x.dtype), layout))
         return b.Add(scaled, _along_channels(b, b.const(beta - center * factor, x.dtype), layout))
