@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.keras.built_models import built, sequential
 
@@ -48,7 +48,11 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 PLACES = st.sampled_from([(config, path) for config in CONFIGS for path in places(config)])
 
 
+LARGE = (CONFIGS[1], ("config", "layers", 1, "config", "mask_value")), 1e308
+
+
 @given(PLACES, VALUES)
+@example(*LARGE)
 @settings(max_examples=200, deadline=None)
 def test_any_value_in_any_place_is_built_or_refused(place, value):
     config, (*outer, last) = copy.deepcopy(place[0]), place[1]

@@ -100,7 +100,8 @@ def type_of(value: ArrayLike) -> DType:
 
 def typed_array(value: ArrayLike, dtype: DType) -> NDArray[Any]:
     if dtype != STRING:
-        return np.asarray(value, dtype.numpy)
+        with np.errstate(over="ignore", invalid="ignore"):  # a number that is too large becomes infinite
+            return np.asarray(value, dtype.numpy)
     array = np.asarray(value, object)
     flat = [element if isinstance(element, bytes) else str(element).encode() for element in array.reshape(-1)]
     out = np.empty(len(flat), object)
