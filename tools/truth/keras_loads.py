@@ -5,7 +5,8 @@
 ENVIRONMENTS is a folder of Python environments named after their Keras (`keras-3.15.1`) or TensorFlow
 (`tensorflow-2.4.4`). Each loads every file with `load_model(path, compile=False)`. The configurations and the
 outcomes are written to tests/check/keras/real_loads.json.xz; weights are not. Give only files that may be
-published: models of your own.
+published: models of your own. Take them at random and leave none out for its outcome: what the simulated
+loaders get wrong is listed in known_differences.json beside the record.
 """
 
 import argparse
