@@ -270,6 +270,7 @@ def test_a_causal_mask_without_an_option_is_refused(tmp_path):
     [
         (layer("UpSampling2D", "c", interpolation="bicubic"), "does not support interpolation='bicubic'"),
         (layer("Normalization", "c", mean=[1.0, 2.0], variance=[1.0, 2.0]), "does not support mean="),
+        (layer("Flatten", "c", dtype="bfloat16"), "does not load weights of type bfloat16"),
         (layer("CenterCrop", "c", height=9, width=2), "the images are smaller than the crop"),
     ],
 )

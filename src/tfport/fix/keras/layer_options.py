@@ -154,6 +154,8 @@ def _policy(stored: Json, dialect: Dialect, result: RewrittenOptions) -> Json:
         return stored if isinstance(stored, Mapping) and "module" in stored else name
     if "_from_" in name:
         result.refused.append(f"{dialect.release.name} has no dtype policy {name}")
+    if name == "bfloat16":
+        result.refused.append(f"{dialect.release.name} does not load weights of type bfloat16")
     return {"class_name": "Policy", "config": {"name": name}} if name.startswith("mixed_") else name
 
 
