@@ -20,6 +20,8 @@ ACCEPTED_SETS = ("allowed_kwargs", "validate_kwargs")
 CONVERSIONS = "conversions"
 """The argument with which Keras 2 lists the names that arguments had in Keras 1."""
 EXPORTS = ("keras_export", "keras_core_export", "tf_export")
+FORMER_CELLS = re.compile(r"legacy_rnn|legacy_cells")
+"""The cells of TensorFlow 1, some of which have the names of layers."""
 FIRST_BEHAVIOR = re.compile(r"_v1\.py$|v1/|legacy/|optimizer_v1|contrib/|ops/init_ops\.py$")
 SECOND_BEHAVIOR = re.compile(r"_v2\.py$|v2/|optimizer_v2")
 
@@ -102,10 +104,10 @@ class ClassTable:
         return set().union(*(known.attributes for chain in chains for known in chain))
 
 
-def _precedence(path: str, second: bool) -> tuple[bool, str]:
+def _precedence(path: str, second: bool) -> tuple[bool, bool, bool, str]:
     behind = FIRST_BEHAVIOR if second else SECOND_BEHAVIOR
     ahead = SECOND_BEHAVIOR if second else FIRST_BEHAVIOR
-    return bool(behind.search(path)), not ahead.search(path), path
+    return bool(behind.search(path)), not ahead.search(path), bool(FORMER_CELLS.search(path)), path
 
 
 @cache  # most files are the same in the next release
