@@ -76,7 +76,8 @@ def main(name: str, path: str) -> None:
     for tensor in model.inputs:
         shape = (BATCH, *tensor.shape[1:])
         whole = rng.integers(1, 2000, shape).astype(np.int32)
-        inputs[tensor.name] = whole if "int" in str(tensor.dtype) else rng.random(shape, np.float32)
+        name = tensor._keras_history.operation.name  # of the input layer: its tensor has another name
+        inputs[name] = whole if "int" in str(tensor.dtype) else rng.random(shape, np.float32)
     np.savez(Path(path).with_suffix(".npz"), **inputs)
 
 
