@@ -92,7 +92,7 @@ class ModelBuilder:
 
     def _build(self, config: ModelConfig) -> tuple[LayerInstance, pb.MetaGraphDef]:
         self.root = LayerInstance(LayerConfig(config.class_name, config.name, {}, model=config))
-        problems = problems_of(config, self.where)
+        problems = problems_of(config, self.where, self.version)
         try:
             inputs = self.placeholders(config)
             outputs = self.run(self.root, config, inputs, "")

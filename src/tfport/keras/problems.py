@@ -8,15 +8,17 @@ from tfport.errors import Error
 from tfport.formats.keras.records import Json
 from tfport.keras.config import INPUT_LAYER, LayerConfig, ModelConfig, layer_config
 from tfport.keras.layer import TF_FUNCTION, catalog_name, find_layer, options_of
+from tfport.keras.old_classes import is_newer
+from tfport.keras.version import KerasVersion
 
 LAMBDA, STACKED_CELLS = "Lambda", "StackedRNNCells"
 CELLS = ("cell", "cells")
 """Options that hold what a recurrent layer runs at each step."""
 
 
-def problems_of(model: ModelConfig, where: str) -> list[str]:
+def problems_of(model: ModelConfig, where: str, version: KerasVersion) -> list[str]:
     """A sentence part for each class and option that tfport does not build, without repetitions."""
-    return list(dict.fromkeys(_in_model(model, where)))
+    return list(dict.fromkeys(_in_model(model, where, version)))
 
 
 def unknown_class(layer: LayerConfig) -> str:
@@ -34,20 +36,26 @@ def unknown_class(layer: LayerConfig) -> str:
     )
 
 
-def _in_model(model: ModelConfig, where: str) -> Iterator[str]:
+def _in_model(model: ModelConfig, where: str, version: KerasVersion) -> Iterator[str]:
     for layer in model.layers:
-        yield from _in_layer(layer, where)
+        yield from _in_layer(layer, where, version)
 
 
-def _in_layer(layer: LayerConfig, where: str) -> Iterator[str]:
+def _in_layer(layer: LayerConfig, where: str, version: KerasVersion) -> Iterator[str]:
     if layer.model is not None:
-        yield from _in_model(layer.model, where)
+        yield from _in_model(layer.model, where, version)
         return
     if layer.class_name == INPUT_LAYER:
         return
     declared = find_layer(layer)
     if declared is None:
         yield unknown_class(layer)
+        return
+    if is_newer(layer, declared, version):
+        yield (
+            f"layer `{layer.name}` is of the class `{layer.class_name}`, which Keras {version} did not have, "
+            f'so it is custom; declare it with `@tfport.layer("{layer.class_name}")`'
+        )
         return
     for problem in options_of(declared, layer.config)[1]:
         yield f"layer `{layer.name}` ({layer.class_name}): {problem}"
@@ -56,7 +64,7 @@ def _in_layer(layer: LayerConfig, where: str) -> Iterator[str]:
             if option in CELLS and find_layer(inner) is None:
                 yield unknown_cell(layer, inner.class_name)
             else:
-                yield from _in_layer(inner, where)
+                yield from _in_layer(inner, where, version)
 
 
 def unknown_cell(layer: LayerConfig, class_name: str) -> str:
