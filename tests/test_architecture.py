@@ -17,7 +17,7 @@ SRC = ROOT / "src"
 PACKAGE = SRC / "tfport"
 TESTS = ROOT / "tests"
 
-LAYERS = ["formats", "graph", "keras", "registry", "atlas", "check", "runtime", "fix", "serve", "cli"]
+LAYERS = ["formats", "graph", "lite", "keras", "registry", "atlas", "check", "runtime", "fix", "serve", "cli"]
 """A layer may import the layers before it, and none behind it."""
 BELOW_ALL_LAYERS = {"errors", "discovery", "garbage", "python_file"}
 """Modules that every layer may import, and that import no layer."""

@@ -20,6 +20,7 @@ CATALOGS = (
     "tfport.cli.commands",
     "tfport.fix.rule",
     "tfport.keras.layer",
+    "tfport.lite.operator",
     "tfport.runtime.lower",
 )
 """The modules that make catalogs."""

@@ -25,6 +25,8 @@ from tfport.formats.find import find_model
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.keras.read import read_keras
 from tfport.formats.keras.signature import TFJS_LAYERS
+from tfport.formats.lite.read import read_lite
+from tfport.formats.lite.signature import LITE
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -47,6 +49,8 @@ def read(name: str) -> None:
         for weights in keras.weights.lists.values() if keras.weights else ():
             for stored in weights:
                 stored.read()
+    elif location.format is LITE:
+        read_lite(location.files, location.name)
     elif location.format in MESSAGES:
         read_message(MESSAGES[location.format], location.files, location.name)
 

@@ -6,8 +6,8 @@ import pytest
 
 from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.op_spec import definition, registration_errors
 from tfport.registry.library import library_source
-from tfport.registry.op_spec import definition, registration_errors
 
 FOLDER = Path(__file__).parents[1] / "libraries"
 

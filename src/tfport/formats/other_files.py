@@ -70,8 +70,6 @@ FAILED_DOWNLOADS = (
 
 # --- Models and weights of other frameworks.
 
-LITE = "a TensorFlow Lite model, for another runtime"
-
 
 def is_safetensors(sample: Sample) -> bool:
     """Whether the first eight bytes are the size of the JSON that follows."""
@@ -90,7 +88,6 @@ def is_openvino(sample: Sample) -> bool:
 
 
 OTHER_FRAMEWORKS = (
-    OtherFile(LITE, starts_with(b"TFL3", at=4)),
     OtherFile(
         "a JAX checkpoint of Orbax, without a graph",
         in_folder=r"_CHECKPOINT_METADATA|manifest\.ocdbt|_METADATA",
@@ -127,8 +124,6 @@ OTHER_FRAMEWORKS = (
     ),
     OtherFile("NumPy arrays, not a model", instead=READ_BY_TFPORT, in_archive=r".*\.npy"),
     OtherFile("a Core ML model", in_archive=r"Manifest\.json|.*\.mlmodel"),
-    OtherFile("an archive of TensorFlow Lite models, for another runtime", in_archive=r".*\.tflite"),
-    OtherFile("a folder of TensorFlow Lite models, for another runtime", in_folder=r".*\.tflite"),
     OtherFile("a folder of ONNX models, not TensorFlow ones", instead=ONNX_RUNTIME, in_folder=r".*\.onnx"),
     OtherFile(
         "an OpenVINO model, not a TensorFlow one",

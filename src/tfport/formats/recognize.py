@@ -16,6 +16,7 @@ from tfport.formats.files import Files
 from tfport.formats.format import Format, ModelFormat, ModelLocation, OtherFile
 from tfport.formats.graph_def import signature as graph_def
 from tfport.formats.keras import signature as keras
+from tfport.formats.lite import signature as lite
 from tfport.formats.sample import Sample
 from tfport.formats.saved_model import signature as saved_model
 from tfport.formats.tfjs import signature as tfjs
@@ -30,6 +31,7 @@ FORMATS: tuple[Format, ...] = (
     keras.KERAS_H5,
     keras.KERAS_WEIGHTS,
     keras.OTHER_HDF5,
+    lite.LITE,
     *other_files.BY_FIRST_BYTES,
     *other_files.RECORD_FILES,
     # by the fields of JSON

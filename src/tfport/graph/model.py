@@ -23,6 +23,7 @@ from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from tfport.formats.keras.records import KerasFile
+    from tfport.formats.lite.records import LiteFile
     from tfport.formats.tfjs.weights import TfjsWeights
 
 INIT_SIGNATURE = "__saved_model_init_op"
@@ -76,8 +77,10 @@ class Model:
     """The program that wrote the file, if it is not TensorFlow."""
     keras: KerasFile | None = None
     """The Keras file that the graph was built from."""
+    lite: LiteFile | None = None
+    """The TensorFlow Lite file that the graph was built from."""
     no_graph: str = ""
-    """Why the graph of a Keras model could not be built; empty for every other model."""
+    """Why the graph of a Keras or TensorFlow Lite model could not be built; empty for every other model."""
 
     def require_graph(self) -> None:
         """Raise an error if there is no graph to run, fix or export."""

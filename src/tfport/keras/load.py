@@ -1,6 +1,6 @@
-"""Load a model of any format, Keras files included, as a `Model`.
+"""Load a model of any format, Keras and TensorFlow Lite files included, as a `Model`.
 
-A Keras model whose graph cannot be built is loaded all the same: it can be inspected and checked, and
+A model whose graph cannot be built is loaded all the same: it can be inspected and checked, and
 `model.no_graph` says why it does not run.
 """
 
@@ -23,6 +23,10 @@ KERAS = ("keras_h5", "keras_archive", "keras_json", "keras_weights", "tfjs_layer
 
 def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
     """Load the model at a location; `tags` choose one of several MetaGraphs of a SavedModel."""
+    if location.format.key == "lite":
+        from tfport.lite.load import load_lite  # imported here, as other models do not need it
+
+        return load_lite(location, definitions)
     if location.format.key not in KERAS:
         return load_model(location, definitions, tags)
     return _keras_model(location, OpTable(definitions))

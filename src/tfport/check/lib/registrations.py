@@ -19,9 +19,9 @@ from tfport.check.findings.library_ops import (
     ServingLoadsNoLibraries,
 )
 from tfport.formats.elf.mangling import short_name
+from tfport.graph.op_spec import registration_errors
 from tfport.registry.kernels import Kernel
 from tfport.registry.library import LibrarySource
-from tfport.registry.op_spec import registration_errors
 
 if TYPE_CHECKING:
     from tfport.check.lib.diagnosis import LibrarySubject

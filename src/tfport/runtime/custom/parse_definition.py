@@ -6,7 +6,7 @@ Inputs and outputs are written as in `REGISTER_OP`: `x: float`, `x: T`, a list `
 list of any types `xs: Ts`. No outputs are `()`; several may be in parentheses. After each `;` comes
 an attribute, also as in `REGISTER_OP` (`axis: int >= 0 = 1`, `mode: {'a', 'b'} = 'a'`,
 `Ts: list(type) >= 1`), or a flag: `stateful`, `commutative`, `aggregate`.
-Errors name the position in the text. `registry.op_spec` parses a single input, output or attribute.
+Errors name the position in the text. `graph.op_spec` parses a single input, output or attribute.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import re
 from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import decode
+from tfport.graph.op_spec import ARGUMENT, ATTR, OP_NAME, definition, is_type, pieces
 from tfport.registry.attributes import unresolved_attributes
-from tfport.registry.op_spec import ARGUMENT, ATTR, OP_NAME, definition, is_type, pieces
 from tfport.registry.unresolved import Question
 
 HEAD = re.compile(r"\s*([^\s:]*)\s*:\s*\(")

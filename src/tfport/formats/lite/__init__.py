@@ -1,0 +1,1 @@
+"""Read and write TensorFlow Lite files (`.tflite`): flatbuffers to plain records and back."""

@@ -1,0 +1,110 @@
+"""Write records as a TensorFlow Lite file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfport.formats.lite.flatbuffer_write import FlatbufferWriter
+from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
+from tfport.formats.lite.schema import lite_schema
+from tfport.formats.lite.signature import IDENTIFIER
+
+OLD_CODES = 127
+"""The largest number of the field that older interpreters read; it stands for larger ones there."""
+
+
+def lite_bytes(file: LiteFile) -> bytes:
+    """The file that says what the records say; codes that operators use and the list lacks are added."""
+    codes = list(
+        dict.fromkeys([*file.operator_codes, *(o.code for g in file.subgraphs for o in g.operators)])
+    )
+    root = {
+        "version": file.version,
+        "description": file.description or None,
+        "operator_codes": [_code(code) for code in codes],
+        "subgraphs": [_subgraph(graph, codes) for graph in file.subgraphs],
+        "buffers": [{"data": data} if len(data) else {} for data in file.buffers],
+        "metadata": [{"name": name, "buffer": buffer} for name, buffer in file.metadata] or None,
+        "signature_defs": [
+            {
+                "inputs": [{"name": n, "tensor_index": i} for n, i in signature.inputs.items()],
+                "outputs": [{"name": n, "tensor_index": i} for n, i in signature.outputs.items()],
+                "signature_key": signature.key,
+                "subgraph_index": signature.subgraph,
+            }
+            for signature in file.signatures
+        ] or None,
+        "external_buffer_groups": list(file.external_buffer_groups) or None,
+        "external_buffers": list(file.external_buffers) or None,
+    }  # fmt: skip
+    return FlatbufferWriter(lite_schema()).file("Model", root, IDENTIFIER)
+
+
+def _code(code: OperatorCode) -> dict[str, Any]:
+    return {
+        "deprecated_builtin_code": min(code.number, OLD_CODES),
+        "custom_code": code.custom or None,
+        "version": code.version,
+        "builtin_code": code.number,
+    }
+
+
+def _subgraph(graph: Subgraph, codes: Sequence[OperatorCode]) -> dict[str, Any]:
+    numbers = {code: number for number, code in enumerate(codes)}
+    return {
+        "tensors": [_tensor(tensor) for tensor in graph.tensors],
+        "inputs": graph.inputs,
+        "outputs": graph.outputs,
+        "operators": [_operator(operator, numbers[operator.code]) for operator in graph.operators],
+        "name": graph.name or None,
+        "debug_metadata_index": graph.debug_metadata_index,
+    }
+
+
+def _tensor(tensor: LiteTensor) -> dict[str, Any]:
+    kind = tensor.type.removeprefix("TYPE_")
+    return {
+        "shape": tensor.shape,
+        "type": int(kind) if kind.isdigit() else kind,
+        "buffer": tensor.buffer,
+        "name": tensor.name,
+        "quantization": _quantization(tensor),
+        "is_variable": tensor.is_variable,
+        "sparsity": tensor.sparsity,
+        "shape_signature": tensor.shape_signature or None,
+        "has_rank": tensor.has_rank,
+        "variant_tensors": list(tensor.variant_tensors) or None,
+        "external_buffer": tensor.external_buffer,
+    }
+
+
+def _quantization(tensor: LiteTensor) -> dict[str, Any] | None:
+    stored = tensor.quantization
+    if stored is None:
+        return None
+    return {
+        "min": stored.minimum or None,
+        "max": stored.maximum or None,
+        "scale": stored.scale or None,
+        "zero_point": stored.zero_point or None,
+        "details_type": stored.details_type or 0,
+        "details": stored.details if stored.details_type else None,
+        "quantized_dimension": stored.axis,
+    }
+
+
+def _operator(operator: LiteOperator, code: int) -> dict[str, Any]:
+    second = operator.options_type in lite_schema().unions["BuiltinOptions2"]
+    key = "builtin_options_2" if second else "builtin_options"
+    return {
+        "opcode_index": code,
+        "inputs": operator.inputs,
+        "outputs": operator.outputs,
+        f"{key}_type": operator.options_type or 0,
+        key: operator.options if operator.options_type else None,
+        "custom_options": operator.custom_options if len(operator.custom_options) else None,
+        "mutating_variable_inputs": operator.mutating_variable_inputs or None,
+        "intermediates": operator.intermediates or None,
+        "debug_metadata_index": operator.debug_metadata_index,
+    }

@@ -1,0 +1,1 @@
+"""The graphs of TensorFlow Lite files: every operator becomes ops of the one IR."""

@@ -1,0 +1,52 @@
+"""The ops that TensorFlow Lite has and TensorFlow does not: their inputs, outputs and attributes.
+
+Their kernels are in `runtime.ops.lite`. An operator becomes one of these only where no TensorFlow op, or
+short composition of them, computes the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.op_signature import OpSignature, OpTable
+from tfport.graph.op_spec import definition, pieces
+
+TEXT = """
+"""
+
+
+@functools.cache
+def lite_definitions() -> Mapping[str, OpDef]:
+    """The definitions by name; each line is `Name(inputs) -> outputs; attribute; …`."""
+    lines = (line for line in TEXT.splitlines() if line.strip())
+    return {made.name: made for made in map(_definition, lines)}
+
+
+def _definition(line: str) -> OpDef:
+    signature, *attrs = (text for _, text in pieces(line, ";"))
+    head, _, outputs = signature.partition("->")
+    name, _, inputs = head.strip().removesuffix(")").partition("(")
+    stateful = "stateful" in attrs
+    made = definition(
+        name.strip(),
+        [attr for attr in attrs if attr != "stateful"],
+        [text for _, text in pieces(inputs, ",") if text],
+        [text for _, text in pieces(outputs, ",") if text],
+    )
+    made.is_stateful = stateful
+    return made
+
+
+class LiteOpTable(OpTable):
+    """The signatures of these ops and of TensorFlow's."""
+
+    def get(self, op: str) -> OpSignature | None:
+        own = lite_definitions().get(op)
+        return super().get(op) if own is None else _signature(op)
+
+
+@functools.cache
+def _signature(op: str) -> OpSignature:
+    return OpSignature(lite_definitions()[op])

@@ -1,0 +1,79 @@
+"""How an operator is declared: `@builtin("CONV_2D")` on a function that adds its nodes.
+
+    @builtin("FULLY_CONNECTED")
+    def fully_connected(b, x, weights, bias=None, *, fused_activation_function, keep_num_dims):
+        ...
+
+The positional parameters are the inputs (`LiteValue`, None for an optional one that is left out), the
+keyword-only ones the options that the function uses, by their names in the schema. An option that it
+does not name is refused unless it has its default. The function returns a node, a value, or a list with
+one for each output.
+
+`@builtin` is for real numbers, and for integers and strings that are meant as such. An operator whose
+first input or output is quantized needs `@quantized`, or `@builtin(…, any_type=True)` for ops that only
+move values. `@custom` is for custom ops: its keyword-only parameters are keys of the custom options.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tfport.discovery import Catalog
+from tfport.formats.lite.records import CUSTOM, LiteOperator, Subgraph
+from tfport.lite.tensor import is_quantized
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOperator:
+    """An operator that tfport builds."""
+
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
+    """The options that it uses, with their defaults where it has any."""
+    quantized: bool = False
+    any_type: bool = False
+
+
+BUILTINS = Catalog[DeclaredOperator]("lite builtins", "tfport.lite.ops")
+CUSTOMS = Catalog[DeclaredOperator]("lite custom ops", "tfport.lite.ops")
+
+
+def builtin(ops: str, *, any_type: bool = False) -> Callable[[F], F]:
+    """Declare the function that builds these builtins; with `any_type`, quantized ones too."""
+    return _declare(BUILTINS, ops, any_type=any_type)
+
+
+def quantized(ops: str) -> Callable[[F], F]:
+    """Declare the function that builds these builtins where their integers stand for real numbers."""
+    return _declare(BUILTINS, ops, quantized=True)
+
+
+def custom(ops: str) -> Callable[[F], F]:
+    """Declare the function that builds these custom ops."""
+    return _declare(CUSTOMS, ops, any_type=True)
+
+
+def _declare(catalog: Catalog[DeclaredOperator], ops: str, **kinds: bool) -> Callable[[F], F]:
+    def declare(function: F) -> F:
+        parameters = inspect.signature(function).parameters.values()
+        options = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
+        for op in ops.split():
+            catalog.add(op, DeclaredOperator(function, options, **kinds))
+        return function
+
+    return declare
+
+
+def find_operator(operator: LiteOperator, graph: Subgraph) -> DeclaredOperator | None:
+    """The declaration for an operator; None if tfport does not build it."""
+    if operator.code.op == CUSTOM:
+        return next(iter(CUSTOMS.of(operator.code.custom)), None)
+    first = [indices[0] for indices in (operator.inputs, operator.outputs) if indices and indices[0] >= 0]
+    on_quantized = any(is_quantized(graph.tensors[index]) for index in first)
+    declared = BUILTINS.of(operator.code.op)
+    return next((d for d in declared if d.any_type or d.quantized == on_quantized), None)

@@ -1,0 +1,1 @@
+"""How the operators of TensorFlow Lite are built, one file for each family."""
