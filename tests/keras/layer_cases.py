@@ -361,6 +361,18 @@ KERAS_2_AND_3 = {
 3,4          UnitNormalization axis=1
 3,4          UnitNormalization axis=[1,2]
 """,
+    "contrast": """
+6,5,3        AutoContrast
+6,5,3        AutoContrast value_range=[-1,1]
+3,6,5        AutoContrast value_range=[0,1] data_format=channels_first
+6,5,3        ContrastLimitedAdaptiveHistogramEqualization value_range=[0,1]
+6,4,3        ContrastLimitedAdaptiveHistogramEqualization value_range=[-1,1] tile_grid_size=[2,2]
+7,5,2        ContrastLimitedAdaptiveHistogramEqualization value_range=[0,1] tile_grid_size=[2,3] \
+             clip_limit=0.0
+9,8,1        ContrastLimitedAdaptiveHistogramEqualization value_range=[0,2] tile_grid_size=[3,2] \
+             clip_limit=70.0
+2,7,5        ContrastLimitedAdaptiveHistogramEqualization value_range=[0,1] data_format=channels_first
+""",
     "merging": """
 3,4 + 3,4    Add
 3,4 + 3,4    Subtract

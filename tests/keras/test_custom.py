@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import tarfile
+from pathlib import Path
+
 import numpy as np
 import pytest
-from tests.keras.built_models import answers, built, sequential
+from tests.keras.built_models import answers, built, functional, sequential
 
 import tfport
 from tfport.errors import BadRegistration, CannotRun
+from tfport.keras.arrays import matmul
+from tfport.keras.build import SIGNATURE
 from tfport.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
 
 
@@ -95,3 +100,89 @@ def test_a_declaration_says_a_class_or_a_layer(arguments):
 def test_a_chain_without_parts_is_refused():
     with pytest.raises(BadRegistration, match="`Block` has no parts"):
         tfport.layer_of("Block", {})
+
+
+CELLS = Path(__file__).parent / "models" / "custom_cells.tar.xz"
+"""Models with the cells of `models/make_custom_cells.py`, and the answers of real Keras."""
+
+
+def gated_step(b, x, states, units, memory):
+    old, output = states
+    kernel, mixer = b.weight("kernel", (x.shape[-1], units)), b.weight("mixer", (units, memory))
+    back = b.weight("back", (memory, units))
+    output = b.Tanh(b.Add(b.Add(matmul(b, x, kernel), matmul(b, old, back)), b.Mul(output, 0.5)))
+    return output, [b.Add(b.Mul(old, 0.9), matmul(b, output, mixer)), output]
+
+
+def declare_cells():
+    @tfport.layer("GatedCell", state_size=["memory", "units"], output_state=1)
+    def gated(b, x, states, *, units, memory):
+        return gated_step(b, x, states, units, memory)
+
+    @tfport.layer("mine>ContextCell", state_size=["memory", "units"], output_state=1)
+    def context(b, x, states, constants, *, units, memory):
+        return gated_step(b, b.Add(x, constants[0]), states, units, memory)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain-keras-3.15.1.keras", "stacked-keras-3.15.1.keras", "plain-tensorflow-2.15.1.h5",
+        "stacked-tensorflow-2.15.1.h5", "constants-tensorflow-2.15.1.h5", "states-tensorflow-2.15.1.h5",
+        "bidirectional-tensorflow-2.15.1.h5",
+    ],
+)  # fmt: skip
+def test_a_cell_of_a_recurrent_layer_gets_its_states_and_constants(name, tmp_path):
+    declare_cells()
+    with tarfile.open(CELLS) as archive:
+        archive.extractall(tmp_path, filter="data")
+    path = tmp_path / name
+    arrays = dict(np.load(path.with_suffix(".npz")))
+    answer = arrays.pop("answer")
+    (result,) = tfport.Session(tfport.load(path)).signature(SIGNATURE)(**arrays).values()
+    np.testing.assert_allclose(result, answer, rtol=1e-5, atol=1e-6)
+
+
+def cell_model(options=None):
+    cell = {"class_name": "GatedCell", "config": options or {"units": 4, "memory": 2}}
+    return sequential(("RNN", {"cell": cell}), shape=(None, 5, 3))
+
+
+def test_a_cell_must_be_declared_with_its_states():
+    with pytest.raises(CannotRun, match=r'declare it with `@tfport.layer\("GatedCell", state_size='):
+        built(cell_model(), {})
+
+    @tfport.layer("GatedCell")
+    def without_states(b, x, states, *, units, memory):
+        return x, states
+
+    with pytest.raises(CannotRun, match=r'declare it with `@tfport.layer\("GatedCell", state_size='):
+        built(cell_model(), {})
+
+
+def test_the_output_of_a_cell_must_be_the_state_that_is_declared():
+    @tfport.layer("GatedCell", state_size=["memory", "units"])
+    def other_state(b, x, states, *, units, memory):
+        return gated_step(b, x, states, units, memory)
+
+    with pytest.raises(CannotRun, match="of which number 0 is the output"):
+        built(cell_model(), {})
+
+
+def test_the_size_of_a_state_must_be_a_number():
+    declare_cells()
+    with pytest.raises(CannotRun, match="size of a state of its cell is 'memory', which its options do not"):
+        built(cell_model({"units": 4, "memory": "two"}), {})
+
+
+def test_constants_for_a_cell_that_takes_none_are_refused():
+    declare_cells()
+    inputs = {"x": ((None, 5, 3), "float32"), "c": ((None, 3), "float32")}
+    for kind, options in (
+        ("RNN", {"cell": {"class_name": "GatedCell", "config": {"units": 4, "memory": 2}}}),
+        ("GRU", {"units": 4}),
+        ("ConvLSTM2D", {"filters": 4}),
+    ):
+        stored = functional(inputs, {"l": (kind, {**options, "num_constants": 1}, ["x", "c"])}, [("l", 0)])
+        with pytest.raises(CannotRun, match=r"called with constants, which its cell .*does not take"):
+            built(stored, {})

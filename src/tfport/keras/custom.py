@@ -13,12 +13,13 @@ The declarations count for the whole process and take precedence over the built-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from tfport.errors import BadRegistration
 from tfport.formats.keras.records import Json
-from tfport.keras.layer import declare_custom, declared_layer
+from tfport.keras.layer import StateSize, declare_custom, declared_layer
 from tfport.keras.layer_builder import LayerBuilder
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,7 +28,12 @@ OPTION = "$"
 
 
 def layer(
-    class_name: str | None = None, *, name: str | None = None, keeps_mask: bool = False
+    class_name: str | None = None,
+    *,
+    name: str | None = None,
+    keeps_mask: bool = False,
+    state_size: Sequence[StateSize] = (),
+    output_state: int = 0,
 ) -> Callable[[F], F]:
     """Declare the decorated function as a Keras layer that tfport does not know.
 
@@ -38,12 +44,20 @@ def layer(
         class_name: The class of the layers to build: `MyLayer`, or `my_package>MyLayer`.
         name: The name of one layer to build, whatever its class; its options are not checked.
         keeps_mask: Whether the mask of the first input is that of the output too.
+        state_size: For the cell of an RNN layer, the size of each of its states: a number, the name of the
+            option that holds it, or a list of these for a shape. The function gets the input of a step
+            and a list of states, and returns its output and a list of new states.
+        output_state: For a cell: which of its new states is its output.
     """
     if (class_name is None) == (name is None):
         raise BadRegistration("tfport.layer: expected the name of a class, or `name=` of a layer")
 
     def declare(function: F) -> F:
-        declared = declared_layer(function, keeps_mask, casts_inputs=True)
+        declared = replace(
+            declared_layer(function, keeps_mask, casts_inputs=True),
+            states=tuple(state_size),
+            output_state=output_state,
+        )
         if class_name is not None:
             declare_custom(class_name, declared)
         else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -61,8 +61,14 @@ class DeclaredLayer:
     """Whether an option that the function does not name is refused."""
     wraps: tuple[str, ...] = ()
     """The options that hold layers, or lists of layers, that are built like any other."""
+    states: tuple[StateSize, ...] = ()
+    """For the cell of a recurrent layer: the size of each state."""
+    output_state: int = 0
+    """For a cell: which of its new states is its output."""
 
 
+StateSize = str | int | Sequence[str | int]
+"""The size of a state without the batch: a number, an option that holds it, or several for a shape."""
 REQUIRED = inspect.Parameter.empty
 CUSTOM_CLASSES: dict[str, DeclaredLayer] = {}
 """The layers that users declare, by class; they take precedence."""
@@ -72,11 +78,17 @@ LAYERS = Catalog[DeclaredLayer]("keras layers", "tfport.keras.layers")
 
 
 def layer(
-    names: str, *, keeps_mask: bool = False, casts_inputs: bool = True, wraps: str = ""
+    names: str,
+    *,
+    keeps_mask: bool = False,
+    casts_inputs: bool = True,
+    wraps: str = "",
+    states: Sequence[StateSize] = (),
 ) -> Callable[[F], F]:
     """Declare the function that builds the layers of these class names, separated by spaces.
 
-    `wraps` are its options that hold other layers, separated by spaces.
+    `wraps` are its options that hold other layers, separated by spaces; `states` the sizes of the states
+    of a cell.
     Names with the prefix `ops.` are operations of Keras 3, those with `tf.` functions of TensorFlow;
     both do not cast their inputs.
     """
@@ -85,7 +97,7 @@ def layer(
         for name in names.split():
             casts = casts_inputs and not name.startswith((OPERATION, TF_FUNCTION))
             declared = declared_layer(function, keeps_mask, casts)
-            LAYERS.add(name, replace(declared, wraps=tuple(wraps.split())))
+            LAYERS.add(name, replace(declared, wraps=tuple(wraps.split()), states=tuple(states)))
         return function
 
     return declare

@@ -71,7 +71,7 @@ def unknown_cell(layer: LayerConfig, class_name: str) -> str:
     """Why a recurrent layer with a cell of this class is not built."""
     return (
         f"layer `{layer.name}` ({layer.class_name}): its cell is of the class `{class_name}`, "
-        "which tfport does not know"
+        f'which tfport does not know; declare it with `@tfport.layer("{class_name}", state_size=[...])`'
     )
 
 

@@ -57,18 +57,31 @@ class RnnCall:
     mask: Any = None
     """The mask, if the call states it."""
     constants: Any = None
+    """Tensors that each step gets; in Keras 2 also the last ones in the list with the sequences."""
 
-    @property
-    def states(self) -> Tensors:
-        rest = list(flat_tensors(self.sequences))[1:] or list(flat_tensors(self.initial_state))
-        return [state.with_mask(None) for state in rest]
+    def states(self, options: RnnOptions) -> Tensors:
+        """The initial states; none for zeros."""
+        listed = self._listed()
+        states = listed[: len(listed) - self._listed_constants(options)]
+        return states or [state.with_mask(None) for state in flat_tensors(self.initial_state)]
+
+    def constant_tensors(self, options: RnnOptions) -> Tensors:
+        """The tensors that each step gets."""
+        listed = self._listed()
+        constants = listed[len(listed) - self._listed_constants(options) :]
+        return constants or list(flat_tensors(self.constants))
+
+    def _listed(self) -> Tensors:
+        """The tensors after the sequences."""
+        return [tensor.with_mask(None) for tensor in list(flat_tensors(self.sequences))[1:]]
+
+    def _listed_constants(self, options: RnnOptions) -> int:
+        return 0 if self.constants is not None else min(options.num_constants or 0, len(self._listed()))
 
 
 def recurrent(b: LayerBuilder, call: RnnCall, cell: Cell, options: RnnOptions) -> Any:
     """The output of a recurrent layer, with the states if it returns them."""
-    if call.constants is not None or options.num_constants:
-        raise b.refuse("its cell takes constants, which no cell of Keras does")
-    x, initial = next(iter(flat_tensors(call.sequences))), call.states
+    x, initial = next(iter(flat_tensors(call.sequences))), call.states(options)
     mask = None if x.mask is None else b.cast(x.mask, BOOL)
     if b.version.major >= 3 and initial and call.mask is None:
         mask = None  # Keras 3 passes the mask of a tensor only to calls that have no other tensors

@@ -219,7 +219,6 @@ def test_the_states_of_stacked_cells_were_in_reverse_order():
         (("LSTM", {"units": H, "phase": 1}), "the option `phase` is unknown"),
         (("RNN", {"cell": {"class_name": "MyCell", "config": {}}}), "cell is of the class `MyCell`"),
         (("RNN", {"cell": []}), "it has no cells"),
-        (("GRU", {"units": H, "num_constants": 1}), "takes constants"),
     ],
 )
 def test_what_cannot_be_built_is_named(layer, message):

@@ -89,7 +89,7 @@ def _integer_product(
     scale = b.weight("kernel_scale", (units,), trainable=comes_first(b))
     kernel = b.cast(stored, b.dtype)
     if how.mode == "int4":
-        kernel = _unpacked(b, kernel, 0, inputs, is_signed=True)
+        kernel = unpacked(b, kernel, 0, inputs, is_signed=True)
     if quantizes_inputs(config):
         x, row_scale = rounded(b, x, [-1])
         scale = b.Mul(row_scale, scale)
@@ -101,7 +101,7 @@ def kernel_in_blocks(
 ) -> tuple[LayerTensor, LayerTensor | None]:
     """A matrix of 4 bits whose blocks of rows have a scale and a zero each; then the bias, if any."""
     packed = b.weight("kernel", (rows, ceil(columns / 2)), trainable=comes_first(b), dtype=INT8)
-    values = _unpacked(b, b.cast(packed, b.dtype), 1, columns, is_signed=True)
+    values = unpacked(b, b.cast(packed, b.dtype), 1, columns, is_signed=True)
     bias = b.weight("bias", bias_shape) if bias_shape is not None else None
     if how.group_size == -1:
         return b.RealDiv(values, b.weight("kernel_scale", (columns,), trainable=comes_first(b))), bias
@@ -132,7 +132,7 @@ def rounded(b: LayerBuilder, x: LayerTensor, axes: list[int]) -> tuple[LayerTens
     return b.Minimum(b.Maximum(b.Rint(b.Mul(x, scale)), -127.0), 127.0), scale
 
 
-def _unpacked(b: LayerBuilder, packed: LayerTensor, axis: int, size: int, *, is_signed: bool) -> LayerTensor:
+def unpacked(b: LayerBuilder, packed: LayerTensor, axis: int, size: int, *, is_signed: bool) -> LayerTensor:
     """Numbers of 4 bits from bytes along an axis: the low half of a byte, then the high half."""
     high = b.Floor(b.Mul(packed, 0.0625))
     low = b.Sub(packed, b.Mul(high, 16.0))
@@ -155,7 +155,7 @@ def _grouped_kernel(b: LayerBuilder, how: Quantization, inputs: int, units: int)
     zero = b.cast(b.weight("kernel_zero", dims, trainable=comes_first(b), dtype=UINT8), b.dtype)
     factors = b.weight("awq_scales", (inputs,), trainable=comes_first(b)) if how.mode == "awq" else None
     places = b.cast(b.weight("g_idx", (inputs,), trainable=comes_first(b), dtype=FLOAT32), INT32)
-    values = _unpacked(b, stored, 0, units, is_signed=False) if how.bits == 4 else stored
+    values = unpacked(b, stored, 0, units, is_signed=False) if how.bits == 4 else stored
     kernel = b.Mul(b.Sub(values, gather(b, zero, places, 1)), gather(b, scale, places, 1))
     kernel = transpose(b, kernel, (1, 0))
     return kernel if factors is None else b.RealDiv(kernel, expand_dims(b, factors, -1))

@@ -44,8 +44,10 @@ def conv_lstm(
     *, cell: Any = ConvLstmOptions, options: Any = RnnOptions,
 ) -> Any:  # fmt: skip
     call = RnnCall(sequences, initial_state, mask, constants)
+    if call.constant_tensors(options):
+        raise b.refuse("it is called with constants, which its cell does not take")
     x, first = next(iter(flat_tensors(sequences))), cell.data_format == "channels_first"
-    states = [_channels_last(b, state, 1) if first else state for state in call.states]
+    states = [_channels_last(b, state, 1) if first else state for state in call.states(options)]
     rows = _channels_last(b, x, 2) if first else x
     child = b.sublayer("cell", {"class_name": "ConvLSTMCell", "config": dict(b.instance.config.config)})
     conv = _Convolutions(b.builder_of(child), cell, rows.rank - 3, rows.shape[-1])
@@ -53,7 +55,7 @@ def conv_lstm(
     state = (*gates.shape[2:-1], cell.filters)
     outputs = recurrent(
         b,
-        RnnCall(gates, states, mask, constants),
+        RnnCall(gates, states, mask),
         Cell(lambda row, s: conv.step(row, *s), [state, state]),
         options,
     )

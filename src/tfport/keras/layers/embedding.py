@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
-from tfport.graph.dtypes import INT32, INT64, DType
+from tfport.graph.dtypes import FLOAT32, INT32, INT64, DType
 from tfport.keras.arrays import expand_dims, gather, matmul, reduce, transpose
+from tfport.keras.kernels.quantized import INT8, Quantization, unpacked
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor
@@ -30,14 +32,26 @@ def _rows(b: LayerBuilder, table: LayerTensor, x: LayerTensor, mask_zero: bool) 
 
 
 def _quantized(b: LayerBuilder, x: LayerTensor, shape: tuple[int, int], mask_zero: bool) -> LayerTensor:
-    """The table as whole numbers, with a scale for each row."""
-    if b.policy.quantization != "int8":
-        raise b.refuse(f"its table is quantized as {b.policy.quantization}, which tfport does not build")
-    table = b.weight("embeddings", shape, trainable=False, dtype=DType.parse("int8"))
-    scales = b.weight("embeddings_scale", shape[:1], trainable=False)
-    rows = _rows(b, table, x, mask_zero)
-    scale = expand_dims(b, _rows(b, scales, x, mask_zero=False), -1)
-    return b.RealDiv(b.cast(rows, b.dtype), scale).with_mask(rows.mask)
+    """The table as whole numbers, with a scale for each row, or for each block of a row and with a zero."""
+    how = Quantization.of(b.policy.quantization)
+    if how.mode not in ("int8", "int4"):
+        raise b.refuse(f"its table is quantized as {b.policy.quantization}, which Keras does not do")
+    rows, columns = shape
+    width = columns if how.mode == "int8" else ceil(columns / 2)
+    table = b.weight("embeddings", (rows, width), trainable=False, dtype=INT8)
+    blocks = () if how.mode == "int8" or how.group_size == -1 else (how.groups(columns),)
+    scales = b.weight("embeddings_scale", (rows, *blocks), trainable=False)
+    taken = _rows(b, table, x, mask_zero)
+    values, scale = b.cast(taken, b.dtype), _rows(b, scales, x, mask_zero=False)
+    if how.mode == "int4":
+        values = unpacked(b, values, values.rank - 1, columns, is_signed=True)
+    if not blocks:
+        return b.RealDiv(values, expand_dims(b, scale, -1)).with_mask(taken.mask)
+    zeros = b.weight("embeddings_zero", (rows, *blocks), trainable=False, dtype=INT8)
+    places = b.cast(b.weight("g_idx", (columns,), trainable=False, dtype=FLOAT32), INT32)
+    zero = b.cast(_rows(b, zeros, x, mask_zero=False), b.dtype)
+    centered = b.Sub(values, gather(b, zero, places, -1))
+    return b.Mul(centered, gather(b, scale, places, -1)).with_mask(taken.mask)
 
 
 @layer("ReversibleEmbedding", casts_inputs=False)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from tfport.errors import CannotRun
 from tfport.formats.keras.records import Json
-from tfport.keras.layer import layer
+from tfport.keras.layer import StateSize, find_layer, layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.layers.rnn_cells import CellOptions
 from tfport.keras.problems import STACKED_CELLS, unknown_cell
 from tfport.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
-from tfport.keras.tensor import LayerTensor
+from tfport.keras.tensor import Dims, LayerTensor
 
-STATES = {"SimpleRNNCell": 1, "GRUCell": 1, "LSTMCell": 2, "PeepholeLSTMCell": 2}
 LAST_REVERSED = (2, 2, 2)
 """Up to this version, the states of stacked cells are those of the last cell first."""
 _LOOP = {field.name for field in fields(RnnOptions)}
@@ -26,10 +25,12 @@ def recurrent_layer(
     b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Any = CellOptions, options: Any = RnnOptions,
 ) -> Any:  # fmt: skip
-    config = b.instance.config
+    call, config = RnnCall(sequences, initial_state, mask, constants), b.instance.config
+    if call.constant_tensors(options):
+        raise b.refuse("it is called with constants, which its cell does not take")
     stored = {name: value for name, value in config.config.items() if name not in _LOOP}
     child = {"class_name": f"{config.class_name}Cell", "config": stored}
-    return recurrent(b, RnnCall(sequences, initial_state, mask, constants), _cell(b, "cell", child), options)
+    return recurrent(b, call, _cell(b, "cell", child), options)
 
 
 @layer("RNN", wraps="cell")
@@ -37,27 +38,51 @@ def rnn(
     b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
     *, cell: Json, options: Any = RnnOptions,
 ) -> Any:  # fmt: skip
-    return recurrent(b, RnnCall(sequences, initial_state, mask, constants), _cell(b, "cell", cell), options)
+    call = RnnCall(sequences, initial_state, mask, constants)
+    return recurrent(b, call, _cell(b, "cell", cell, call.constant_tensors(options)), options)
 
 
-def _cell(b: LayerBuilder, attribute: str, stored: Json) -> Cell:
-    """A cell from its configuration, or a stack of cells."""
+def _cell(b: LayerBuilder, attribute: str, stored: Json, constants: Sequence[LayerTensor] = ()) -> Cell:
+    """A cell from its configuration, or a stack of cells; each gets the constants of the call."""
     if isinstance(stored, list):
         stored = {"class_name": STACKED_CELLS, "config": {"cells": stored}}
     child = b.sublayer(attribute, stored)
     name, config = child.config.class_name, child.config.config
     if name == STACKED_CELLS:
-        return _stack(b.builder_of(child), config)
-    if name not in STATES:
+        return _stack(b.builder_of(child), config, constants)
+    declared = find_layer(child.config)
+    if declared is None or not declared.states:
         raise CannotRun(unknown_cell(b.instance.config, name))
-    return Cell(lambda x, states: b.call(child, x, states), [(config.get("units"),)] * STATES[name])
+    keywords: dict[str, Any] = {"constants": list(constants)} if "constants" in declared.inputs else {}
+    if constants and not keywords:
+        raise b.refuse(f"it is called with constants, which its cell `{name}` does not take")
+
+    def step(x: LayerTensor, states: list[LayerTensor]) -> tuple[LayerTensor, list[LayerTensor]]:
+        output, after = b.call(child, x, states, **keywords)
+        if len(after) != len(states) or after[declared.output_state] is not output:
+            raise b.refuse(
+                f"its cell `{name}` must return its output and a list of {len(states)} new states, of which "
+                f"number {declared.output_state} is the output"
+            )
+        return output, list(after)
+
+    return Cell(step, [_state_size(b, size, config) for size in declared.states], declared.output_state)
 
 
-def _stack(b: LayerBuilder, config: Mapping[str, Json]) -> Cell:
+def _state_size(b: LayerBuilder, size: StateSize, config: Mapping[str, Json]) -> Dims:
+    """The size of a state, of which options of the cell are parts."""
+    parts = [size] if isinstance(size, str | int) else size
+    numbers = [config.get(part) if isinstance(part, str) else part for part in parts]
+    if not all(type(number) is int for number in numbers):
+        raise b.refuse(f"the size of a state of its cell is {size!r}, which its options do not say")
+    return tuple(numbers)
+
+
+def _stack(b: LayerBuilder, config: Mapping[str, Json], constants: Sequence[LayerTensor]) -> Cell:
     stored = config.get("cells")
     if not isinstance(stored, list) or not stored:
         raise b.refuse("it has no cells")
-    cells = [_cell(b, f"cells/{place}", entry) for place, entry in enumerate(stored)]
+    cells = [_cell(b, f"cells/{place}", entry, constants) for place, entry in enumerate(stored)]
     is_reversed = config.get("reverse_state_order") or (
         not b.version.is_tensorflow and b.version.numbers <= LAST_REVERSED
     )
@@ -71,7 +96,7 @@ def _stack(b: LayerBuilder, config: Mapping[str, Json]) -> Cell:
         return x, [state for cell in order for state in after[id(cell)]]
 
     last = sum(len(cell.states) for cell in order[: order.index(cells[-1])])
-    return Cell(step, [dims for cell in order for dims in cell.states], last)
+    return Cell(step, [dims for cell in order for dims in cell.states], last + cells[-1].output)
 
 
 def _by_cell(order: list[Cell], states: list[LayerTensor]) -> dict[int, list[LayerTensor]]:

@@ -42,7 +42,7 @@ class CellOptions:
     """Keras 1: `gpu` stores the arrays of all gates together."""
 
 
-@layer("SimpleRNNCell")
+@layer("SimpleRNNCell", states=["units"])
 def simple_rnn_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
@@ -56,7 +56,7 @@ def simple_rnn_cell(
     return h, [h]
 
 
-@layer("LSTMCell")
+@layer("LSTMCell", states=["units", "units"])
 def lstm_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
@@ -87,7 +87,7 @@ def _new_c(
     return b.Add(kept, added)
 
 
-@layer("PeepholeLSTMCell")
+@layer("PeepholeLSTMCell", states=["units", "units"])
 def peephole_lstm_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:
@@ -103,7 +103,7 @@ def peephole_lstm_cell(
     return h, [h, c_new]
 
 
-@layer("GRUCell")
+@layer("GRUCell", states=["units"])
 def gru_cell(
     b: LayerBuilder, x: LayerTensor, states: Sequence[LayerTensor], *, cell: Any = CellOptions
 ) -> Stepped:

@@ -9,6 +9,7 @@ from tfport.keras.arrays import concat, reduce, reshape, reverse, sizes
 from tfport.keras.config import layer_config
 from tfport.keras.layer import find_layer, layer
 from tfport.keras.layer_builder import LayerBuilder
+from tfport.keras.recurrent import RnnCall, RnnOptions
 from tfport.keras.tensor import LayerTensor, flat_tensors, map_structure
 
 ZERO_IF_MASKED, ZERO_IF_MASKED_IN_TENSORFLOW = (2, 4, 0), (2, 2, 4)
@@ -17,16 +18,24 @@ ZERO_IF_MASKED, ZERO_IF_MASKED_IN_TENSORFLOW = (2, 4, 0), (2, 2, 4)
 
 @layer("Bidirectional", wraps="layer backward_layer")
 def bidirectional(
-    b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None,
-    *, layer: Json, backward_layer: Json = None, merge_mode: str | None = "concat", num_constants: Any = None,
+    b: LayerBuilder, sequences: Any, initial_state: Any = None, mask: Any = None, constants: Any = None,
+    *, layer: Json, backward_layer: Json = None, merge_mode: str | None = "concat",
+    num_constants: int | None = None,
 ) -> Any:  # fmt: skip
     forward = b.sublayer("forward_layer", _direction(b, layer))
     backward = b.sublayer("backward_layer", _direction(b, backward_layer or layer, turned=not backward_layer))
-    tensors = list(flat_tensors([sequences, initial_state]))
-    x, states = tensors[0], tensors[1:]
+    x = next(iter(flat_tensors(sequences)))
+    call, counted = (
+        RnnCall(sequences, initial_state, mask, constants),
+        RnnOptions(num_constants=num_constants),
+    )
+    states = call.states(counted)
     half = len(states) // 2
-    y, *last = _as_list(b.call(forward, x, initial_state=states[:half] or None, mask=mask))
-    y_back, *last_back = _as_list(b.call(backward, x, initial_state=states[half:] or None, mask=mask))
+    also: dict[str, Any] = {"mask": mask}
+    if shared := call.constant_tensors(counted):
+        also["constants"] = shared
+    y, *last = _as_list(b.call(forward, x, initial_state=states[:half] or None, **also))
+    y_back, *last_back = _as_list(b.call(backward, x, initial_state=states[half:] or None, **also))
     options = forward.config.config
     if options.get("return_sequences"):
         y_back = reverse(b, y_back, 0 if options.get("time_major") else 1).with_mask(y_back.mask)

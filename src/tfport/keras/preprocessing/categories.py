@@ -16,15 +16,15 @@ def encoded(
     places: LayerTensor,
     mode: str,
     depth: int,
-    sparse: bool,
     *,
     dtype: DType | None = None,
     weights: LayerTensor | None = None,
 ) -> LayerTensor:
-    """Categories in an output mode of Keras; numbers below 0 do not count."""
+    """Categories in an output mode of Keras, dense also where Keras makes a sparse tensor of them.
+
+    Numbers below 0 do not count.
+    """
     kind = dtype or b.dtype
-    if sparse:
-        raise b.refuse("its result is sparse, which tfport does not build")
     if mode == "int":
         return b.cast(places, kind)
     if mode == ONE_HOT:

@@ -141,15 +141,14 @@ def weighted(
     max_tokens: int | None,
     pad_to_max_tokens: bool,
     idf_weights: Sequence[float] | None,
-    sparse: bool,
     dtype: DType,
 ) -> LayerTensor:
     """Indices in the output mode of a lookup layer."""
     v = vocabulary
     depth = max_tokens if pad_to_max_tokens and max_tokens else v.size
     if v.output_mode not in TF_IDF:
-        return encoded(b, places, v.output_mode, depth, sparse, dtype=dtype)
-    counts = encoded(b, places, "count", depth, sparse, dtype=FLOAT32)
+        return encoded(b, places, v.output_mode, depth, dtype=dtype)
+    counts = encoded(b, places, "count", depth, dtype=FLOAT32)
     if idf_weights is None:
         return b.Mul(counts, b.weight("idf_weights", (depth,), trainable=False, dtype=FLOAT32))
     weights = np.asarray(idf_weights, np.float32)

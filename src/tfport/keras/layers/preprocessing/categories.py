@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import prod
 
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT64, STRING
-from tfport.keras.arrays import expand_dims, reshape, select
+from tfport.keras.arrays import concat, expand_dims, reshape, select
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.preprocessing.categories import encoded
@@ -31,7 +33,7 @@ def category_encoding(
     kind = b.dtype if b.dtype.is_floating else FLOAT32
     if x.rank == 1 and output_mode != "one_hot":
         x = expand_dims(b, x, -1)
-    return encoded(b, b.cast(x, INT64), output_mode, depth, sparse, dtype=kind, weights=count_weights)
+    return encoded(b, b.cast(x, INT64), output_mode, depth, dtype=kind, weights=count_weights)
 
 
 @layer("Hashing")
@@ -59,7 +61,7 @@ def hashing(
     places = b.tensor(node, x.shape)
     if masked is not None:
         places = select(b, masked, b.ZerosLike(places), b.Add(places, 1))
-    return encoded(b, places, output_mode, num_bins, sparse, dtype=INT64 if output_mode == "int" else None)
+    return encoded(b, places, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
 
 
 def _digits(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
@@ -87,7 +89,34 @@ def hashed_crossing(
     places = b.tensor(
         reshape(b, b.tensor(node.output(1), (None,)), (None, *first.shape[1:])).value, first.shape
     )
-    return encoded(b, places, output_mode, num_bins, sparse, dtype=INT64 if output_mode == "int" else None)
+    return encoded(b, places, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
+
+
+@layer("CategoryCrossing")
+def category_crossing(
+    b: LayerBuilder,
+    inputs: Sequence[LayerTensor],
+    *,
+    depth: int | Sequence[int] | None = None,
+    separator: str | None = "_X_",
+) -> LayerTensor:
+    """Every combination of the values of several inputs, as texts; `depth` says how many inputs at once."""
+    columns = [x if x.rank > 1 else expand_dims(b, x, -1) for x in inputs]
+    columns = [x if x.dtype == STRING else b.cast(x, INT64) for x in columns]
+    counts = range(1, depth + 1) if isinstance(depth, int) else depth or [len(columns)]
+    chosen = [part for count in counts for part in combinations(columns, count)]
+    if not chosen:
+        raise b.refuse(f"it crosses {depth} of {len(columns)} inputs")
+    return concat(b, [_crossed(b, part, separator or "_X_") for part in chosen], 1)
+
+
+def _crossed(b: LayerBuilder, columns: Sequence[LayerTensor], separator: str) -> LayerTensor:
+    types = {"sparse_types": [], "dense_types": [x.dtype for x in columns]}
+    node = b.node("SparseCrossV2", [], [], [], list(columns), b.constant(separator.encode(), STRING), **types)
+    places, values, shape = (node.output(i) for i in range(3))
+    width = None if any(x.shape[1] is None for x in columns) else prod(x.shape[1] or 0 for x in columns)
+    dense = b.node("SparseToDense", places, shape, values, b.constant(b"", STRING))
+    return b.tensor(dense, (columns[0].shape[0], width))
 
 
 DEFAULT_KEY = 0xDECAFCAFFE

@@ -138,7 +138,7 @@ def _cut_at_ratio(b: LayerBuilder, images: LayerTensor, height: int, width: int)
     "RandomFlip RandomTranslation RandomRotation RandomZoom RandomContrast RandomBrightness RandomHeight"
     " RandomWidth RandomShear RandomHue RandomSaturation RandomColorDegeneration RandomColorJitter"
     " RandomGrayscale RandomInvert RandomPosterization RandomSharpness RandomPerspective RandomErasing"
-    " RandomElasticTransform RandomGaussianBlur RandAugment AugMix CutMix MixUp"
+    " RandomElasticTransform RandomGaussianBlur RandAugment AugMix CutMix MixUp Solarization"
 )
 def random_change(b: LayerBuilder, x: LayerTensor, **options: Json) -> LayerTensor:
     """Nothing changes without training, but the type."""

@@ -41,7 +41,7 @@ def string_lookup(
     places = looked_up(b, x, v, salt=salt)
     return weighted(
         b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
-        sparse=sparse, dtype=result_type(b, output_mode),
+        dtype=result_type(b, output_mode),
     )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def integer_lookup(
     places = looked_up(b, x, v, salt=salt, hashed=oov_method == "farmhash")
     return weighted(
         b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
-        sparse=sparse, dtype=result_type(b, output_mode),
+        dtype=result_type(b, output_mode),
     )  # fmt: skip
 
 

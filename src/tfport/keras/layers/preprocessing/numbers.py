@@ -68,4 +68,4 @@ def discretization(
     places = b.node("Bucketize", x if x.dtype != INT64 else b.cast(x, FLOAT32), boundaries=list(boundaries))
     integer = INT64 if b.version.numbers < (3, 11) else INT32
     kind = integer if output_mode == "int" else None
-    return encoded(b, b.tensor(places, x.shape), output_mode, len(boundaries) + 1, sparse, dtype=kind)
+    return encoded(b, b.tensor(places, x.shape), output_mode, len(boundaries) + 1, dtype=kind)

@@ -58,7 +58,7 @@ def text_vectorization(
         return places if output_sequence_length is None else _cut(b, places, output_sequence_length)
     return weighted(
         b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
-        sparse=sparse, dtype=result_type(b, output_mode),
+        dtype=result_type(b, output_mode),
     )  # fmt: skip
 
 
