@@ -65,6 +65,11 @@ class Fixed:
     def ok(self) -> bool:
         return self.verdict == FIXED
 
+    @property
+    def failure(self) -> str:
+        """What went wrong, where nothing can be written."""
+        return f"{self.target.name} does not run the rewritten model"
+
     @cached_property
     def remaining(self) -> list[str]:
         """Why the target does not run the model, and why no rule helps."""

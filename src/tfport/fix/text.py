@@ -22,9 +22,12 @@ def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
         yield from certificate_text(fixed.certificate, width)
         return
     yield title(fixed.source.where, f"for {fixed.target.requirement}")
-    yield indented(Text(f"{fixed.target.name} does not run the rewritten model", style="bold red"))
+    yield indented(Text(fixed.failure, style="bold red"))
     for line in fixed.remaining:
         yield indented(Text(printable(f"- {line}")))
     entries = fixed.journal.entries
+    if not entries:
+        yield title("nothing was written")
+        return
     yield title("rules applied", "nothing was written")
     yield columns([(e.keeps.value, f"{e.count:,}x", f"{e.name}: {e.says}") for e in entries], width)

@@ -151,10 +151,18 @@ def test_a_value_that_the_target_does_not_have_is_refused(tmp_path):
         ("LSTM", {}, [(3, 8), (2, 8), (8,)]),
         ("GRU", {"reset_after": True}, [(3, 6), (2, 6), (2, 6)]),
         ("GRU", {"reset_after": False}, [(3, 6), (2, 6), (6,)]),
+        ("GRU", {"reset_after": True, "activation": "hard_sigmoid"}, [(3, 6), (2, 6), (2, 6)]),
+        ("SimpleRNN", {"activation": "hard_sigmoid"}, [(3, 2), (2, 2), (2,)]),
+        ("Bidirectional", {"inner": "LSTM"}, [(3, 8), (2, 8), (8,)] * 2),
+        ("Bidirectional", {"inner": "GRU", "reset_after": True}, [(3, 6), (2, 6), (2, 6)] * 2),
     ],
 )
 def test_hard_sigmoid_gates_keep_their_meaning(tmp_path, name, options, shapes):
-    cell = layer(name, "r", units=2, recurrent_activation="hard_sigmoid", **options)
+    gates = {} if name == "SimpleRNN" else {"recurrent_activation": "hard_sigmoid"}
+    if inner := options.pop("inner", None):
+        cell = layer(name, "r", layer=layer(inner, "inner", units=2, **gates, **options))
+    else:
+        cell = layer(name, "r", units=2, **gates, **options)
     source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, cell), **arrays(r=shapes))
     fixed = fixed_to(source, tmp_path / "m.keras", KERAS_3)
     written(fixed, tmp_path / "m.keras")
@@ -179,6 +187,32 @@ def test_hard_sigmoid_of_a_layer_is_written_as_layers(tmp_path):
     ]
     x = {"steps": np.random.default_rng(1).normal(size=(2, 5, 3)).astype("f4") * 4}
     assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
+
+
+def test_hard_sigmoid_inside_time_distributed_is_written_as_layers(tmp_path):
+    dense = layer("Dense", "inner", units=2, activation="hard_sigmoid")
+    source = write_h5(
+        tmp_path / "m.h5", config=sequential(STEPS, layer("TimeDistributed", "t", layer=dense)),
+        **arrays(t=[(3, 2), (2,)]),
+    )  # fmt: skip
+    stored = written(fixed_to(source, tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    classes = [entry["class_name"] for entry in stored["config"]["layers"]]
+    assert classes == ["InputLayer", "TimeDistributed", "Rescaling", "ReLU"]
+    x = {"steps": np.random.default_rng(1).normal(size=(2, 5, 3)).astype("f4") * 4}
+    assert np.allclose(answers(tmp_path / "m.keras", x), answers(source, x), rtol=1e-5, atol=1e-6)
+
+
+def test_hard_sigmoid_of_a_state_is_refused(tmp_path):
+    cell = layer("LSTM", "r", units=2, activation="hard_sigmoid", recurrent_activation="sigmoid")
+    source = write_h5(tmp_path / "m.h5", config=sequential(STEPS, cell), **arrays(r=[(3, 8), (2, 8), (8,)]))
+    fixed = fixed_to(source, tmp_path / "m.keras", KERAS_3)
+    assert fixed.remaining == [
+        "layer `r`: hard_sigmoid is applied to its state, and means another function there"
+    ]
+    assert not fixed.journal.entries
+    shown = str(fixed)
+    assert "it cannot be rewritten for keras 3.15.1" in shown
+    assert "rules applied" not in shown
 
 
 @pytest.mark.parametrize(("name", "gates"), [("LSTM", 4), ("GRU", 3)])

@@ -53,6 +53,10 @@ class FixedKeras(Fixed):
     write: Write | None = None
     """Writes the file; None if it was refused."""
 
+    @property
+    def failure(self) -> str:
+        return f"it cannot be rewritten for {self.target.name}" if self.attempt.reasons else super().failure
+
     @cached_property
     def remaining(self) -> list[str]:
         """Why the file cannot be written for the target, or what the target still does not accept."""
@@ -81,7 +85,7 @@ def fix_keras(
     rewrite = _Rewrite(model, dialect)
     if rewrite.refused:
         attempt = FixAttempt(
-            ModelForm.KERAS, model, rewrite.journal, _checked(model, target), reasons=rewrite.refused
+            ModelForm.KERAS, model, Journal(), _checked(model, target), reasons=rewrite.refused
         )
         return FixedKeras(model, target, attempt, None)
     with tempfile.TemporaryDirectory() as folder:

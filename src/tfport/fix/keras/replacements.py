@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
 from tfport.keras.config import LayerCall, LayerConfig, ModelConfig, TensorRef
@@ -27,6 +29,7 @@ EQUAL_CLASSES = {
 HARD_SIGMOID, CAUSAL = "hard_sigmoid", "use_causal_mask"
 SLOPES = {2: 0.2, 3: 1 / 6}
 """The slope of `hard_sigmoid` in Keras 1 and 2, and in Keras 3."""
+EACH_STEP = "TimeDistributed"
 GATED = ("LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "LSTMCell", "GRUCell", "SimpleRNN")
 """Layers with gates, whose weights are scaled instead (`keras.weights`)."""
 
@@ -56,9 +59,25 @@ def with_explicit_hard_sigmoid(model: ModelConfig, source: KerasVersion, dialect
     for layer in list(model.layers):
         if layer.model is not None:
             renamed |= with_explicit_hard_sigmoid(layer.model, source, dialect)
-        elif layer.config.get("activation") == HARD_SIGMOID and layer.class_name not in GATED:
+        elif _last_activation(layer.config, layer.class_name) == HARD_SIGMOID:
             renamed |= _write_out(model, layer, slope(source))
     return renamed
+
+
+def _last_activation(config: Json, class_name: str) -> Json:
+    """The activation of what a layer returns, also of one that is applied to each time step."""
+    if class_name == EACH_STEP and isinstance(config.get("layer"), Mapping):
+        inner = config["layer"]
+        return _last_activation(inner.get("config") or {}, str(inner.get("class_name")))
+    return config.get("activation") if class_name not in GATED else None
+
+
+def _without_activation(config: Json) -> Json:
+    """The options of a layer with a linear activation, inside TimeDistributed too."""
+    if isinstance(config.get("layer"), Mapping):
+        inner = config["layer"]
+        return {**config, "layer": {**inner, "config": _without_activation(inner["config"])}}
+    return {**config, "activation": "linear"}
 
 
 def with_causal_option(model: ModelConfig, dialect: Dialect) -> None:
@@ -93,6 +112,6 @@ def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str
         {**shared, "name": name, "max_value": 1.0, "negative_slope": 0.0, "threshold": 0.0},
         [LayerCall((TensorRef(scaled, number),)) for number in calls],
     )
-    layer.name, layer.config = before, {**layer.config, "name": before, "activation": "linear"}
+    layer.name, layer.config = before, {**_without_activation(layer.config), "name": before}
     model.layers[place + 1 : place + 1] = [rescaling, relu]
     return {before: name}

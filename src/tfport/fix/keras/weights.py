@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GATES = {"CuDNNLSTM": 4, "CuDNNGRU": 3}
-SCALED_GATES = {
-    "LSTMCell": (True, True, False, True),
-    "ConvLSTMCell": (True, True, False, True),
-    "GRUCell": (True, True, False),
+_GATE, _NEW = "recurrent_activation", "activation"
+ACTIVATIONS = {
+    "LSTMCell": (_GATE, _GATE, _NEW, _GATE),
+    "ConvLSTMCell": (_GATE, _GATE, _NEW, _GATE),
+    "GRUCell": (_GATE, _GATE, _NEW),
+    "SimpleRNNCell": (_NEW,),
 }
-"""The gates of a cell, in the order of its weights, that the recurrent activation is applied to."""
+"""The option that is the activation of each part of a cell's weights, in their order."""
+ACTIVATED_STATES = ("LSTMCell", "ConvLSTMCell")
+"""Cells that apply their activation to a state too, where weights cannot be scaled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def scaled_cells(root: LayerInstance, old: KerasVersion, new: KerasVersion) -> l
     if slope(old) == slope(new):
         return []
     inner = [name for child in root.children.values() for name in scaled_cells(child, old, new)]
-    has_gates = any(_has_hard_gates(child) for child in root.children.values())
+    has_gates = any(any(_hard_parts(child)) for child in root.children.values())
     return [root.name] * has_gates + inner
 
 
@@ -97,17 +101,20 @@ def _from_cudnn(source: LayerInstance) -> dict[str, NDArray[Any]]:
 
 def _scaled(cell: LayerInstance, array: NDArray[Any], factor: float) -> NDArray[Any]:
     """The weights of a cell whose gates are hard sigmoids of another slope: h(x) there is h(f·x) here."""
-    if factor == 1 or not _has_hard_gates(cell):
+    if factor == 1 or not any(hard := _hard_parts(cell)):
         return array
-    gates = SCALED_GATES[cell.config.class_name]
-    units = array.shape[-1] // len(gates)
-    factors = np.repeat([factor if gate else 1.0 for gate in gates], units)
+    if cell.config.class_name in ACTIVATED_STATES and cell.config.config.get(_NEW) == HARD_SIGMOID:
+        raise CannotRun(
+            f"layer `{cell.name}`: hard_sigmoid is applied to its state, and means another function there"
+        )
+    factors = np.repeat([factor if is_hard else 1.0 for is_hard in hard], array.shape[-1] // len(hard))
     return np.asarray(array * factors, array.dtype)
 
 
-def _has_hard_gates(cell: LayerInstance) -> bool:
-    gates = SCALED_GATES.get(cell.config.class_name)
-    return gates is not None and cell.config.config.get("recurrent_activation") == HARD_SIGMOID
+def _hard_parts(cell: LayerInstance) -> list[bool]:
+    """Which parts of the weights of a cell go into a hard sigmoid."""
+    options = cell.config.config
+    return [options.get(option) == HARD_SIGMOID for option in ACTIVATIONS.get(cell.config.class_name, ())]
 
 
 def by_layer(
