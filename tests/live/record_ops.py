@@ -31,7 +31,7 @@ def families() -> dict[str, str]:
     modules = {}
     for file in sorted(ROOT.glob("tests/runtime/**/test_*.py")):
         text = file.read_text()
-        checked = re.search(r'\bcheck\("(\w+)", c, way\)', text)
+        checked = re.search(r'\bcheck\("(\w+)", c, ways?\)', text)
         if "\nCASES" in text and checked:
             modules[checked[1]] = ".".join(file.relative_to(ROOT).with_suffix("").parts)
     return modules

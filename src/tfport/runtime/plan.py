@@ -19,6 +19,7 @@ from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
 from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
+from tfport.runtime.layers.string_chains import with_string_chains
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
@@ -71,7 +72,7 @@ class Plan:
         own copies, which is when a plan needs most memory.
         """
         self.inputs = [*program.args, *program.captures()]
-        program = with_embedding_lookups(program)
+        program = with_string_chains(with_embedding_lookups(program))
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
         self._slots = _Slots(self.inputs)

@@ -26,6 +26,18 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
             f"default_value {list(default_value.shape)} must have a lower rank "
             f"than values {list(values.shape)}"
         )
+    out = dense_of(dims, values.dtype, b"" if values.dtype == object else 0).reshape(dims)
+    element = dims[1 + len(levels) :]
+    try:
+        out[...] = np.broadcast_to(default_value, element)
+    except ValueError:
+        raise RunFailed(
+            f"default_value {list(default_value.shape)} does not broadcast to {list(element)}"
+        ) from None
+    if len(levels) == 1 and dims[0] == rows == len(levels[0]) and _fits(levels[0], dims[1], len(values)):
+        out[np.arange(dims[1]) < levels[0][:, None]] = values
+        return out
+    out = out.reshape(math.prod(dims[: 1 + len(levels)]), *element)
     kept = np.arange(rows) < dims[0]
     place = np.where(kept, np.arange(rows), 0)
     for lengths, size in zip(levels, dims[1:], strict=False):
@@ -35,18 +47,14 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
         inner = within_rows(lengths)
         kept = kept[row] & (inner < size)
         place = np.where(kept, place[row] * size + inner, 0)
-    element = dims[1 + len(levels) :]
-    out = dense_of(dims, values.dtype, b"" if values.dtype == object else 0)
-    out = out.reshape(math.prod(dims[: 1 + len(levels)]), *element)
-    try:
-        out[...] = np.broadcast_to(default_value, element)
-    except ValueError:
-        raise RunFailed(
-            f"default_value {list(default_value.shape)} does not broadcast to {list(element)}"
-        ) from None
     count = min(len(place), len(values))
     out[place[:count][kept[:count]]] = values[:count][kept[:count]]
     return out.reshape(dims)
+
+
+def _fits(lengths: Any, size: int, count: int) -> bool:
+    """Whether no row is longer than `size`, and all `count` values are in rows."""
+    return bool(lengths.max(initial=0) <= size and lengths.sum() == count)
 
 
 def _partitions(tensors: Sequence[Any], types: Sequence[str], count: int) -> tuple[int, list[Any]]:
@@ -156,32 +164,37 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     if any(vector.ndim > 1 for vector in bounds) or len(lengths) > 1:
         shapes = [vector.shape for vector in bounds]
         raise RunFailed(f"starts, limits and deltas must be scalars or vectors of one length, found {shapes}")
-    rows = lengths.pop() if lengths else 1
-    start, limit, delta = (np.broadcast_to(vector, rows) for vector in bounds)
-    if (delta == 0).any():
-        raise RunFailed(f"deltas must not be 0, found {excerpt(delta)}")
-    counts = _range_sizes(start, limit, delta)
+    if (deltas == 0).any():
+        raise RunFailed(f"deltas must not be 0, found {excerpt(deltas)}")
+    counts = np.broadcast_to(_range_sizes(starts, limits, deltas), lengths.pop() if lengths else 1)
     splits = np.concatenate([[0], np.cumsum(counts)])
     if splits[-1] > np.iinfo(Tsplits.numpy).max or splits[-1] > 1 << 33:
         raise RunFailed(f"the ranges have too many elements: {splits[-1]}")
-    if start.dtype.kind in "iu":
-        return splits, np.repeat(start, counts) + within_rows(counts).astype(start.dtype) * np.repeat(
-            delta, counts
-        )
+    if len(counts) == 1 and starts.dtype.kind in "iu":
+        return splits, starts + np.arange(splits[-1], dtype=starts.dtype) * deltas
+    if starts.dtype.kind in "iu":
+        steps = within_rows(counts).astype(starts.dtype) * _repeated(deltas, counts)
+        return splits, _repeated(starts, counts) + steps
+    start, delta = (np.broadcast_to(vector, len(counts)) for vector in (starts, deltas))
     parts = [_stepped(*row) for row in zip(start, delta, counts.tolist(), strict=True)]
     return splits, np.concatenate([*parts, np.empty(0, start.dtype)])
 
 
+def _repeated(bounds: Any, counts: Any) -> Any:
+    """The element of each row for each of its values; a scalar is the same for all."""
+    return np.repeat(bounds, counts) if bounds.ndim else bounds
+
+
 def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
-    back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
+    """The numbers of elements; 0 where a range goes the other way."""
     if start.dtype.kind in "iu":
         kind = np.int64 if _are_moderate(start, limit, delta) else object
-        span, step = np.abs(limit.astype(kind) - start), np.abs(delta.astype(kind))
-        counts = -(-span // step)
-    else:
-        counts = np.ceil(np.abs((limit - start) / delta))
-        if (~np.isfinite(counts) & ~back).any() or (counts > 1 << 33).any():
-            raise RunFailed("a range is infinite or too long")
+        counts = -((start.astype(kind) - limit) // delta.astype(kind))
+        return np.maximum(counts, 0).astype(np.int64)
+    back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
+    counts = np.ceil(np.abs((limit - start) / delta))
+    if (~np.isfinite(counts) & ~back).any() or (counts > 1 << 33).any():
+        raise RunFailed("a range is infinite or too long")
     return np.where(back, 0, counts).astype(np.int64)
 
 

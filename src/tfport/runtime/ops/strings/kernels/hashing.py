@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 
 _FEW = 64
-"""Up to this number, short strings are hashed one by one."""
+"""Up to this number, distinct short strings are hashed one by one."""
 
 
 @host("StringToHashBucketFast")
 def string_to_hash_bucket_fast(input, *, num_buckets):
     strings = input.reshape(-1).tolist()
-    if 0 < len(strings) <= _FEW and num_buckets > 0 and max(map(len, strings)) <= LONGEST:
-        buckets = [short_fingerprint64(string) % num_buckets for string in strings]
-        return np.array(buckets, np.int64).reshape(input.shape)
+    distinct = dict.fromkeys(strings)  # padding repeats one string many times
+    if 0 < len(distinct) <= _FEW and num_buckets > 0 and max(map(len, distinct)) <= LONGEST:
+        buckets = {string: short_fingerprint64(string) % num_buckets for string in distinct}
+        return np.array([buckets[string] for string in strings], np.int64).reshape(input.shape)
     return _bucket(fingerprint64(strings), num_buckets, input.shape)
 
 

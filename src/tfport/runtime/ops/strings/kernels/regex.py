@@ -11,6 +11,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_change import ByteChange, replaced_bytes
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, map_strings, printable, scalar_value
 
 _ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
@@ -21,8 +22,15 @@ _CHARACTER = re.compile(
 """One character of UTF-8."""
 _PLAIN_TEXT = re.compile(rb"[A-Za-z0-9 \t\n_\-<>=,;:!@#%&\"'`~/]+").fullmatch
 """A pattern that matches itself only."""
-_ASCII_SET = re.compile(rb"\[(?!\^|\])(?:[^\\\[\]\x80-\xff]|\\[!-/:-@\[-`{-~])+\]").fullmatch
-"""A pattern like `[a-z!\\?]`: one of some ASCII characters."""
+_NO_CHARACTER = re.compile(rb"[|^$]+").fullmatch
+"""A pattern that matches only empty strings."""
+_ASCII_CHARACTERS = re.compile(
+    rb"[A-Za-z0-9 \t\n_\-<>=,;:!@#%&\"'`~/]|\\[!-/:-@\[-`{-~]"
+    rb"|\[(?!\^|\])(?:[^\\\[\]\x80-\xff]|\\[!-/:-@\[-`{-~])+\]"
+).fullmatch
+"""A pattern of one ASCII character: `a`, `\\?`, or one of several, as `[a-z!\\?]`."""
+_ONE_CHARACTER = re.compile(rb"\[\^?(?!\])(?:[^\\\[\]\x80-\xff]|\\[!-/:-@\[-`{-~dswDSW])+\]").fullmatch
+"""A pattern of one character, maybe not of ASCII: `[^a-z]`, `[\\W_]`."""
 
 
 @functools.lru_cache(256)
@@ -66,34 +74,47 @@ def static_regex_replace(input, *, pattern, rewrite, replace_global):
 
 
 def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> Any:
+    return map_strings(input, replacement(pattern, rewrite, everywhere))
+
+
+@functools.lru_cache(256)
+def replacement(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[bytes], bytes]:
+    """What RegexReplace does with one string."""
     plain = plain_replacement(pattern, rewrite) if everywhere else None
     if plain is not None:
-        return map_strings(input, plain)
+        return plain
     compiled = compiled_regex(pattern)
     pieces, valid = _rewrite(rewrite)
-    if any(piece > compiled.groups for piece in pieces if isinstance(piece, int)):
-        return input
-    if everywhere:
-        return map_strings(input, lambda text: _all_replaced(compiled.search, text, pieces))
     # an invalid rewrite replaces nothing here; with replace_global its valid start is used
-    return map_strings(input, lambda text: _first_replaced(compiled.search, text, pieces)) if valid else input
+    if any(piece > compiled.groups for piece in pieces if isinstance(piece, int)) or not (
+        valid or everywhere
+    ):
+        return lambda text: text
+    search = compiled.search
+    if not everywhere:
+        return lambda text: _first_replaced(search, text, pieces)
+    if _ONE_CHARACTER(pattern) and len(rewrite) <= 1 and rewrite != b"\\":
+        quick = _replaced_characters(pattern, rewrite)
+        return lambda text: quick(text) if text.isascii() else _all_replaced(search, text, pieces)
+    return lambda text: _all_replaced(search, text, pieces)
 
 
 @functools.lru_cache(256)
 def plain_replacement(pattern: bytes, rewrite: bytes) -> Callable[[bytes], bytes] | None:
-    """The same replacement by methods of bytes: of a plain text, or of single ASCII characters."""
+    """The same replacement by methods of bytes: of a plain text, single ASCII characters, or none."""
     if b"\\" in rewrite:
         return None
-    if _PLAIN_TEXT(pattern):
-        return lambda text: text.replace(pattern, rewrite)
-    if not _ASCII_SET(pattern) or len(rewrite) > 1:
-        return None
+    if not rewrite and _NO_CHARACTER(pattern):
+        return bytes
+    if len(rewrite) <= 1 and _ASCII_CHARACTERS(pattern):
+        return _replaced_characters(pattern, rewrite)
+    return (lambda text: text.replace(pattern, rewrite)) if _PLAIN_TEXT(pattern) else None
+
+
+def _replaced_characters(pattern: bytes, rewrite: bytes) -> ByteChange:
+    """The replacement of the ASCII characters that a pattern matches."""
     matches = compiled_regex(pattern).fullmatch
-    replaced = bytes(code for code in range(128) if matches(bytes([code])) is not None)
-    if not rewrite:
-        return lambda text: text.translate(None, replaced)
-    table = bytes.maketrans(replaced, rewrite * len(replaced))
-    return lambda text: text.translate(table)
+    return replaced_bytes(bytes(code for code in range(128) if matches(bytes([code])) is not None), rewrite)
 
 
 @functools.lru_cache(256)
@@ -124,19 +145,19 @@ def _first_replaced(search: Any, text: bytes, pieces: list[bytes | int]) -> byte
 
 def _all_replaced(search: Any, text: bytes, pieces: list[bytes | int]) -> bytes:
     """Like RE2's GlobalReplace: no empty match where the last one ended."""
+    if (match := search(text)) is None:
+        return text
     out: list[bytes] = []
     position, last = 0, -1
-    while position <= len(text):
-        match = search(text, position)
-        if match is None:
-            break
+    while match is not None:
         start, end = match.span()
         out.append(text[position:start])
         if start == end == last:
             character = _CHARACTER(text, start)
             position = character.end() if character else start + 1
             out.append(text[start:position])
-            continue
-        out.append(_expanded(match, pieces))
-        position = last = end
+        else:
+            out.append(_expanded(match, pieces))
+            position = last = end
+        match = search(text, position) if position <= len(text) else None
     return b"".join((*out, text[position:]))

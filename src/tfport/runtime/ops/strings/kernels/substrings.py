@@ -6,12 +6,14 @@ Case mapping with `utf-8` follows Unicode 13, as in TensorFlow; Python's Unicode
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_change import LOWER, UPPER
 from tfport.runtime.ops.strings.byte_strings import map_strings, string_array
 
 _NEWER = re.compile(
@@ -23,16 +25,26 @@ _TRAILING = re.compile(rb"[\x80-\xbf]+")
 
 @host("StringLower")
 def string_lower(input, *, encoding):
-    if _is_unicode(encoding):
-        return map_strings(input, lambda text: _change_case(_up_to_zero_byte(text), str.lower))
-    return map_strings(input, bytes.lower)
+    return map_strings(input, lower_case(encoding))
 
 
 @host("StringUpper")
 def string_upper(input, *, encoding):
-    if _is_unicode(encoding):
-        return map_strings(input, lambda text: _change_case(_up_to_zero_byte(text), str.upper))
-    return map_strings(input, bytes.upper)
+    return map_strings(input, upper_case(encoding))
+
+
+def lower_case(encoding: str) -> Callable[[bytes], bytes]:
+    """What StringLower does with one string."""
+    return _in_unicode(str.lower) if _is_unicode(encoding) else LOWER
+
+
+def upper_case(encoding: str) -> Callable[[bytes], bytes]:
+    """What StringUpper does with one string."""
+    return _in_unicode(str.upper) if _is_unicode(encoding) else UPPER
+
+
+def _in_unicode(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
+    return lambda text: _change_case(_up_to_zero_byte(text), change)
 
 
 def _up_to_zero_byte(text: bytes) -> bytes:
