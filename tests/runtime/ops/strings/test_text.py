@@ -85,7 +85,8 @@ PLAIN = [
 """Plain texts, sets of ASCII characters, and patterns that match only empty strings."""
 NOT_PLAIN = [
     ("[^a]", ""), ("[]a]", "x"), ("a", "\\0\\0"), ("[ab]", "yz"), ("[\\w]", ""), ("[[:alpha:]]", ""),
-    ("\u00e9", "e"), ("[\u00e9]", "e"), ("[a][b]", ""), ("$", "x"), ("[^a-z\\s]", "-"), ("[\\W_]", ""), ("[^\\\\w]", "\\\\"),
+    ("\u00e9", "e"), ("[\u00e9]", "e"), ("[a][b]", ""), ("$", "x"),
+    ("[^a-z\\s]", "-"), ("[\\W_]", ""), ("[^\\\\w]", "\\\\"),
 ]  # fmt: skip
 MARKED = strings(
     b"\xff\xfea\0b\0", b"\xfe\xff\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\xfe\xff\0\0\0a", b"\xfe\xff", b"\0a"
