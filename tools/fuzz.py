@@ -26,6 +26,7 @@ from functools import partial
 from pathlib import Path
 
 import fuzz_keras
+import fuzz_lite
 import fuzz_runtime
 import tfport
 from tfport.atlas.known_ops import known_ops
@@ -158,6 +159,8 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "hdf5": (fuzz_keras.read_hdf5, fuzz_keras.hdf5_files),
     "keras": (fuzz_keras.read_model, fuzz_keras.keras_files),
     "keras-graph": (inspect_file, fuzz_keras.keras_files),
+    "lite": (fuzz_lite.load_lite_model, fuzz_lite.lite_files),
+    "flexbuffer": (fuzz_lite.read_flexbuffer, fuzz_lite.flexbuffers),
     "library": (library, lambda: files("*.so")),
     "run": (fuzz_runtime.run_model, lambda: files("*.pb", "*.pbtxt")),
     "example": (partial(fuzz_runtime.decode, fuzz_runtime.EXAMPLES), fuzz_runtime.example),

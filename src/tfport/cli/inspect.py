@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="a SavedModel, GraphDef, MetaGraph, checkpoint or TF.js model, or an archive that contains one",
+        help="a SavedModel, GraphDef, MetaGraph, checkpoint, TF.js, Keras or TensorFlow Lite model, or an "
+        "archive that contains one",
     )
     add_tags(parser)
     add_outputs(parser)

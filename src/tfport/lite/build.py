@@ -35,6 +35,8 @@ PRODUCER = 24
 """The GraphDef version of TensorFlow 1.4: ops mean what they do now, and no op is deprecated yet."""
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_./-]+")
 DEEPEST = 32
+MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What Python raises where a file has inputs or options of another kind than the op takes."""
 
 
 class FileBuilder:
@@ -220,7 +222,11 @@ class SubgraphBuilder:
         scope = self.name_of(first) if first is not None else f"{self.prefix}{operator.code.name}"
         b = OperatorBuilder(self, operator, scope)
         inputs = [self.value(index) if index >= 0 else None for index in operator.inputs]
-        result = declared.function(b, *inputs, **_options(b, declared))
+        options = _options(b, declared)
+        try:
+            result = declared.function(b, *inputs, **options)
+        except MALFORMED as error:
+            raise b.refuse(f"its inputs or options are not those of this op: {error}") from error
         values = list(_flat(result))
         if len(values) != len(operator.outputs):
             raise b.refuse(f"it has {len(operator.outputs)} outputs; expected {len(values)}")

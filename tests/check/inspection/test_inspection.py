@@ -9,7 +9,8 @@ from tests.recorded_models import EXPECTED, NAMES, OPS, load, path_of, shared
 import tfport
 from tfport.check.console import plain
 from tfport.check.inspection.inspection import Inspection
-from tfport.check.inspection.text import byte_size, render
+from tfport.check.inspection.sizes import byte_size
+from tfport.check.inspection.text import render
 from tfport.formats.files import Folder
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -71,6 +72,7 @@ CONTRACT = {
     "assets": [{"file": str, "tensor": str, "bytes": int | None}],
     "problems": [str],
     "keras": dict | None,
+    "lite": dict | None,
 }
 
 

@@ -24,6 +24,7 @@ from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, tables,
 
 if TYPE_CHECKING:
     from tfport.check.inspection.keras import KerasInspection
+    from tfport.check.inspection.lite import LiteInspection
 
 VERSION = 1
 KERAS_2 = "Keras 2"
@@ -78,6 +79,8 @@ class Inspection:
     problems: list[str] = field(default_factory=list)
     keras: KerasInspection | None = None
     """For a Keras file, or a SavedModel of Keras 2: its layers and settings."""
+    lite: LiteInspection | None = None
+    """For a TensorFlow Lite file: its operators, versions and quantization."""
 
     def to_json(self) -> dict[str, Any]:
         from tfport.check.inspection.json import to_json
@@ -127,6 +130,7 @@ def inspect_model(
         devices=sorted({node.device for node in every_node(model.graph) if node.device}),
         problems=problems + _missing(model) + _uncounted(counted),
         keras=keras,
+        lite=_lite(model),
     )
 
 
@@ -144,6 +148,14 @@ def _keras(model: Model, problems: list[str]) -> KerasInspection | None:
     except UnreadableFile as error:
         problems.append(str(error))
         return None
+
+
+def _lite(model: Model) -> LiteInspection | None:
+    if model.lite is None:
+        return None
+    from tfport.check.inspection.lite import inspect_lite  # other models do not need it
+
+    return inspect_lite(model)
 
 
 def _stored(model: Model, model_variables: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:

@@ -51,6 +51,7 @@ def to_json(report: Inspection) -> dict[str, Any]:
         "assets": [{"file": a.file, "tensor": a.tensor, "bytes": a.nbytes} for a in report.assets],
         "problems": report.problems,
         "keras": _keras(report),
+        "lite": _lite(report),
     }
 
 
@@ -60,6 +61,14 @@ def _keras(report: Inspection) -> dict[str, Any] | None:
     from tfport.check.inspection.keras_json import keras_json  # other models do not need the layers
 
     return keras_json(report.keras)
+
+
+def _lite(report: Inspection) -> dict[str, Any] | None:
+    if report.lite is None:
+        return None
+    from tfport.check.inspection.lite_json import lite_json  # other models do not need it
+
+    return lite_json(report.lite)
 
 
 def _signature(signature: Signature) -> dict[str, Any]:

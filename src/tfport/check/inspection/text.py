@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tfport.check.console import GAP, LABEL, count, cut_off, facts, indented, more, title
 from tfport.check.inspection.inspection import KERAS_2, Inspection
+from tfport.check.inspection.sizes import byte_size
 from tfport.check.printable import printable
 from tfport.graph.model import Signature, TensorSpec
 
@@ -21,6 +22,13 @@ MOST_TENSORS = 50
 def render(report: Inspection, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
     """Render the whole report; long lists are cut unless `everything` is set."""
     most = 1 << 30 if everything else MOST_ROWS
+    if report.lite is not None:
+        from tfport.check.inspection.lite_text import lite_rows, render_lite  # other models do not need them
+
+        yield title(report.model, report.format.name)
+        yield facts(lite_rows(report.lite), width)
+        yield from render_lite(report.lite, width, everything=everything)
+        return
     yield from _head(report, width, most)
     if report.keras is not None:
         from tfport.check.inspection.keras_text import render_keras  # other models do not need the layers
@@ -186,15 +194,3 @@ def _problems(report: Inspection, most: int) -> Iterator[RenderableType]:
         yield title("problems")
         shown = [Text(printable(problem), style="red") for problem in report.problems[:most]]
         yield indented(Group(*shown, *more(len(report.problems) - most)))
-
-
-def byte_size(n: int | None) -> str:
-    """`25.6 MB`; empty if unknown."""
-    if n is None:
-        return ""
-    size = float(n)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

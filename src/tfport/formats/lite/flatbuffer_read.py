@@ -66,7 +66,12 @@ class FlatbufferReader:
                     else number
                 )
             case "string":
-                return bytes(self._vector(at, 1)).decode("utf-8", "replace")
+                return self._string(at)
+            case "strings":
+                count = len(self._vector(at, 4)) // 4
+                self._count(count, at)
+                start = self._offset(at) + 4
+                return tuple(self._string(start + 4 * i) for i in range(count))
             case "table":
                 return self._table(self._offset(at), field.type, depth + 1)
             case "scalars":
@@ -75,6 +80,9 @@ class FlatbufferReader:
                 return self._vector_of_tables(at, field.type, depth)
             case _:
                 return self._union(at, field, before, depth)
+
+    def _string(self, at: int) -> str:
+        return bytes(self._vector(at, 1)).decode("utf-8", "replace")
 
     def _union(self, at: int, field: TableField, before: Fields, depth: int) -> Fields:
         names, number = self.schema.unions[field.type], before.get(f"{field.name}_type", 0)

@@ -1,7 +1,8 @@
-"""The schema of TensorFlow Lite files: tables with their fields, enums and unions.
+"""The schemas of TensorFlow Lite files and of their metadata: tables with their fields, enums and unions.
 
 The data is `schema.json`, written by `tools/atlas/lite_schema.py` from LiteRT's own schema, which only
-grows: a file of any older version has a part of its fields.
+grows: a file of any older version has a part of its fields. `metadata_schema.json` has the description of
+a model for people and tools that many files carry (TensorFlow Lite Support, version 1.1.0).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class TableField:
 
     name: str
     kind: str
-    """`scalar`, `enum`, `string`, `table`, `union`, `scalars` (a vector) or `tables` (a vector)."""
+    """`scalar`, `enum`, `string`, `table`, `union`, or a vector: `scalars`, `strings`, `tables`."""
     type: str
     """The name of the scalar, enum, union or table; for a vector, that of its elements."""
     default: Any
@@ -55,8 +56,18 @@ class Schema:
 
 @functools.cache
 def lite_schema() -> Schema:
-    """The newest schema that is known."""
-    data = json.loads(Path(__file__).with_name("schema.json").read_text(encoding="utf-8"))
+    """The newest schema of files that is known."""
+    return _read("schema.json")
+
+
+@functools.cache
+def metadata_schema() -> Schema:
+    """The schema of the metadata that TensorFlow Lite Support writes."""
+    return _read("metadata_schema.json")
+
+
+def _read(name: str) -> Schema:
+    data = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     enums = {
         name: Enum(SCALARS[base], numbers, {n: text for text, n in reversed(numbers.items())})
         for name, (base, numbers) in data["enums"].items()
@@ -74,6 +85,8 @@ def _field(
 ) -> TableField:
     if type_name.startswith("["):
         element = type_name[1:-1]
+        if element == "string":
+            return TableField(name, "strings", element, None)
         code = enums[element].code if element in enums else SCALARS.get(element, "")
         return TableField(name, "scalars" if code else "tables", element, None, code)
     if type_name in enums:
