@@ -1,0 +1,111 @@
+"""Ask real TensorFlow Lite interpreters about .tflite files: do they load, allocate and run, and what they answer.
+
+    python tools/truth/lite/ask.py ENVIRONMENT MODEL… [--way plain] [--inputs FILE.npz] [--outputs FILE.npz]
+
+ENVIRONMENT is a Python environment, or a folder with an unpacked interpreter of a tensorflow wheel (see
+environments.py). Ways: `default` (the default delegates: XNNPACK), `plain` (no delegate), `reference` (the
+reference kernels). Each model is asked in a child process, so that a crash is an outcome too. Prints one line of
+JSON per model and way.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROBE = Path(__file__).resolve().with_name("probe.py")
+WAYS = ("default", "plain", "reference")
+LIMIT = 300
+"""Seconds that a model may take."""
+
+
+def python_of(environment: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command and the variables that start the Python of an environment."""
+    if (environment / "python.txt").exists():
+        return [(environment / "python.txt").read_text().strip()], {"PYTHONPATH": str(environment)}
+    return [str(environment / "bin" / "python")], {}
+
+
+def outcomes(environment: Path, tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the outcome of each task; a new process continues after a crash."""
+    command, variables = python_of(environment)
+    rest = list(tasks)
+    while rest:
+        with tempfile.TemporaryDirectory() as folder:
+            listing = Path(folder, "tasks.json")
+            listing.write_text(json.dumps(rest))
+            with Path(folder, "stderr").open("w+") as messages:
+                done = yield from _answers([*command, str(PROBE), str(listing)], variables, messages)
+                if done < len(rest):
+                    messages.seek(0)
+                    yield _crash(rest[done], messages.read())
+                    done += 1
+            rest = rest[done:]
+
+
+def _answers(command: list[str], variables: dict[str, str], messages: Any) -> Iterator[dict[str, Any]]:
+    """Yield the outcomes that a process prints until it ends, and return how many there were."""
+    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")} | variables
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True, env=environ)
+    assert process.stdout is not None
+    done = 0
+
+    def late(*_: Any) -> None:
+        process.kill()
+
+    signal.signal(signal.SIGALRM, late)
+    for line in process.stdout:
+        signal.alarm(LIMIT)
+        if line.startswith("{"):
+            done += 1
+            yield json.loads(line)
+    signal.alarm(0)
+    process.wait()
+    return done
+
+
+def _crash(task: dict[str, Any], messages: str) -> dict[str, Any]:
+    lines = [line for line in messages.splitlines() if line.strip()]
+    return {
+        "model": task["model"],
+        "way": task["way"],
+        "step": "crash",
+        "ok": False,
+        "error": "crash",
+        "text": "\n".join(lines[-5:]),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("environment", type=Path)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--way", choices=[*WAYS, "all"], default="default")
+    parser.add_argument("--inputs", help=".npz with the inputs 0, 1, …; written if it does not exist")
+    parser.add_argument("--outputs", help=".npz to write")
+    parser.add_argument("--steps", default="load,allocate,invoke")
+    options = parser.parse_args()
+    tasks = [
+        {
+            "model": model,
+            "way": way,
+            "inputs": options.inputs,
+            "outputs": options.outputs,
+            "steps": options.steps.split(","),
+        }
+        for model in options.models
+        for way in (WAYS if options.way == "all" else [options.way])
+    ]
+    for outcome in outcomes(options.environment, tasks):
+        print(json.dumps(outcome))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
