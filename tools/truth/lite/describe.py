@@ -1,6 +1,6 @@
 """Describe the .tflite files of a folder: ops with versions, types, quantization, custom ops.
 
-    ENVIRONMENT/bin/python tools/truth/lite/describe.py FOLDER       an environment with ai-edge-litert or tensorflow
+    ENVIRONMENT/bin/python tools/truth/lite/describe.py FOLDER     with ai-edge-litert or tensorflow
 
 Writes FOLDER/index.json. The reader is that of the real package, on purpose: it is not tfport's own.
 """

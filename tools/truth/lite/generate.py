@@ -2,9 +2,9 @@
 
     .venv-live/bin/python tools/truth/lite/generate.py FOLDER [NAME…]
 
-Files go to FOLDER/generated/NAME-WAY.tflite; those of one model in three to FOLDER/heldout/generated. What the
-converter refuses is in FOLDER/refused.json; neither that nor existing files are tried again. Repeat the command if
-the converter ends the process.
+Files go to FOLDER/generated/NAME-WAY.tflite; those of one model in three to FOLDER/heldout/generated. What
+the converter refuses is in FOLDER/refused.json; neither that nor existing files are tried again. Repeat the
+command if the converter ends the process.
 """
 
 from __future__ import annotations
@@ -109,11 +109,27 @@ def ways_of(name: str) -> list[Callable[[Any], None]]:
     """Return the ways in which a model is converted."""
     if name in FUNCTIONS:
         more = [stablehlo] if name in ("arithmetic", "reducing", "products", "normalizing") else []
-        more += [dynamic, float16] if name in ("products", "streaming", "vocabulary", "any_image", "spectrogram") else []
-        more += [int8] if name in ("quantize_by_hand", "normalizing", "boxes", "rearranging", "dilate") else []
+        more += (
+            [dynamic, float16]
+            if name in ("products", "streaming", "vocabulary", "any_image", "spectrogram")
+            else []
+        )
+        more += (
+            [int8] if name in ("quantize_by_hand", "normalizing", "boxes", "rearranging", "dilate") else []
+        )
         return [flex if name.endswith("_flex") or name == "complex_numbers" else float32, *more]
-    vision = name in ("digits", "mobilenet_v1", "mobilenet_v2", "mobilenet_v3", "resnet", "unet", "keyword_spotting")
-    return (MANY if vision or name in ("transformer", "autoencoder", "audio_conv1d") else FEW) + SOME_MORE.get(name, [])
+    vision = name in (
+        "digits",
+        "mobilenet_v1",
+        "mobilenet_v2",
+        "mobilenet_v3",
+        "resnet",
+        "unet",
+        "keyword_spotting",
+    )
+    return (
+        MANY if vision or name in ("transformer", "autoencoder", "audio_conv1d") else FEW
+    ) + SOME_MORE.get(name, [])
 
 
 def samples(inputs: list[Any]) -> Callable[[], Iterator[list[Any]]]:

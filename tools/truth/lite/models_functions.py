@@ -24,7 +24,8 @@ def function(run: Any, *specs: Any) -> Signatures:
     return module, [module.run.get_concrete_function()]
 
 
-F, I, I64, B, S = tf.float32, tf.int32, tf.int64, tf.bool, tf.string
+F, I64, B, S = tf.float32, tf.int64, tf.bool, tf.string
+I = tf.int32  # noqa: E741
 
 
 def collatz() -> Signatures:
@@ -51,7 +52,9 @@ def newton() -> Signatures:
 def branches() -> Signatures:
     def run(x, choose):
         big = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x) * 2, lambda: -x)
-        return tf.cond(choose, lambda: tf.matmul(big, random(4, 3)), lambda: tf.zeros((2, 3)) + tf.reduce_max(big))
+        return tf.cond(
+            choose, lambda: tf.matmul(big, random(4, 3)), lambda: tf.zeros((2, 3)) + tf.reduce_max(big)
+        )
 
     return function(run, ((2, 4), F), ((), B))
 
@@ -129,7 +132,9 @@ class Trainer(tf.Module):
     def train(self, x, y):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(tf.tanh(x @ self.weight + self.bias) - y))
-        for variable, gradient in zip((self.weight, self.bias), tape.gradient(loss, (self.weight, self.bias))):
+        for variable, gradient in zip(
+            (self.weight, self.bias), tape.gradient(loss, (self.weight, self.bias)), strict=True
+        ):
             variable.assign_sub(0.1 * gradient)
         return {"loss": loss}
 
@@ -186,7 +191,9 @@ def text_flex() -> Signatures:
 
 def string_join_flex() -> Signatures:
     def run(text):
-        return tf.strings.join([text, tf.strings.as_string(tf.strings.length(text))], "/"), tf.equal(text, "hello")
+        return tf.strings.join([text, tf.strings.as_string(tf.strings.length(text))], "/"), tf.equal(
+            text, "hello"
+        )
 
     return function(run, ((4,), S))
 
@@ -276,7 +283,13 @@ def indexing() -> Signatures:
     def run(x, i):
         scattered = tf.scatter_nd(tf.stack([i, (i + 1) % 3], -1), tf.range(4.0), (5, 3))
         updated = tf.tensor_scatter_nd_update(x, i[:, None], x[:4] * 0.0 + 7.0)
-        return tf.gather_nd(x, tf.stack([i, i % 3], -1)), scattered, updated, tf.where(x > 0), tf.one_hot(i, 5, 2.0, -1.0)
+        return (
+            tf.gather_nd(x, tf.stack([i, i % 3], -1)),
+            scattered,
+            updated,
+            tf.where(x > 0),
+            tf.one_hot(i, 5, 2.0, -1.0),
+        )
 
     return function(run, ((5, 3), F), ((4,), I))
 
@@ -297,7 +310,14 @@ def reducing() -> Signatures:
     def run(x, i):
         sums = tf.math.segment_sum(x, [0, 0, 1, 3]), tf.math.unsorted_segment_max(x, [2, 0, 2, 1], 3)
         y = tf.cumsum(x, 1, exclusive=True, reverse=True), tf.reduce_prod(x, 0), tf.reduce_any(x > 0.5, -1)
-        return *sums, *y, tf.unique(i).y, tf.math.argmin(x, 1), tf.reduce_logsumexp(x, 1), tf.sort(x, direction="DESCENDING")
+        return (
+            *sums,
+            *y,
+            tf.unique(i).y,
+            tf.math.argmin(x, 1),
+            tf.reduce_logsumexp(x, 1),
+            tf.sort(x, direction="DESCENDING"),
+        )
 
     return function(run, ((4, 6), F), ((7,), I))
 
@@ -305,9 +325,32 @@ def reducing() -> Signatures:
 def arithmetic() -> Signatures:
     def run(x, y):
         z = tf.abs(y) + 0.25
-        a = tf.math.floordiv(x, z), tf.math.floormod(x, z), tf.pow(z, x), tf.atan2(x, x * 0 + y), tf.math.squared_difference(x, y)
-        b = tf.sin(x), tf.cos(x), tf.sqrt(z), tf.math.rsqrt(z), tf.math.log(z), tf.exp(x), tf.round(x * 3), tf.sign(x)
-        return *a, *b, tf.math.ceil(x), tf.floor(x), tf.math.divide_no_nan(x, tf.nn.relu(y)), tf.math.expm1(x), tf.math.log1p(z)
+        a = (
+            tf.math.floordiv(x, z),
+            tf.math.floormod(x, z),
+            tf.pow(z, x),
+            tf.atan2(x, x * 0 + y),
+            tf.math.squared_difference(x, y),
+        )
+        b = (
+            tf.sin(x),
+            tf.cos(x),
+            tf.sqrt(z),
+            tf.math.rsqrt(z),
+            tf.math.log(z),
+            tf.exp(x),
+            tf.round(x * 3),
+            tf.sign(x),
+        )
+        return (
+            *a,
+            *b,
+            tf.math.ceil(x),
+            tf.floor(x),
+            tf.math.divide_no_nan(x, tf.nn.relu(y)),
+            tf.math.expm1(x),
+            tf.math.log1p(z),
+        )
 
     return function(run, ((3, 4), F), ((4,), F))
 
@@ -315,8 +358,21 @@ def arithmetic() -> Signatures:
 def integers() -> Signatures:
     def run(x, y):
         z = tf.abs(y) + 1
-        a = x // z, x % z, tf.bitwise.bitwise_xor(x, y), tf.bitwise.right_shift(x * 9, z % 4), tf.maximum(x, y), x * y - x
-        return *a, tf.cast(x, F) / 3.0, tf.logical_and(x > 1, tf.logical_not(y > 2)), tf.cast(x, tf.int64), tf.cast(x, tf.uint8)
+        a = (
+            x // z,
+            x % z,
+            tf.bitwise.bitwise_xor(x, y),
+            tf.bitwise.right_shift(x * 9, z % 4),
+            tf.maximum(x, y),
+            x * y - x,
+        )
+        return (
+            *a,
+            tf.cast(x, F) / 3.0,
+            tf.logical_and(x > 1, tf.logical_not(y > 2)),
+            tf.cast(x, tf.int64),
+            tf.cast(x, tf.uint8),
+        )
 
     return function(run, ((2, 5), I), ((5,), I))
 
@@ -326,7 +382,12 @@ def any_length() -> Signatures:
         length = tf.shape(x)[1]
         place = tf.cast(tf.range(length), F)[None, :, None]
         y = tf.concat([x, tf.fill([tf.shape(x)[0], length, 1], 0.5) + place], -1)
-        return tf.reshape(y, [-1, 4]), tf.broadcast_to(tf.reduce_mean(y, 1, True), tf.shape(y)), tf.size(x), tf.rank(x)
+        return (
+            tf.reshape(y, [-1, 4]),
+            tf.broadcast_to(tf.reduce_mean(y, 1, True), tf.shape(y)),
+            tf.size(x),
+            tf.rank(x),
+        )
 
     return function(run, ((None, None, 3), F))
 
@@ -342,15 +403,28 @@ def any_image() -> Signatures:
 
 def products() -> Signatures:
     def run(a, b, c):
-        x = tf.einsum("bij,bjk->bik", a, b), tf.einsum("bhqd,bhkd->bhqk", c, c), tf.matmul(a, b, adjoint_a=False)
-        return *x, tf.tensordot(a, random(5, 3), 1), tf.linalg.diag(a[0, 0]), tf.linalg.set_diag(a[:, :4, :4], a[:, 0, :4])
+        x = (
+            tf.einsum("bij,bjk->bik", a, b),
+            tf.einsum("bhqd,bhkd->bhqk", c, c),
+            tf.matmul(a, b, adjoint_a=False),
+        )
+        return (
+            *x,
+            tf.tensordot(a, random(5, 3), 1),
+            tf.linalg.diag(a[0, 0]),
+            tf.linalg.set_diag(a[:, :4, :4], a[:, 0, :4]),
+        )
 
     return function(run, ((2, 4, 5), F), ((2, 5, 3), F), ((1, 2, 3, 4), F))
 
 
 def normalizing() -> Signatures:
     def run(x):
-        a = tf.nn.l2_normalize(x, -1), tf.nn.local_response_normalization(x, 2, 1.0, 0.1, 0.5), tf.nn.log_softmax(x)
+        a = (
+            tf.nn.l2_normalize(x, -1),
+            tf.nn.local_response_normalization(x, 2, 1.0, 0.1, 0.5),
+            tf.nn.log_softmax(x),
+        )
         mean, variance = tf.nn.moments(x, [1, 2], keepdims=True)
         return *a, tf.nn.batch_normalization(x, mean, variance, 0.1, 1.5, 1e-3), tf.nn.softmax(x, 1)
 
@@ -397,9 +471,10 @@ def dilate() -> Signatures:
 MODELS = {
     f.__name__: f
     for f in (
-        collatz, newton, branches, growing_loop, beam, counter, streaming, trainer, labels, vocabulary, text_flex,
-        string_join_flex, linalg_flex, image_flex, special_flex, spectrogram, mfcc, fourier, detection, soft_detection,
-        boxes, indexing, rearranging, reducing, arithmetic, integers, any_length, any_image, products, normalizing,
-        quantize_by_hand, bucketize, complex_numbers, sequence_tools, dilate,
+        collatz, newton, branches, growing_loop, beam, counter, streaming, trainer, labels, vocabulary,
+        text_flex, string_join_flex, linalg_flex, image_flex, special_flex, spectrogram, mfcc, fourier,
+        detection, soft_detection, boxes, indexing, rearranging, reducing, arithmetic, integers,
+        any_length, any_image, products, normalizing, quantize_by_hand, bucketize, complex_numbers,
+        sequence_tools, dilate,
     )
 }  # fmt: skip

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
-from keras import layers as L  # noqa: N812
 from models_vision import Made, model
+
+import keras
+from keras import layers as L
 
 
 def sequence(steps: int = 12, size: int = 6, batch: int | None = 1, kind: str = "float32") -> Any:
@@ -96,14 +97,28 @@ def text_cnn() -> Made:
 
 def activations() -> Made:
     x = inputs = keras.Input((24,), batch_size=2)
-    names = ("relu", "elu", "selu", "softplus", "softsign", "tanh", "sigmoid", "swish", "gelu", "exponential", "mish")
+    names = (
+        "relu",
+        "elu",
+        "selu",
+        "softplus",
+        "softsign",
+        "tanh",
+        "sigmoid",
+        "swish",
+        "gelu",
+        "exponential",
+        "mish",
+    )
     return model(inputs, L.Concatenate()([L.Dense(3, activation=name)(x) for name in names]))
 
 
 def wide_and_deep() -> Made:
     numbers = keras.Input((7,), batch_size=None)
     kind = keras.Input((1,), batch_size=None, dtype="int32")
-    deep = L.Concatenate()([L.Normalization(mean=[0.1] * 7, variance=[0.5] * 7)(numbers), L.Flatten()(L.Embedding(9, 4)(kind))])
+    deep = L.Concatenate()(
+        [L.Normalization(mean=[0.1] * 7, variance=[0.5] * 7)(numbers), L.Flatten()(L.Embedding(9, 4)(kind))]
+    )
     deep = L.Dense(8, activation="relu")(L.BatchNormalization()(L.Dense(16, activation="relu")(deep)))
     return model([numbers, kind], L.Dense(1)(deep) + L.Dense(1)(numbers))
 
@@ -133,7 +148,8 @@ def tcn() -> Made:
 MODELS = {
     f.__name__: f
     for f in (
-        lstm, lstm_unrolled, lstm_any_batch, gru, gru_unrolled, simple_rnn, bidirectional, conv_lstm, transformer, bert,
-        decoder, bag_of_words, text_cnn, activations, wide_and_deep, autoencoder, siamese, tcn,
+        lstm, lstm_unrolled, lstm_any_batch, gru, gru_unrolled, simple_rnn, bidirectional, conv_lstm,
+        transformer, bert, decoder, bag_of_words, text_cnn, activations, wide_and_deep, autoencoder,
+        siamese, tcn,
     )
 }  # fmt: skip

@@ -1,13 +1,14 @@
-"""Vision and audio models as users of the converter have them; each function returns a model and its input shapes."""
+"""Vision and audio models as users of the converter have them: each a model and its input shapes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
-from keras import layers as L  # noqa: N812
+
+import keras
+from keras import layers as L
 
 Made = tuple[Any, list[tuple[Any, ...]]]
 
@@ -26,7 +27,9 @@ def image(size: int = 32, channels: int = 3, batch: int | None = 1) -> Any:
     return keras.Input((size, size, channels), batch_size=batch)
 
 
-def conv(x: Any, filters: int, kernel: int = 3, stride: int = 1, activation: str | None = "relu", **more: Any) -> Any:
+def conv(
+    x: Any, filters: int, kernel: int = 3, stride: int = 1, activation: str | None = "relu", **more: Any
+) -> Any:
     x = L.Conv2D(filters, kernel, stride, padding="same", use_bias=False, **more)(x)
     x = L.BatchNormalization()(x)
     return L.Activation(activation)(x) if activation else x
@@ -82,7 +85,9 @@ def mobilenet_v3() -> Made:
 
 def efficientnet() -> Made:
     x = inputs = image(33)
-    x = conv(L.ZeroPadding2D(((0, 1), (0, 1)))(L.Rescaling(1 / 127.5, -1.0)(x)), 8, stride=2, activation="swish")
+    x = conv(
+        L.ZeroPadding2D(((0, 1), (0, 1)))(L.Rescaling(1 / 127.5, -1.0)(x)), 8, stride=2, activation="swish"
+    )
     gate = L.Dense(8, activation="sigmoid")(L.Dense(4, activation="swish")(L.GlobalAveragePooling2D()(x)))
     x = x * L.Reshape((1, 1, 8))(gate)
     x = conv(x, 12, 1, activation="swish")
@@ -200,7 +205,8 @@ def layer_norm_cnn() -> Made:
 MODELS = {
     f.__name__: f
     for f in (
-        digits, digits_any_batch, mobilenet_v1, mobilenet_v2, mobilenet_v3, efficientnet, resnet, densenet, inception,
-        unet, upsampling, deeplab, super_resolution, keyword_spotting, audio_conv1d, video, grouped, pose, layer_norm_cnn,
+        digits, digits_any_batch, mobilenet_v1, mobilenet_v2, mobilenet_v3, efficientnet, resnet,
+        densenet, inception, unet, upsampling, deeplab, super_resolution, keyword_spotting, audio_conv1d,
+        video, grouped, pose, layer_norm_cnn,
     )
 }  # fmt: skip

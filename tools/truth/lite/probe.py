@@ -2,9 +2,9 @@
 
     python probe.py TASKS.json
 
-Each task has `model`, `way` (default, plain, reference), and optionally `inputs` (.npz to feed), `outputs` (.npz
-to write) and `steps` (load, allocate, invoke). One line of JSON per task is printed on the original standard
-output; what the native library prints goes to the standard error. Works from Python 3.6.
+Each task has `model`, `way` (default, plain, reference), and optionally `inputs` (.npz to feed), `outputs`
+(.npz to write) and `steps` (load, allocate, invoke). One line of JSON per task is printed on the original
+standard output; what the native library prints goes to the standard error. Works from Python 3.6.
 """
 
 import json
@@ -25,7 +25,7 @@ def interpreter_module():
         try:
             from tflite_runtime import interpreter
         except ImportError:
-            import tensorflow  # links the Flex delegate
+            import tensorflow  # noqa: F401  links the Flex delegate
             from tensorflow.lite.python import interpreter
     return interpreter
 
@@ -90,7 +90,7 @@ def fed(interpreter, task):
         inputs = inputs_for(details, task.get("seed", 0))
         if task.get("inputs"):
             save(task["inputs"], {str(i): a for i, a in enumerate(inputs)})
-    for detail, array in zip(details, inputs):
+    for detail, array in zip(details, inputs):  # noqa: B905
         if tuple(detail["shape"]) != array.shape:
             interpreter.resize_tensor_input(detail["index"], array.shape)
     return inputs
@@ -102,23 +102,25 @@ def run(interpreter, inputs, task, outcome):
     details = interpreter.get_output_details()
     outcome["inputs"] = [described(d) for d in interpreter.get_input_details()]
     outcome["outputs"] = [described(d) for d in details]
-    outcome["stateful"] = not all(same(a, b) for a, b in zip(first, again))
+    outcome["stateful"] = not all(same(a, b) for a, b in zip(first, again))  # noqa: B905
     if task.get("outputs"):
         arrays = {str(i): a for i, a in enumerate(first)}
         if outcome["stateful"]:
-            arrays.update({"again.%d" % i: a for i, a in enumerate(again)})
+            arrays.update({f"again.{i}": a for i, a in enumerate(again)})
         save(task["outputs"], arrays)
 
 
 def answers(interpreter, inputs):
-    for detail, array in zip(interpreter.get_input_details(), inputs):
+    for detail, array in zip(interpreter.get_input_details(), inputs):  # noqa: B905
         interpreter.set_tensor(detail["index"], array)
     interpreter.invoke()
     return [np.array(interpreter.get_tensor(d["index"])) for d in interpreter.get_output_details()]
 
 
 def same(a, b):
-    return a.shape == b.shape and (a.tobytes() == b.tobytes() if a.dtype != object else a.tolist() == b.tolist())
+    return a.shape == b.shape and (
+        a.tobytes() == b.tobytes() if a.dtype != object else a.tolist() == b.tolist()
+    )
 
 
 def described(detail):

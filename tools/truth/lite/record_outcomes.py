@@ -2,8 +2,9 @@
 
     python tools/truth/lite/record_outcomes.py OUTCOMES.json FOLDER… --environments FOLDER
 
-OUTCOMES.json has, by file and by `ENVIRONMENT WAY`, the last step that was tried, whether it succeeded, and the
-text of the error. Files are invoked in the default way, and allocated without delegates. Known outcomes are kept.
+OUTCOMES.json has, by file and by `ENVIRONMENT WAY`, the last step that was tried, whether it succeeded, and
+the text of the error. Files are invoked in the default way, and allocated without delegates. Known outcomes
+are kept.
 """
 
 import argparse
@@ -14,7 +15,14 @@ from typing import Any
 from ask import outcomes
 
 STEPS = {"default": ["load", "allocate", "invoke"], "plain": ["load", "allocate"]}
-NO_RESOLVERS = ("tensorflow-1.", "tensorflow-2.0", "tensorflow-2.1.", "tensorflow-2.2", "tensorflow-2.3", "tensorflow-2.4")
+NO_RESOLVERS = (
+    "tensorflow-1.",
+    "tensorflow-2.0",
+    "tensorflow-2.1.",
+    "tensorflow-2.2",
+    "tensorflow-2.3",
+    "tensorflow-2.4",
+)
 """Releases whose Python interface has one way only."""
 
 
@@ -24,7 +32,9 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--environments", type=Path, required=True)
     options = parser.parse_args()
-    kept: dict[str, dict[str, Any]] = json.loads(options.outcomes.read_text()) if options.outcomes.exists() else {}
+    kept: dict[str, dict[str, Any]] = (
+        json.loads(options.outcomes.read_text()) if options.outcomes.exists() else {}
+    )
     files = [path for folder in options.folders for path in sorted(folder.rglob("*.tflite"))]
     for environment in sorted(options.environments.iterdir()):
         old = environment.name.startswith(NO_RESOLVERS)
@@ -40,8 +50,14 @@ def main() -> None:
         temporary = options.outcomes.with_suffix(".new")
         temporary.write_text(json.dumps(kept, indent=1))
         temporary.rename(options.outcomes)
-        refused = sum(not row[f"{environment.name} default"]["ok"] for row in kept.values() if f"{environment.name} default" in row)
-        print(f"{environment.name}: {len(tasks)} questions, {refused} of {len(kept)} files refused", flush=True)
+        refused = sum(
+            not row[f"{environment.name} default"]["ok"]
+            for row in kept.values()
+            if f"{environment.name} default" in row
+        )
+        print(
+            f"{environment.name}: {len(tasks)} questions, {refused} of {len(kept)} files refused", flush=True
+        )
 
 
 if __name__ == "__main__":
