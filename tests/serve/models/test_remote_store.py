@@ -94,7 +94,7 @@ def test_the_folder_for_copies_is_temporary_by_default(store):
 
     async def run():
         async with serving(config_of(model("m", store.address))) as served:
-            folder = served.manager._resources._temporary
+            folder = served.manager._resources.copies._path
             assert copies(folder) == ["1"]
         assert not folder.exists()
 

@@ -89,16 +89,18 @@ def load_version(
     settings: ModelSettings,
     *,
     open_session: Opener,
-    copy_to: Path,
+    copy_to: Path | None,
     options: ManagerOptions,
     stop: StopSignal,
 ) -> LoadedVersion:
-    """Load the version at a path, or raise `StatusError`; `stop` ends it, also while the model runs."""
-    folder = copy_to
+    """Load the version at a path, or raise `StatusError`; `stop` ends it, also while the model runs.
+
+    `copy_to`: where to copy a remote version; None if the path is local.
+    """
     timeout = options.load_seconds or None
     try:
         stop.check()
-        folder = store.fetch(path, copy_to)
+        folder = Path(path) if copy_to is None else store.fetch(path, copy_to)
         stop.check()
         if not folder.exists():
             raise FileNotFoundError(f"{folder}: no such file or folder")
@@ -116,9 +118,10 @@ def load_version(
     except Exception as error:
         delete_copy(copy_to)
         failure = to_status_error(error)
-        raise StatusError(failure.code, failure.message.replace(str(copy_to), path)) from None
+        message = failure.message if copy_to is None else failure.message.replace(str(copy_to), path)
+        raise StatusError(failure.code, message) from None
     gc.freeze()  # models stay loaded: collecting garbage in them would slow down large requests
-    return LoadedVersion(session, copy_to if folder == copy_to else None, requests, seconds)
+    return LoadedVersion(session, copy_to, requests, seconds)
 
 
 def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Session:

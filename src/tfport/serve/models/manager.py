@@ -21,6 +21,7 @@ from tfport.errors import Error
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings, read_config, settings_of
+from tfport.serve.models.copy_folder import CopyFolder
 from tfport.serve.models.labels import check_labels
 from tfport.serve.models.loading import Opener, session_opener
 from tfport.serve.models.options import ManagerOptions
@@ -56,7 +57,13 @@ class ModelManager:
         """The configuration in use."""
         self._first, self._file = config, config_file
         self._resources = LoaderResources(
-            catalog, runner_for, load or session_opener(), self.options, on_attempt, on_unload, cache
+            catalog,
+            runner_for,
+            load or session_opener(),
+            self.options,
+            on_attempt,
+            on_unload,
+            CopyFolder(cache),
         )
         self._models: dict[str, ServedModel] = {}
         self._one_at_a_time = asyncio.Lock()

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
-from urllib.parse import quote
 
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings
+from tfport.serve.models.copy_folder import CopyFolder
 from tfport.serve.models.loading import Opener
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.servable import Runner
@@ -57,11 +53,9 @@ class LoaderResources:
     options: ManagerOptions
     on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None
     on_unload: Callable[[str, int], None] = lambda name, version: None
-    cache: Path | None = None
-    """Folder for copies of remote versions (default: a temporary folder)."""
+    copies: CopyFolder = field(default_factory=CopyFolder)
+    """The folder for copies of remote versions."""
     _pools: dict[str, Executor] = field(default_factory=dict)
-    _numbers: itertools.count[int] = field(default_factory=itertools.count)
-    _temporary: Path | None = None
 
     def open(self) -> None:
         """Start the threads: many for loading, as there are no requests yet."""
@@ -80,9 +74,7 @@ class LoaderResources:
         """Release everything, without waiting for threads that are still working."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            self._temporary = None
+        self.copies.close()
 
     async def in_listing(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._in("list", work, *args, **kwargs)
@@ -96,14 +88,6 @@ class LoaderResources:
     async def _in(self, pool: str, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pools[pool], lambda: work(*args, **kwargs))
-
-    def new_copy(self, name: str, version: int) -> Path:
-        """Return a new path for a copy; `close` deletes the temporary folder."""
-        root = self.cache
-        if root is None:
-            root = self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="tfport-serve-"))
-        # a model may have any name, a folder may not
-        return root / quote(name, safe="")[:100] / f"{version}-{os.getpid()}-{next(self._numbers)}"
 
 
 def _threads(purpose: str, count: int) -> ThreadPoolExecutor:

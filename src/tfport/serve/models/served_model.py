@@ -215,12 +215,13 @@ class ServedModel:
         resources = self._resources
         with suppress(Exception):
             version.stamp = version.store.stamp(version.path)
+        copied = version.store.is_remote
         return load_version(
             version.store,
             version.path,
             self.settings,
             open_session=resources.open_session,
-            copy_to=resources.new_copy(self.name, version.number),
+            copy_to=resources.copies.new_path(self.name, version.number) if copied else None,
             options=resources.options,
             stop=version.stop,
         )

@@ -43,6 +43,9 @@ def names_a_model(names: Iterable[str]) -> bool:
 class VersionStore(Protocol):
     """The versions under one base path."""
 
+    is_remote: bool
+    """Whether a version must be copied to be loaded."""
+
     def versions(self) -> dict[int, str]:
         """Return the existing versions with their paths; raise if the base path does not exist."""
         ...
@@ -65,6 +68,8 @@ def open_store(base_path: str) -> VersionStore:
 
 class LocalStore:
     """A local folder."""
+
+    is_remote = False
 
     def __init__(self, base_path: str) -> None:
         self.base_path = base_path
@@ -98,6 +103,8 @@ class LocalStore:
 
 class RemoteStore:
     """A folder in an object store, or in any file system that fsspec supports."""
+
+    is_remote = True
 
     def __init__(self, base_path: str) -> None:
         self.base_path = base_path
