@@ -11,7 +11,8 @@ one for each output.
 
 `@builtin` is for real numbers, and for integers and strings that are meant as such. An operator whose
 first input or output is quantized needs `@quantized`, or `@builtin(…, any_type=True)` for ops that only
-move values. `@custom` is for custom ops: its keyword-only parameters are keys of the custom options.
+move values, which is used where no other declaration fits. `@custom` is for custom ops: its keyword-only
+parameters are keys of the custom options.
 """
 
 from __future__ import annotations
@@ -75,5 +76,5 @@ def find_operator(operator: LiteOperator, graph: Subgraph) -> DeclaredOperator |
         return next(iter(CUSTOMS.of(operator.code.custom)), None)
     first = [indices[0] for indices in (operator.inputs, operator.outputs) if indices and indices[0] >= 0]
     on_quantized = any(is_quantized(graph.tensors[index]) for index in first)
-    declared = BUILTINS.of(operator.code.op)
+    declared = sorted(BUILTINS.of(operator.code.op), key=lambda d: d.any_type)
     return next((d for d in declared if d.any_type or d.quantized == on_quantized), None)
