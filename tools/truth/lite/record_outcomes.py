@@ -1,10 +1,9 @@
-"""Record what interpreters of many releases do with .tflite files: load, allocate, invoke.
+"""Record what interpreters of many releases do with .tflite files: load and allocate.
 
     python tools/truth/lite/record_outcomes.py OUTCOMES.json FOLDER… --environments FOLDER
 
 OUTCOMES.json has, by file and by `ENVIRONMENT WAY`, the last step that was tried, whether it succeeded, and
-the text of the error. Files are invoked in the default way, and allocated without delegates. Known outcomes
-are kept.
+the text of the error. Known outcomes are kept; with `--invoke` files are run too.
 """
 
 import argparse
@@ -14,7 +13,7 @@ from typing import Any
 
 from ask import outcomes
 
-STEPS = {"default": ["load", "allocate", "invoke"], "plain": ["load", "allocate"]}
+STEPS = ["load", "allocate"]
 NO_RESOLVERS = (
     "tensorflow-1.",
     "tensorflow-2.0",
@@ -31,7 +30,9 @@ def main() -> None:
     parser.add_argument("outcomes", type=Path)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--environments", type=Path, required=True)
+    parser.add_argument("--invoke", action="store_true")
     options = parser.parse_args()
+    steps = [*STEPS, "invoke"] if options.invoke else STEPS
     kept: dict[str, dict[str, Any]] = (
         json.loads(options.outcomes.read_text()) if options.outcomes.exists() else {}
     )
@@ -41,7 +42,7 @@ def main() -> None:
         tasks = [
             {"model": str(p), "way": way, "steps": steps, "inputs": str(p.with_suffix(".inputs.npz"))}
             for p in files
-            for way, steps in STEPS.items()
+            for way in ("default", "plain")
             if f"{environment.name} {way}" not in kept.get(str(p), {}) and not (old and way == "plain")
         ]
         for outcome in outcomes(environment, tasks):
