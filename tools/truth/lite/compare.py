@@ -3,9 +3,9 @@
     python tools/truth/lite/compare.py FOLDER… [--only TEXT] [--failures] [--json OUT.json] [--engine none]
 
 The answers are those of answer.py. A file agrees if its outputs are those of one way (reference, plain,
-default): floats within 1e-5 relative to the largest number of the output, integers within one step. `within the
-spread`: farther, but not farther than the interpreter's own ways are apart (kernels that quantize inside a
-model with float outputs). Prints how many files agree, with the largest differences.
+default): floats within 1e-5 relative to the largest number of the output, integers within one step. `within
+the spread`: farther, but not farther than the interpreter's own ways are apart (kernels that quantize inside
+a model with float outputs). Prints how many files agree, with the largest differences.
 """
 
 import argparse
