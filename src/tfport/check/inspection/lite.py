@@ -41,7 +41,7 @@ class LiteInspection:
     def signatures(self) -> dict[str, tuple[Mapping[str, LiteTensor], Mapping[str, LiteTensor]]]:
         """The inputs and outputs of each signature; the first subgraph's if there are no signatures."""
         graphs = self.file.subgraphs
-        signatures = {
+        signatures: dict[str, tuple[Mapping[str, LiteTensor], Mapping[str, LiteTensor]]] = {
             signature.key or MAIN: (
                 {name: graphs[signature.subgraph].tensors[i] for name, i in signature.inputs.items()},
                 {name: graphs[signature.subgraph].tensors[i] for name, i in signature.outputs.items()},
