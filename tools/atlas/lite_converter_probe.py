@@ -2,8 +2,8 @@
 
     python lite_converter_probe.py CASES OUT
 
-CASES is a folder of GraphDefs `NUMBER.pb` with nodes `in0`, `in1`, … and `node`. What converts is written to OUT
-as `.tflite` files of many cases, whose tensors have the prefix `cNUMBER_`; what does not is listed in
+CASES is a folder of GraphDefs `NUMBER.pb` with nodes `in0`, `in1`, … and `node`. What converts is written to
+OUT as `.tflite` files of many cases, whose tensors have the prefix `cNUMBER_`; what does not is listed in
 `errors.json` by number. Ops that the converter does not know stay in the file as custom ops. A group of
 cases that fails is split until the case that fails is alone. Works from TensorFlow 2.3 and Python 3.6 on.
 """
@@ -23,7 +23,7 @@ SKIPPED = "not in this release"
 def renamed(number, data, known):
     """The nodes of a case with a prefix; None if the release does not have its op."""
     graph = tf.compat.v1.GraphDef.FromString(data)
-    prefix = "c%d_" % number
+    prefix = f"c{number}_"
     for node in graph.node:
         definition = known.get(node.op)
         if definition is None:
@@ -44,7 +44,7 @@ def convert(graphs):
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(whole, name="")
         inputs = [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
-        outputs = [t for n in graphs for t in graph.get_operation_by_name("c%d_node" % n).outputs]
+        outputs = [t for n in graphs for t in graph.get_operation_by_name(f"c{n}_node").outputs]
         with tf.compat.v1.Session(graph=graph) as session:
             converter = tf.compat.v1.lite.TFLiteConverter.from_session(session, inputs, outputs)
             converter.allow_custom_ops = True
@@ -80,7 +80,7 @@ def search(graphs, out, errors):
     """Convert the cases, in halves where they fail together."""
     if not graphs:
         return
-    path = os.path.join(out, "%d-%d.tflite" % (min(graphs), max(graphs)))
+    path = os.path.join(out, f"{min(graphs)}-{max(graphs)}.tflite")
     error = attempt(graphs, path)
     if error is None:
         return

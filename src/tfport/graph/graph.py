@@ -90,6 +90,8 @@ class Graph:
         self._stand_ins: dict[str, Node] = {}
         self._numbered: dict[str, int] = {}
         self._ops: set[str] = set()
+        self.stated_shapes: dict[Value, Shape] = {}
+        """Shapes that a file states outside of the graph, as TensorFlow Lite files do."""
         self.rest = pb.GraphDef()
         """Other fields of the GraphDef: versions, debug information."""
 

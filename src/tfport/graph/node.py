@@ -284,6 +284,8 @@ class Node:
             shape = self.attrs.get("shape")
             if shape == Shape(()) and 0 < self.graph.rest.versions.producer <= LAST_WITHOUT_UNKNOWN_RANK:
                 return UNKNOWN
+        elif (stated := self.graph.stated_shapes) and (value := self._outputs.get(index)) is not None:
+            shape = stated.get(value)
         return shape if isinstance(shape, Shape) else UNKNOWN
 
     @property

@@ -236,8 +236,8 @@ class SubgraphBuilder:
 
     def _record_shape(self, value: Value, tensor: LiteTensor) -> None:
         """Keep the rank that the file states, for ops whose own shapes are unknown."""
-        if tensor.shape and value.index == 0 and value.node.op != "Const":
-            value.node.attrs.setdefault("_output_shapes", [Shape(tensor.dims)])
+        if tensor.shape:
+            self.graph.stated_shapes.setdefault(value, Shape(tensor.dims))
 
     def _missing(self, operator: LiteOperator) -> str:
         kinds = [self.record.tensors[i].type.lower() for i in operator.inputs if i >= 0]

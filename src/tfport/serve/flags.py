@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
 NO_TENSORFLOW = "tfport does not use a TensorFlow session"
-NO_TFLITE = "TensorFlow Lite models are not served"
+NO_INTERPRETERS = "a TensorFlow Lite model runs as any other"
 NO_ACCELERATOR = "models run on the CPU"
 
 
@@ -49,6 +49,8 @@ FLAGS = (
                "read batching_params.pbtxt in each model's folder"),
     _supported("allow_version_labels_for_unavailable_models", bool, False,
                "allow labels for versions that are not loaded yet"),
+    _supported("prefer_tflite_model", bool, False,
+               "of a version with a SavedModel and a model.tflite, serve the latter"),
     _supported("model_config_file", str, "", "file with a ModelServerConfig text proto"),
     _supported("model_config_file_poll_wait_seconds", int, 0,
                "seconds between reloads of the model config file; 0 disables reloading"),
@@ -86,8 +88,7 @@ FLAGS = (
     *_ignored("skip_initialize_tpu xla_cpu_compilation_enabled xla_gpu_compilation_enabled", bool,
               NO_ACCELERATOR),
     *_ignored("remove_unused_fields_from_bundle_metagraph enable_profiler", bool, NO_TENSORFLOW),
-    *_ignored("prefer_tflite_model", bool, NO_TFLITE),
-    *_ignored("num_tflite_pools num_tflite_interpreters_per_pool", int, NO_TFLITE),
+    *_ignored("num_tflite_pools num_tflite_interpreters_per_pool", int, NO_INTERPRETERS),
 )  # fmt: skip
 OURS = (
     _supported("host", str, "127.0.0.1", "address to listen on; 0.0.0.0 for all interfaces"),

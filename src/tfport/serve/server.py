@@ -173,6 +173,7 @@ class Server:
                 registry=self.registry,
                 limits=_limits(flags),
                 parallel_calls=_parallel_calls(flags),
+                prefer_lite=flags.boolean("prefer_tflite_model"),
             ),
             options=ManagerOptions(
                 poll_seconds=flags.number("file_system_poll_wait_seconds"),

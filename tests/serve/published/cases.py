@@ -34,7 +34,6 @@ DEVIATIONS = {  # how tfport answers otherwise, in the words of docs/commands/se
     "half-precision": "float16 and bfloat16 can be sent and received as JSON",
     "small-integers": "An integer that does not fit int8, int16 or uint8 is an error",
     "model-platform": "`model_platform` is optional",
-    "tflite": "TensorFlow Lite models are not served",
 }
 CHECKED = ["--enable_signature_method_name_check"]
 Row = dict[str, Any]

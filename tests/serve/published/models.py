@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
+from tests.lite.cases import case, const, out
 from tests.recorded_models import MODELS
 from tests.serve.signature_models import Ends, signed
 
@@ -88,7 +90,7 @@ def write_models(base: Path) -> dict[str, Path]:
     (base / "damaged" / VERSION).mkdir(parents=True)
     (base / "damaged" / VERSION / "saved_model.pb").write_bytes(b"not a model")
     (base / "lite" / VERSION).mkdir(parents=True)
-    (base / "lite" / VERSION / "model.tflite").write_bytes(b"    TFL3")
+    (base / "lite" / VERSION / "model.tflite").write_bytes(lite_add_two())
     return {folder.name: folder for folder in base.iterdir()}
 
 
@@ -126,3 +128,9 @@ def _outputs() -> tuple[str, dict[str, Ends]]:
             ends[1][name] = f"{node}:0"
         signatures[signature] = ends
     return "\n".join(lines), signatures
+
+
+def lite_add_two() -> bytes:
+    """A TensorFlow Lite model that adds 2 to its input."""
+    x = np.float32([1])
+    return case("ADD", x, const(np.float32([2])), outputs=[out("FLOAT32", shape=(1,))]).model

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -33,6 +34,7 @@ from tfport.serve.status import StatusCode, StatusError
 
 Opener = Callable[[str, ModelSettings], Session]
 """Opens a session of the model in a folder."""
+LITE_FILE = "model.tflite"
 
 _CODES: list[tuple[type[BaseException], StatusCode]] = [
     (UnreadableFile, StatusCode.DATA_LOSS),
@@ -67,15 +69,19 @@ def session_opener(
     stubs: Stubs | None = None,
     limits: RunLimits = NO_LIMITS,
     parallel_calls: int = 1,
+    prefer_lite: bool = False,
 ) -> Opener:
     """Return a function that opens models; `tags` are those of `--saved_model_tags`.
 
+    With `prefer_lite`, `model.tflite` is opened if a version has it beside a SavedModel.
     `limits` are those of each call; the engine can only limit `parallel_calls` calls together.
     """
     chosen = None if tags is None else tuple(tags)
 
     def open_session(folder: str, settings: ModelSettings) -> Session:
-        model = load_any_model(find_model(folder), definitions_with(ready(registry)), chosen)
+        lite = os.path.join(folder, LITE_FILE)
+        path = lite if prefer_lite and os.path.isfile(lite) else folder
+        model = load_any_model(find_model(path), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
         chosen_engine = make_engine(engine, threads, spins=False, max_bytes=limits.max_bytes * parallel_calls)
         return Session(model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits)
