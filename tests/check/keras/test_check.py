@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.keras.recorded_models import recorded
 
 import tfport
 from tfport.check.matrix.matrix import matrix_of
@@ -32,6 +33,12 @@ CASES = [  # file, target, verdict, stage, codes
     ("only_weights.h5", "tensorflow==2.8.4", "fails", "load", ["TFP706"]),
     ("moved_module.json", "keras==3.15.1", "fails", "load", ["TFP705"]),
 ]
+
+
+def test_an_operation_with_the_name_of_a_layer_is_found(tmp_path):
+    """`Add` is a layer and an operation of Keras 3, in different modules."""
+    (model,) = (m for m in recorded("operators", "keras-3.15.1", ("keras",)) if m.case == "op_arithmetic")
+    assert tfport.check(str(model.write(tmp_path)), on="keras==3.15.1").verdict == "runs"
 
 
 @pytest.mark.parametrize(("file", "target", "verdict", "stage", "codes"), CASES)

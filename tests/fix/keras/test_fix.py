@@ -8,6 +8,8 @@ import h5py
 import numpy as np
 import pytest
 from tests.keras.files import MODEL, X, expected, write_h5
+from tests.keras.recorded_models import recorded
+from tests.keras.test_recorded import assert_answers
 
 import tfport
 from tfport.atlas.target import resolve_targets
@@ -338,3 +340,28 @@ def test_other_models_cannot_become_keras_files(tmp_path):
     saved.save(tmp_path / "saved")
     with pytest.raises(tfport.Error, match="SavedModel cannot be written as a Keras file"):
         fixed_to(tmp_path / "saved", tmp_path / "n.keras", KERAS_3)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mul", "ave", "max", "concat", "dot"])
+def test_merge_of_keras_1_becomes_the_layer_of_its_mode(tmp_path, mode):
+    (model,) = (m for m in recorded("keras1", "keras-1.2.2") if m.case == f"Merge_{mode}")
+    stored = written(fixed_to(model.write(tmp_path), tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    assert "Merge" not in {entry["class_name"] for entry in stored["config"]["layers"]}
+    assert_answers(tfport.load(tmp_path / "m.keras"), model)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "LSTM_plain",
+        "LSTM_gpu",
+        "GRU_memory",
+        "Bidirectional_LSTM_ave",
+        "ConvLSTM2D_plain",
+        "Embedding_dropout",
+    ],
+)
+def test_recurrent_layers_of_keras_1_get_joined_weights(tmp_path, case):
+    (model,) = (m for m in recorded("keras1", "keras-1.2.2") if m.case == case)
+    written(fixed_to(model.write(tmp_path), tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    assert_answers(tfport.load(tmp_path / "m.keras"), model)

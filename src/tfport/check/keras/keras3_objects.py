@@ -156,12 +156,9 @@ class Keras3Objects:
             finding = MovedKerasModule(layer=layer, class_name=name, op=name, module=module)
             return Raised(TYPE_ERROR, text, finding)
         for wanted in (name, registered) if not self.since("3.9") else (name,):
-            known = next(
-                (o for k in ("layer", "operation", "policy") if (o := self.release.find(k, str(wanted)))),
-                None,
-            )
-            if known is not None and (known.module == module or self._is_visible(known, module)):
-                return known
+            for known in (self.release.find(k, str(wanted)) for k in ("layer", "operation", "policy")):
+                if known is not None and (known.module == module or self._is_visible(known, module)):
+                    return known
         if self.since("3.11"):
             text = f"Could not deserialize '{module}.{name}' because it is not a KerasSaveable subclass"
             return Raised(VALUE_ERROR, text, UnknownKerasClass(layer=layer, class_name=name, op=name))

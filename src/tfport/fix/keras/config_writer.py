@@ -8,13 +8,14 @@ from typing import Any
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 from tfport.fix.keras.dialect import Dialect
-from tfport.fix.keras.layer_options import rewritten_options, typed
-from tfport.fix.keras.replacements import CAUSAL, NEW_OPTIONS, replaced_class
+from tfport.fix.keras.layer_options import plain, rewritten_options, typed
+from tfport.fix.keras.replacements import CAUSAL, replaced
 from tfport.formats.keras.records import Json
 from tfport.keras.build import input_spec
 from tfport.keras.config import (
     INPUT_LAYER,
     SEQUENTIAL,
+    SERIALIZED_TENSOR,
     LayerCall,
     LayerConfig,
     ModelConfig,
@@ -23,7 +24,7 @@ from tfport.keras.config import (
     layer_config,
 )
 from tfport.keras.instance import LayerInstance
-from tfport.keras.layer import find_layer
+from tfport.keras.layer import FUNCTION_LAYERS, find_layer, is_operation
 from tfport.keras.tensor import flat_tensors
 
 LEAF_SINCE = "3.4"
@@ -68,18 +69,19 @@ class ConfigWriter:
     def _layer(self, layer: LayerConfig, instance: LayerInstance | None) -> dict[str, Json]:
         if layer.model is not None:
             return self.model(layer.model, instance)
-        class_name = replaced_class(layer.class_name, self.dialect)
-        if class_name != layer.class_name:
-            self.replaced.setdefault(f"{layer.class_name} → {class_name}", []).append(layer.name)
-            options = {**layer.config, **NEW_OPTIONS.get(layer.class_name, {})}
-            layer = LayerConfig(class_name, layer.name, options, layer.calls)
+        if is_operation(layer) and self.dialect.is_3:
+            written = typed(layer.class_name, plain(layer.config), layer.module, self.dialect)
+            return {**written, "registered_name": layer.class_name}
+        original, layer = layer.class_name, replaced(layer, self.dialect)
+        if layer.class_name != original:
+            self.replaced.setdefault(f"{original} → {layer.class_name}", []).append(layer.name)
         result = rewritten_options(layer, self.dialect, self._stored_layer)
         for name in result.dropped:
             self.dropped.setdefault(name, []).append(layer.name)
         self.refused += [f"layer `{layer.name}` ({layer.class_name}): {why}" for why in result.refused]
         if "name" in result.options or layer.name:
             result.options["name"] = layer.name
-        return self._object(class_name, result.options)
+        return self._object(layer.class_name, result.options)
 
     def _stored_layer(self, stored: Json) -> Json:
         return self._layer(layer_config(stored, self.where), None)
@@ -111,9 +113,8 @@ class ConfigWriter:
         return [self._histories(inner, model) for inner in structure]
 
     def _history(self, ref: TensorRef, model: ModelConfig) -> list[Json]:
-        inner = (layer for layer in model.layers if layer.name == ref.layer and layer.model is not None)
-        first = next((self.dialect.first_call(layer.class_name) for layer in inner), 0)
-        return [ref.layer, ref.call + first, ref.output]
+        is_model = any(layer.name == ref.layer and layer.model is not None for layer in model.layers)
+        return [ref.layer, ref.call + is_model * self.dialect.first_call, ref.output]
 
     def _call(
         self, call: LayerCall, layer: LayerConfig, model: ModelConfig, instance: LayerInstance | None
@@ -142,6 +143,10 @@ class ConfigWriter:
             )
         history = lambda ref: self._history(ref, model)  # noqa: E731
         written = {name: _mapped(history, value) for name, value in kwargs.items()}
+        if args and isinstance(args[0], bool | int | float):  # the first operand of an operator
+            return [SERIALIZED_TENSOR, -1, args[0], written]
+        if layer.class_name in FUNCTION_LAYERS and isinstance(args[0], TensorRef):
+            return [*self._history(args[0], model), written]
         first = args[0] if args and isinstance(args[0], list | tuple) else args[:1]
         if not all(isinstance(ref, TensorRef) for ref in first):
             self.refused.append(f"layer `{layer.name}`: its inputs are nested, which Keras 2 does not store")

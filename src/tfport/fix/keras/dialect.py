@@ -12,10 +12,6 @@ from tfport.keras.version import KerasVersion
 
 INSIDE_TENSORFLOW = {"2.5": "2.5.0", "2.3": "2.4.0", "1.0": "2.2.4-tf"}
 """The version that the Keras inside TensorFlow stores, by the first release that has it."""
-OWN_CALL_SINCE = "3.3"
-"""The first Keras 3 whose loader counts the creation of a functional model as its first call."""
-
-
 DICTIONARIES_SINCE, CAUSAL_ARGUMENT_SINCE = (2, 4), (2, 10)
 """The first versions whose models have dictionaries as inputs, and whose attention has `use_causal_mask`."""
 
@@ -62,12 +58,10 @@ class Dialect:
         """The class of functional models."""
         return "Functional" if self.release.find("layer", "Functional") is not None else "Model"
 
-    def first_call(self, class_name: str) -> int:
-        """The number of the first call of an inner model."""
-        if self.is_3:
-            counts = version_key(self.release.version) >= version_key(OWN_CALL_SINCE)
-            return int(counts and class_name != "Sequential")
-        return 1
+    @property
+    def first_call(self) -> int:
+        """The number of the first call of an inner model: Keras 2 counts its creation as call 0."""
+        return int(not self.is_3)
 
     def layer(self, class_name: str) -> KerasObject | None:
         return self.release.find("layer", class_name)

@@ -25,6 +25,7 @@ from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.implied_masks import MASK, without_implied_masks
+from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_option, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
@@ -131,12 +132,15 @@ class _Rewrite:
         renamed = with_explicit_hard_sigmoid(layers, old, dialect)
         masked = [] if dialect.is_3 else without_implied_masks(layers)
         with_causal_option(layers, dialect)
+        operators = with_operators_of(layers, dialect)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)
         self.refused = list(dict.fromkeys(writer.refused))
         self._note(writer, renamed, scaled_cells(root, old, dialect.semantics), file)
         says = f"Masks are not written: {dialect.release.name} passes them from layer to layer itself."
         self.journal.changed("implied masks", says, [(layer, MASK) for layer in masked])
+        says = f"Operators on tensors are written as {dialect.release.name} stores them."
+        self.journal.changed("operators", says, [(layer, "operator") for layer in operators], ROUNDING)
         self.root: LayerInstance | None = None
         if self.refused:
             return

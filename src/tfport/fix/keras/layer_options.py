@@ -55,7 +55,7 @@ NEWER_VALUES: dict[tuple[str, str], tuple[tuple[int, int], tuple[Json, ...]]] = 
 NO_EFFECT_ON_ANSWERS = frozenset(
     {"implementation", "unroll", "fused", "synchronized", "seed", "use_cudnn", "unit_forget_bias",
      "renorm_momentum", "renorm_clipping", "experimental_autocast", "dropout", "recurrent_dropout",
-     "return_runtime", "enable_caching_device", "query_shape", "key_shape", "value_shape"}
+     "return_runtime", "consume_less", "enable_caching_device", "query_shape", "key_shape", "value_shape"}
 )  # fmt: skip
 
 
@@ -98,6 +98,8 @@ def rewritten_options(
     if layer.class_name == INPUT_LAYER:
         shape = next((layer.config[key] for key in INPUT_SHAPES if key in layer.config), None)
         result.options["batch_shape" if dialect.is_3 else "batch_input_shape"] = plain(shape)
+        if layer.config.get("input_dtype"):  # Keras 1
+            result.options.setdefault("dtype", layer.config["input_dtype"])
     return result
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
-from tfport.keras.config import LayerCall, LayerConfig, ModelConfig, TensorRef
+from tfport.keras.config import MERGE, LayerCall, LayerConfig, ModelConfig, TensorRef
 from tfport.keras.version import KerasVersion
 
 _STANDARD = {"activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True}
@@ -26,6 +26,15 @@ EQUAL_CLASSES = {
     "Identity": "Activation",
 }
 """Classes that compute the same in inference."""
+MERGING = {
+    "sum": ("Add", "", ""),
+    "mul": ("Multiply", "", ""),
+    "ave": ("Average", "", ""),
+    "max": ("Maximum", "", ""),
+    "concat": ("Concatenate", "concat_axis", "axis"),
+    "dot": ("Dot", "dot_axes", "axes"),
+}
+"""The classes for the modes of Merge, with the old and the new name of an option."""
 HARD_SIGMOID, CAUSAL = "hard_sigmoid", "use_causal_mask"
 SLOPES = {2: 0.2, 3: 1 / 6}
 """The slope of `hard_sigmoid` in Keras 1 and 2, and in Keras 3."""
@@ -38,14 +47,28 @@ def slope(version: KerasVersion) -> float:
     return SLOPES[3 if version.major >= 3 else 2]
 
 
-def replaced_class(class_name: str, dialect: Dialect) -> str:
-    """The class to write for a class of the file."""
-    other = EQUAL_CLASSES.get(class_name)
-    return other if other is not None and _is_needed(class_name, dialect) else class_name
+def replaced(layer: LayerConfig, dialect: Dialect) -> LayerConfig:
+    """The layer to write for a layer of the file: itself, or one of a class that the target has."""
+    if layer.class_name not in CUDNN and dialect.layer(layer.class_name) is not None:
+        return layer
+    if layer.class_name == MERGE:
+        class_name, options = _merging(layer.config)
+    else:
+        class_name = EQUAL_CLASSES.get(layer.class_name, layer.class_name)
+        options = {**layer.config, **NEW_OPTIONS.get(layer.class_name, {})}
+    if class_name == layer.class_name:
+        return layer
+    return LayerConfig(class_name, layer.name, options, layer.calls)
 
 
-def _is_needed(class_name: str, dialect: Dialect) -> bool:
-    return class_name in CUDNN or dialect.layer(class_name) is None
+def _merging(config: Mapping[str, Json]) -> tuple[str, dict[str, Json]]:
+    """The layer that does what a Merge of Keras 1 does; Merge itself where there is none."""
+    mode = config.get("mode", "sum")
+    if mode not in MERGING or config.get("layers"):
+        return MERGE, {}
+    class_name, option, new_option = MERGING[mode]
+    options = {"name": config.get("name")}
+    return class_name, {**options, new_option: config.get(option, -1)} if option else options
 
 
 def with_explicit_hard_sigmoid(model: ModelConfig, source: KerasVersion, dialect: Dialect) -> dict[str, str]:

@@ -12,6 +12,7 @@ from tfport.errors import CannotRun
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.replacements import CUDNN, HARD_SIGMOID, slope
 from tfport.graph.tensors import Tensor
+from tfport.keras.data_format import CHANNELS_FIRST
 from tfport.keras.instance import LayerInstance, WeightSlot
 from tfport.keras.layer_weights import weights_in_order
 from tfport.keras.path_weights import written_paths
@@ -29,6 +30,8 @@ ACTIVATIONS = {
     "SimpleRNNCell": (_NEW,),
 }
 """The option that is the activation of each part of a cell's weights, in their order."""
+GATES_OF_KERAS_1 = {"LSTMCell": "ifco", "ConvLSTMCell": "ifco", "GRUCell": "zrh"}
+"""The gates whose weights Keras 1 stores by themselves, in the order of Keras 2."""
 ACTIVATED_STATES = ("LSTMCell", "ConvLSTMCell")
 """Cells that apply their activation to a state too, where weights cannot be scaled."""
 
@@ -51,7 +54,10 @@ class WeightTransfer:
             yield from ((slot, converted[name]) for name, slot in target.children["cell"].weights.items())
             return
         factor = slope(self.old) / slope(self.new)
-        for slot, before in _paired(source, target):
+        joined = _joined_gates(source)
+        for name, slot in target.weights.items() if joined else ():
+            yield slot, _scaled(source, joined[name], factor)
+        for slot, before in _paired(source, target) if not joined else ():
             yield slot, _scaled(source, array_of(before), factor)
         for name, child in target.children.items():
             original = source.children.get(self.renamed.get(name, name))
@@ -59,6 +65,21 @@ class WeightTransfer:
                 yield from self.arrays(original, child)
             elif any(True for _ in child.every_weight()):
                 raise CannotRun(f"layer `{child.name}`: the original has no such layer")
+
+
+def _joined_gates(cell: LayerInstance) -> dict[str, NDArray[Any]]:
+    """The weights of a cell of Keras 1, which stores those of each gate by themselves, in one array each."""
+    gates = GATES_OF_KERAS_1.get(cell.config.class_name, "")
+    if not gates or f"W_{gates[0]}" not in cell.weights:
+        return {}
+    kinds = {"kernel": "W", "recurrent_kernel": "U", "bias": "b"}
+    joined: dict[str, NDArray[Any]] = {}
+    for name, kind in kinds.items():
+        parts = [array_of(cell.weights[f"{kind}_{gate}"]) for gate in gates]
+        if cell.config.config.get("data_format") == CHANNELS_FIRST and parts[0].ndim > 1:
+            parts = [part.transpose(2, 3, 1, 0) for part in parts]
+        joined[name] = np.concatenate(parts, axis=-1)
+    return joined
 
 
 def _paired(source: LayerInstance, target: LayerInstance) -> Iterator[tuple[WeightSlot, WeightSlot]]:
