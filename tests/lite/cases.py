@@ -175,7 +175,7 @@ class LiteCase:
             record.name = f"in{place}"
             if each.constant:
                 record.buffer = len(buffers)
-                buffers.append(_data(each.array, record.type))
+                buffers.append(tensor_bytes(each.array, record.type))
             indices.append(len(tensors))
             tensors.append(record)
         fed = [
@@ -204,7 +204,8 @@ class LiteCase:
         return names[self.op.replace("_", "").lower() + "options"]
 
 
-def _data(array: Any, kind: str) -> bytes:
+def tensor_bytes(array: Any, kind: str) -> bytes:
+    """The elements of a constant as a buffer has them."""
     if kind == "STRING":
         parts = [bytes(text) for text in array.reshape(-1)]
         start = 4 * (len(parts) + 2)

@@ -5,9 +5,12 @@ The operators come from `lite.ops`. If some cannot be built, the error names all
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfport.errors import CannotRun, Error, MalformedGraph
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, LiteTensor, Subgraph
@@ -15,7 +18,7 @@ from tfport.formats.lite.schema import lite_schema
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.attrs import Attr
-from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Graph, Node, Value
 from tfport.graph.model import MAIN_OP
 from tfport.graph.op_signature import OpTable
@@ -26,6 +29,7 @@ from tfport.lite.constants import constant_array, has_data
 from tfport.lite.dtypes import lite_dtype
 from tfport.lite.operator import DeclaredOperator, find_operator
 from tfport.lite.tensor import LiteValue
+from tfport.lite.variables import VariableKey, variable_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +54,9 @@ class FileBuilder:
         """What cannot be built, each once."""
         self.initializers: list[Node] = []
         """Nodes that run when the model is loaded."""
-        self._functions: dict[int, str] = {}
+        self._functions: dict[tuple[int, bool], str | Error] = {}
+        """The names of functions that are built, or why they cannot be."""
+        self._initialized: set[int] = set()
         self._depth = 0
 
     def build(self) -> pb.MetaGraphDef:
@@ -91,26 +97,50 @@ class FileBuilder:
 
     def initialize(self, number: int) -> None:
         """Build a subgraph whose effects happen once, when the model is loaded."""
+        if number in self._initialized:
+            return
+        self._check_number(number)
+        self._initialized.add(number)
         builder = SubgraphBuilder(self, self.file.subgraphs[number], self.graph, f"subgraph_{number}/")
         builder.add_operators()
         if builder.last_effect is not None:
             self.initializers.append(builder.last_effect)
 
-    def function(self, number: int) -> str:
-        """The name of the function of a subgraph, which is built at its first use."""
-        if number not in self._functions:
-            if not 0 <= number < len(self.file.subgraphs):
-                raise CannotRun(f"there is no subgraph {number}")
+    def function(self, number: int, *, is_condition: bool = False) -> str:
+        """The name of the function of a subgraph, which is built at its first use.
+
+        As a condition it answers a scalar: TensorFlow takes any other tensor for true if it is not empty.
+        """
+        key = number, is_condition
+        if key not in self._functions:
+            self._check_number(number)
             if self._depth > DEEPEST:
                 raise CannotRun(f"subgraphs are nested deeper than {DEEPEST}")
+            self._functions[key] = CannotRun(f"subgraph {number} calls itself")
             self._depth += 1
-            self._functions[number] = self._build_function(number).name
-            self._depth -= 1
-        return self._functions[number]
+            try:
+                self._functions[key] = self._build_function(number, is_condition).name
+            except Error as error:
+                self._functions[key] = error
+            finally:
+                self._depth -= 1
+        built = self._functions[key]
+        if isinstance(built, Error):
+            raise built
+        return built
 
-    def _build_function(self, number: int) -> Function:
+    def _check_number(self, number: int) -> None:
+        if not 0 <= number < len(self.file.subgraphs):
+            raise CannotRun(f"there is no subgraph {number}")
+
+    @functools.cached_property
+    def variables(self) -> dict[VariableKey, str]:
+        """The types of the variables."""
+        return variable_types(self.file)
+
+    def _build_function(self, number: int, is_condition: bool) -> Function:
         record, library = self.file.subgraphs[number], self.graph.library
-        definition = graph_pb2.OpDef(name=f"subgraph_{number}")
+        definition = graph_pb2.OpDef(name=f"{'condition' if is_condition else 'subgraph'}_{number}")
         for part, prefix, indices in (
             (definition.input_arg, "x", record.inputs),
             (definition.output_arg, "y", record.outputs),
@@ -126,7 +156,8 @@ class FileBuilder:
         builder.add_operators()
         for arg, index in zip(definition.output_arg, record.outputs, strict=True):
             node = function.returns[arg.name] = Node(function, arg.name, RETURN)
-            node.set_inputs([builder.value(index).value])
+            value = builder.value(index).value
+            node.set_inputs([builder.scalar(value) if is_condition else value])
         if builder.last_effect is not None:
             node = function.control_returns["effects"] = Node(function, "effects", CONTROL_RETURN)
             node.set_controls([builder.last_effect])
@@ -176,6 +207,12 @@ class SubgraphBuilder:
         """A constant whose elements are read when they are needed."""
         tensor = Tensor(dtype, Shape(tuple(shape)), load=load)
         return self.graph.add("Const", (), {"dtype": dtype, "value": tensor}, name=name).output(0)
+
+    def scalar(self, value: Value) -> Value:
+        """The only element of a tensor."""
+        shape = self.lazy_constant(lambda: np.zeros(0, np.int32), INT32, (0,), "scalar/shape")
+        attrs: dict[str, Attr] = {"T": value.dtype.base, "Tshape": INT32}
+        return self.graph.add("Reshape", [value, shape], attrs, name="scalar").output(0)
 
     def name_of(self, index: int) -> str:
         """A name for a node, from the name of a tensor."""
@@ -231,7 +268,8 @@ class SubgraphBuilder:
         if len(values) != len(operator.outputs):
             raise b.refuse(f"it has {len(operator.outputs)} outputs; expected {len(values)}")
         for value, index in zip(values, operator.outputs, strict=True):
-            self._record_shape(value, self.record.tensors[index])
+            if index >= 0:
+                self._record_shape(value, self.record.tensors[index])
         return values
 
     def _record_shape(self, value: Value, tensor: LiteTensor) -> None:

@@ -95,6 +95,19 @@ class OperatorBuilder:
             raise self.refuse(f"its options ask for more than {MOST_NODES:,} nodes")
         return self.graph.graph.add(op, values, attrs, name=f"{self.scope}/{op}", controls=controls)
 
+    def function(self, number: int, *, is_condition: bool = False) -> str:
+        """The name of the function that a subgraph becomes; as a condition it answers a scalar."""
+        return self.graph.file.function(number, is_condition=is_condition)
+
+    def has_effects(self, number: int) -> bool:
+        """Whether a subgraph reads or changes state."""
+        function = self.graph.graph.library.functions[self.function(number)]
+        return bool(function.control_returns)
+
+    def initialize(self, number: int) -> None:
+        """Run a subgraph once, when the model is loaded."""
+        self.graph.file.initialize(number)
+
     def dtype(self, name: str) -> DType:
         """The element type for a type of the schema."""
         dtype = lite_dtype(name)
