@@ -85,6 +85,10 @@ def flex(c: Any) -> None:
     c.target_spec.supported_ops = [OPS.TFLITE_BUILTINS, OPS.SELECT_TF_OPS]
 
 
+def custom(c: Any) -> None:
+    c.allow_custom_ops = True
+
+
 def stablehlo(c: Any) -> None:
     c.target_spec.supported_ops = [OPS.EXPERIMENTAL_STABLEHLO_OPS]
 
@@ -117,6 +121,8 @@ def ways_of(name: str) -> list[Callable[[Any], None]]:
         more += (
             [int8] if name in ("quantize_by_hand", "normalizing", "boxes", "rearranging", "dilate") else []
         )
+        if name in ("mfcc", "detection_custom"):
+            return [custom]
         return [flex if name.endswith("_flex") or name == "complex_numbers" else float32, *more]
     vision = name in (
         "digits",

@@ -216,7 +216,7 @@ def image_flex() -> Signatures:
 
 
 def special_flex() -> Signatures:
-    return function(lambda x: (tf.math.lgamma(tf.abs(x) + 1), tf.math.erf(x), tf.math.erfc(x)), ((7,), F))
+    return function(lambda x: tf.math.lgamma(tf.abs(x) + 1), ((7,), F))
 
 
 def spectrogram() -> Signatures:
@@ -234,6 +234,31 @@ def mfcc() -> Signatures:
         return tf.raw_ops.Mfcc(spectrogram=spectrum, sample_rate=8000, dct_coefficient_count=10)
 
     return function(run, ((400, 1), F))
+
+
+def detection_custom() -> Signatures:
+    """The head of SSD models: TFLite_Detection_PostProcess, as its composite function marks it."""
+    options = {
+        "max_detections": 10, "max_classes_per_detection": 1, "detections_per_class": 5,
+        "use_regular_nms": False, "nms_score_threshold": 0.01, "nms_iou_threshold": 0.5, "num_classes": 3,
+        "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0,
+    }  # fmt: skip
+    kinds = {bool: "b", int: "i", float: "f"}
+    attributes = "".join(
+        f'attr {{ key: "{name}" value {{ {kinds[type(value)]}: {str(value).lower()} }} }} '
+        for name, value in options.items()
+    )
+    anchors = tf.abs(random(20, 4)) + 0.1
+
+    @tf.function(
+        input_signature=[tf.TensorSpec(s, F) for s in ((1, 20, 4), (1, 20, 4), (20, 4))],
+        experimental_implements=f'name: "TFLite_Detection_PostProcess" {attributes}',
+    )
+    def process(boxes, scores, anchors):
+        flat = tf.reduce_max(scores, -1) + tf.reduce_sum(anchors)
+        return tf.zeros((1, 10, 4)) + boxes[:, :10], flat[:, :10], flat[:, :10], flat[0, :1]
+
+    return function(lambda b, s: process(b, tf.sigmoid(s), anchors), ((1, 20, 4), F), ((1, 20, 4), F))
 
 
 def fourier() -> Signatures:
@@ -454,7 +479,7 @@ def complex_numbers() -> Signatures:
 def sequence_tools() -> Signatures:
     def run(x, lengths):
         mask = tf.sequence_mask(lengths, 6)
-        return tf.reverse_sequence(x, tf.clip_by_value(lengths, 0, 6), 1), mask, tf.boolean_mask(x, mask)
+        return tf.reverse_sequence(x, tf.math.floormod(lengths, 7), 1), mask, tf.boolean_mask(x, mask)
 
     return function(run, ((3, 6, 2), F), ((3,), I))
 
@@ -472,8 +497,8 @@ MODELS = {
     f.__name__: f
     for f in (
         collatz, newton, branches, growing_loop, beam, counter, streaming, trainer, labels, vocabulary,
-        text_flex, string_join_flex, linalg_flex, image_flex, special_flex, spectrogram, mfcc, fourier,
-        detection, soft_detection, boxes, indexing, rearranging, reducing, arithmetic, integers,
+        text_flex, string_join_flex, linalg_flex, image_flex, special_flex, spectrogram, mfcc,
+        detection_custom, fourier, detection, soft_detection, boxes, indexing, rearranging, reducing, arithmetic, integers,
         any_length, any_image, products, normalizing, quantize_by_hand, bucketize, complex_numbers,
         sequence_tools, dilate,
     )
