@@ -498,8 +498,8 @@ MODELS = {
     for f in (
         collatz, newton, branches, growing_loop, beam, counter, streaming, trainer, labels, vocabulary,
         text_flex, string_join_flex, linalg_flex, image_flex, special_flex, spectrogram, mfcc,
-        detection_custom, fourier, detection, soft_detection, boxes, indexing, rearranging, reducing, arithmetic, integers,
-        any_length, any_image, products, normalizing, quantize_by_hand, bucketize, complex_numbers,
-        sequence_tools, dilate,
+        detection_custom, fourier, detection, soft_detection, boxes, indexing, rearranging, reducing,
+        arithmetic, integers, any_length, any_image, products, normalizing, quantize_by_hand, bucketize,
+        complex_numbers, sequence_tools, dilate,
     )
 }  # fmt: skip
