@@ -14,6 +14,7 @@ from tfport.graph.op_signature import OpSignature, OpTable
 from tfport.graph.op_spec import definition, pieces
 
 TEXT = """
+LiteHybridInput(x: float) -> y: float; asymmetric: bool = false; axis: int = 1
 """
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tfport.graph.graph import Value
+from typing import Any
+
+from tfport.graph.graph import Node, Value
 from tfport.lite.activations import activate
 from tfport.lite.builder import OperatorBuilder
+from tfport.lite.hybrid import is_hybrid, real_weights, rounded_rows
 from tfport.lite.operator import builtin
 from tfport.lite.tensor import LiteValue
 
@@ -23,15 +26,142 @@ def conv_2d(
     dilation_w_factor: int,
     dilation_h_factor: int,
 ) -> Value:
-    """Weights are (output channels, height, width, input channels)."""
-    kernel = b.Transpose(weights, [1, 2, 3, 0])
+    """Weights are (output channels, height, width, input channels); fewer of these are groups."""
+    scales_differ = len(set(weights.quantization.scale)) > 1
+    features, kernel = _operands(b, x, weights, asymmetric=scales_differ or _groups(x, weights) > 1)
     y = b.Conv2D(
-        x,
-        kernel,
+        features,
+        b.Transpose(kernel, [1, 2, 3, 0]),
         strides=[1, stride_h, stride_w, 1],
         dilations=[1, dilation_h_factor, dilation_w_factor, 1],
         padding=padding,
     )
-    if bias is not None:
-        y = b.BiasAdd(y, bias)
-    return activate(b, y, fused_activation_function)
+    return biased(b, y, bias, fused_activation_function)
+
+
+@builtin("DEPTHWISE_CONV_2D")
+def depthwise_conv_2d(
+    b: OperatorBuilder,
+    x: LiteValue,
+    weights: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    padding: str,
+    stride_w: int,
+    stride_h: int,
+    depth_multiplier: int,
+    fused_activation_function: str,
+    dilation_w_factor: int,
+    dilation_h_factor: int,
+) -> Value:
+    """Weights are (1, height, width, channels): those of one input channel are neighbors."""
+    _, height, width, channels = weights.record.shape
+    depth = x.shape[-1] or channels // max(depth_multiplier, 1)
+    if not depth or channels % depth:
+        raise b.refuse(f"its weights have {channels} channels, its input {depth}; expected a multiple")
+    features, kernel = _operands(b, x, weights, asymmetric=True)
+    y = b.DepthwiseConv2dNative(
+        features,
+        b.Reshape(kernel, [height, width, depth, channels // depth]),
+        strides=[1, stride_h, stride_w, 1],
+        dilations=[1, dilation_h_factor, dilation_w_factor, 1],
+        padding=padding,
+    )
+    return biased(b, y, bias, fused_activation_function)
+
+
+@builtin("CONV_3D")
+def conv_3d(
+    b: OperatorBuilder,
+    x: LiteValue,
+    weights: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    padding: str,
+    stride_d: int,
+    stride_w: int,
+    stride_h: int,
+    fused_activation_function: str,
+    dilation_d_factor: int,
+    dilation_w_factor: int,
+    dilation_h_factor: int,
+) -> Value:
+    """Weights are (depth, height, width, input channels, output channels), as in TensorFlow."""
+    y = b.Conv3D(
+        x,
+        weights,
+        strides=[1, stride_d, stride_h, stride_w, 1],
+        dilations=[1, dilation_d_factor, dilation_h_factor, dilation_w_factor, 1],
+        padding=padding,
+    )
+    return biased(b, y, bias, fused_activation_function)
+
+
+@builtin("TRANSPOSE_CONV")
+def transpose_conv(
+    b: OperatorBuilder,
+    output_shape: LiteValue,
+    weights: LiteValue,
+    x: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    padding: str,
+    stride_w: int,
+    stride_h: int,
+    fused_activation_function: str,
+) -> Value:
+    """Weights are (output channels, height, width, input channels)."""
+    y = b.Conv2DBackpropInput(
+        output_shape,
+        b.Transpose(weights, [1, 2, 0, 3]),
+        x,
+        strides=[1, stride_h, stride_w, 1],
+        padding=padding,
+    )
+    return biased(b, y, bias, fused_activation_function)
+
+
+@builtin("CONV_3D_TRANSPOSE")
+def conv_3d_transpose(
+    b: OperatorBuilder,
+    output_shape: LiteValue,
+    weights: LiteValue,
+    x: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    padding: str,
+    stride_d: int,
+    stride_w: int,
+    stride_h: int,
+    fused_activation_function: str,
+    dilation_d_factor: int,
+    dilation_w_factor: int,
+    dilation_h_factor: int,
+) -> Value:
+    """Weights are (depth, height, width, output channels, input channels), as in TensorFlow."""
+    y = b.Conv3DBackpropInputV2(
+        output_shape,
+        weights,
+        x,
+        strides=[1, stride_d, stride_h, stride_w, 1],
+        dilations=[1, dilation_d_factor, dilation_h_factor, dilation_w_factor, 1],
+        padding=padding,
+    )
+    return biased(b, y, bias, fused_activation_function)
+
+
+def biased(b: OperatorBuilder, y: Node, bias: LiteValue | None, activation: str) -> Value:
+    """The result of a convolution or product with its bias and activation."""
+    return activate(b, y if bias is None else b.BiasAdd(y, bias), activation)
+
+
+def _groups(x: LiteValue, weights: LiteValue) -> int:
+    depth, group = x.shape[-1], weights.shape[-1]
+    return depth // group if depth and group else 1
+
+
+def _operands(b: OperatorBuilder, x: LiteValue, weights: LiteValue, *, asymmetric: bool) -> tuple[Any, Any]:
+    """The activations and weights; rounded and real ones if the weights are integers."""
+    if not is_hybrid(x, weights):
+        return x, weights
+    return rounded_rows(b, x, asymmetric=asymmetric), real_weights(b, weights)

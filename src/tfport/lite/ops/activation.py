@@ -1,0 +1,56 @@
+"""Activation functions and softmax of real numbers."""
+
+from __future__ import annotations
+
+from tfport.graph.graph import Node, Value
+from tfport.lite.activations import activate, clip
+from tfport.lite.builder import OperatorBuilder
+from tfport.lite.operator import builtin
+from tfport.lite.tensor import LiteValue
+
+OPS = {"LOGISTIC": "Sigmoid", "ELU": "Elu", "LOG_SOFTMAX": "LogSoftmax"}
+
+
+@builtin("RELU RELU6 RELU_N1_TO_1 TANH")
+def fused_too(b: OperatorBuilder, x: LiteValue) -> Value:
+    """The activations that other operators may apply to their results."""
+    return activate(b, x, b.operator.code.op)
+
+
+@builtin("RELU_0_TO_1")
+def relu_0_to_1(b: OperatorBuilder, x: LiteValue) -> Value:
+    return clip(b, x, 0.0, 1.0)
+
+
+@builtin("LOGISTIC ELU LOG_SOFTMAX")
+def activation(b: OperatorBuilder, x: LiteValue) -> Node:
+    return b.node(OPS[b.operator.code.op], x)
+
+
+@builtin("GELU")
+def gelu(b: OperatorBuilder, x: LiteValue, *, approximate: bool) -> Node:
+    if approximate:
+        cubic = b.AddV2(x, b.Mul(b.Mul(b.Mul(x, x), x), 0.044715))
+        return b.Mul(b.Mul(x, 0.5), b.AddV2(b.Tanh(b.Mul(cubic, 0.7978845608028654)), 1.0))
+    return b.Mul(b.Mul(x, 0.5), b.AddV2(b.Erf(b.Mul(x, 0.7071067811865476)), 1.0))
+
+
+@builtin("HARD_SWISH")
+def hard_swish(b: OperatorBuilder, x: LiteValue) -> Node:
+    return b.Mul(x, b.Mul(b.Relu6(b.AddV2(x, 3.0)), 1 / 6))
+
+
+@builtin("LEAKY_RELU")
+def leaky_relu(b: OperatorBuilder, x: LiteValue, *, alpha: float) -> Node:
+    return b.LeakyRelu(x, alpha=alpha)
+
+
+@builtin("PRELU")
+def prelu(b: OperatorBuilder, x: LiteValue, slope: LiteValue) -> Node:
+    return b.AddV2(b.Maximum(x, 0.0), b.Mul(slope, b.Minimum(x, 0.0)))
+
+
+@builtin("SOFTMAX")
+def softmax(b: OperatorBuilder, x: LiteValue, *, beta: float) -> Node:
+    """Over the last axis, of `beta * x`."""
+    return b.Softmax(x if beta == 1 else b.Mul(x, beta))

@@ -1,0 +1,44 @@
+"""Images of another size, and blocks that move between axes."""
+
+from __future__ import annotations
+
+from tfport.graph.graph import Node
+from tfport.lite.builder import OperatorBuilder
+from tfport.lite.operator import builtin
+from tfport.lite.tensor import LiteValue
+
+
+@builtin("RESIZE_BILINEAR")
+def resize_bilinear(
+    b: OperatorBuilder, x: LiteValue, size: LiteValue, *, align_corners: bool, half_pixel_centers: bool
+) -> Node:
+    return b.ResizeBilinear(x, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
+
+
+@builtin("RESIZE_NEAREST_NEIGHBOR", any_type=True)
+def resize_nearest_neighbor(
+    b: OperatorBuilder, x: LiteValue, size: LiteValue, *, align_corners: bool, half_pixel_centers: bool
+) -> Node:
+    return b.ResizeNearestNeighbor(
+        x, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
+
+
+@builtin("SPACE_TO_BATCH_ND")
+def space_to_batch(b: OperatorBuilder, x: LiteValue, block: LiteValue, paddings: LiteValue) -> Node:
+    return b.SpaceToBatchND(x, block, paddings)
+
+
+@builtin("BATCH_TO_SPACE_ND", any_type=True)
+def batch_to_space(b: OperatorBuilder, x: LiteValue, block: LiteValue, crops: LiteValue) -> Node:
+    return b.BatchToSpaceND(x, block, crops)
+
+
+@builtin("SPACE_TO_DEPTH", any_type=True)
+def space_to_depth(b: OperatorBuilder, x: LiteValue, *, block_size: int) -> Node:
+    return b.SpaceToDepth(x, block_size=block_size)
+
+
+@builtin("DEPTH_TO_SPACE", any_type=True)
+def depth_to_space(b: OperatorBuilder, x: LiteValue, *, block_size: int) -> Node:
+    return b.DepthToSpace(x, block_size=block_size)

@@ -1,0 +1,1 @@
+"""Ops that only TensorFlow Lite has."""

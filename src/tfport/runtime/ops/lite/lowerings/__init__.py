@@ -1,0 +1,1 @@
+"""ONNX lowerings of the family `lite`."""
