@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -295,8 +296,18 @@ def _options(b: OperatorBuilder, declared: DeclaredOperator) -> dict[str, Any]:
     for name, value in operator.options.items():
         if name not in declared.options and value != defaults.get(name):
             raise b.refuse(f"its option {name}={value} is not supported")
-    options = {**declared.options, **defaults, **operator.options}
+    stated = {name: value for name, value in declared.options.items() if value is not Parameter.empty}
+    options = {**_usual_defaults(), **stated, **defaults, **operator.options}
     return {name: options[name] for name in declared.options}
+
+
+@functools.cache
+def _usual_defaults() -> Mapping[str, Any]:
+    """The defaults of options by name, for a file that leaves out the table: they agree between tables."""
+    tables = lite_schema().tables.items()
+    return {
+        field.name: field.default for name, table in tables if name.endswith("Options") for field in table
+    }
 
 
 def _flat(result: Any) -> Iterable[Value]:

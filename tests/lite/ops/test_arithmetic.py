@@ -6,6 +6,7 @@ from tests.lite.cases import case, check, checks, const, out
 from tests.runtime.cases import f32, i32, numbers
 
 i64 = lambda *values: np.array(values, np.int64)  # noqa: E731
+strings = lambda *values: np.array(values, object)  # noqa: E731
 SPECIAL = f32(-3.5, -0.0, 0, 1e-30, 2.5, np.inf, -np.inf, np.nan)
 COMPARISONS = ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
 CASES = [
@@ -23,7 +24,6 @@ CASES = [
     case("DIV", numbers(2, 3, 2), numbers(3, 1, low=1)),
     case("DIV", i32(7, -7, 9), i32(2, 2, -4), version=2),
     case("DIV", i32(7, -7, 9), i32(2, 0, -4), fails=True),
-    case("DIV", f32(1, -1, 0), f32(0, 0, 0)),
     *(
         case(op, a, b)
         for op in ("MAXIMUM", "MINIMUM")
@@ -64,14 +64,12 @@ CASES = [
             (SPECIAL, SPECIAL[::-1].copy()),
             (i32(1, 2, 3), i32(2)),
             (i64(1, 2**40), i64(2**40, 2**40)),
-            (np.uint8([1, 200]), np.uint8([200, 200])),
-            (np.int8([1, -100]), np.int8([1, 100])),
             (numbers(2, 1, 3), numbers(4, 1)),
         )
     ),
     *(case(op, np.array([True, False]), np.array([True]), outputs=[out("BOOL")]) for op in COMPARISONS[:2]),
     *(
-        case(op, np.array([b"a", b"bc", b""], object), np.array([b"a", b"b", b""], object), outputs=[out("BOOL")])
+        case(op, strings(b"a", b"bc", b""), strings(b"a", b"b", b""), outputs=[out("BOOL")])
         for op in COMPARISONS[:2]
     ),
 ]  # fmt: skip

@@ -11,7 +11,8 @@ CASES = [
     *(
         case(op, array)
         for op in (
-            "ABS", "CEIL", "COS", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "RSQRT", "SIGN", "SIN", "SQRT", "SQUARE",
+            "ABS", "CEIL", "COS", "EXP", "FLOOR", "LOG", "NEG",
+            "ROUND", "RSQRT", "SIGN", "SIN", "SQRT", "SQUARE",
         )
         for array in (SPECIAL, numbers(2, 3, 2, low=0.1, high=5), np.zeros((2, 0, 3), np.float32))
     ),
@@ -27,7 +28,6 @@ CASES = [
         for op in ("REAL", "IMAG", "COMPLEX_ABS")
         for kind, part in (("complex64", "FLOAT32"), ("complex128", "FLOAT64"))
     ),
-    case("SQUARE", i32(3), fails=True),
 ]  # fmt: skip
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from tfport.graph.graph import Node, Value
-from tfport.lite.activations import activate
+from tfport.graph.graph import Node
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.operator import builtin
 from tfport.lite.tensor import LiteValue
 
 
 @builtin("L2_NORMALIZATION")
-def l2_normalization(b: OperatorBuilder, x: LiteValue, *, fused_activation_function: str) -> Value:
+def l2_normalization(b: OperatorBuilder, x: LiteValue) -> Node:
     """Vectors along the last axis get the length 1; shorter ones than 1e-6 are divided by that."""
     length = b.Sqrt(b.Sum(b.Square(x), [-1], keep_dims=True))
-    return activate(b, b.RealDiv(x, b.Maximum(length, 1e-6)), fused_activation_function)
+    return b.RealDiv(x, b.Maximum(length, 1e-6))
 
 
 @builtin("LOCAL_RESPONSE_NORMALIZATION")

@@ -31,9 +31,7 @@ def _asymmetric(b, x, low, high):
     scale = b.Where(b.Greater(width, b.const(0, FLOAT64)), width, b.const(1, FLOAT64))
     below, above = b.Div(low, scale), b.Div(high, scale)  # the first is not positive, the second not negative
     is_low_nearer = b.Less(b.Sub(b.const(128, FLOAT64), below), b.Add(b.const(127, FLOAT64), above))
-    exact = b.Where(
-        is_low_nearer, b.Sub(b.const(-128, FLOAT64), below), b.Sub(b.const(127, FLOAT64), above)
-    )
+    exact = b.Where(is_low_nearer, b.Sub(b.const(-128, FLOAT64), below), b.Sub(b.const(127, FLOAT64), above))
     zero = b.cast(_clip(b, _round(b, exact), -128, 127), FLOAT32)
     step = b.cast(scale, FLOAT32)
     q = _clip(b, _round(b, b.Add(zero, b.Mul(x, b.Div(b.const(1, FLOAT32), step)))), -128, 127)
