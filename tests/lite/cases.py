@@ -126,13 +126,10 @@ class LiteCase:
     ulps: float | None = None
     steps: int = 0
     """By how many steps integers may differ from the reference kernels."""
-<<<<<<< HEAD
     optimized_steps: int | None = 1
     """By how many from the optimized kernels; None if these are not compared."""
-=======
     optimized: bool = False
-    """Whether the recorded answer is that of the optimized kernels, where both differ in what they mean."""
->>>>>>> 8a29ac83 (TensorFlow Lite: recorded answers for the operators on real numbers (issue 20))
+    """Whether only the optimized kernels are asked: both mean different things."""
     ways: Sequence[str] = WAYS
     subgraphs: list[Subgraph] = field(default_factory=list)
     """Further subgraphs, for control flow."""
@@ -225,11 +222,7 @@ def tensor_bytes(array: Any, kind: str) -> bytes:
 
 KEYWORDS = (
     "outputs", "version", "custom", "custom_options", "options_type", "fails", "rtol", "atol", "ulps",
-<<<<<<< HEAD
-    "steps", "optimized_steps", "ways", "subgraphs",
-=======
-    "steps", "optimized", "ways", "subgraphs",
->>>>>>> 8a29ac83 (TensorFlow Lite: recorded answers for the operators on real numbers (issue 20))
+    "steps", "optimized_steps", "optimized", "ways", "subgraphs",
 )  # fmt: skip
 
 

@@ -4,13 +4,8 @@
 
 A family is a file `test_FAMILY.py` below `tests/lite` with a table `CASES`. Cases that are already
 recorded are not run again. Each case runs in a process of its own with the reference kernels and with the
-<<<<<<< HEAD
 optimized ones, both without delegates, and twice; `tests/lite/cases.py` says what is recorded of that. Floats
 that differ between the kernels are printed, and so are cases that fail or answer against their `fails`.
-=======
-optimized ones, both without delegates; the answer of the reference kernels is recorded (that of the optimized
-ones if there is no reference kernel or the case asks for it), and a difference between both is printed.
->>>>>>> 8a29ac83 (TensorFlow Lite: recorded answers for the operators on real numbers (issue 20))
 """
 
 from __future__ import annotations
@@ -33,12 +28,7 @@ from tests.runtime.answers import recorded_answers, write_answers
 warnings.filterwarnings("ignore", message=".*tf.lite.Interpreter is deprecated")
 ROOT = Path(__file__).parents[2]
 KINDS = tf.lite.experimental.OpResolverType
-<<<<<<< HEAD
 REFERENCE, OPTIMIZED_ONES = KINDS.BUILTIN_REF, KINDS.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-=======
-NO_REFERENCE = "Didn't find op"
-REFERENCE, OPTIMIZED = KINDS.BUILTIN_REF, KINDS.BUILTIN_WITHOUT_DEFAULT_DELEGATES
->>>>>>> 8a29ac83 (TensorFlow Lite: recorded answers for the operators on real numbers (issue 20))
 
 
 def families() -> dict[str, str]:
@@ -89,7 +79,8 @@ def _plain(array: Any) -> Any:
 
 def answers(c: LiteCase, family: str) -> dict[str, Any]:
     """What is recorded for a case."""
-    reference, optimized = answer(c, REFERENCE), answer(c, OPTIMIZED_ONES)
+    optimized = answer(c, OPTIMIZED_ONES)
+    reference = optimized if c.optimized else answer(c, REFERENCE)
     if isinstance(reference, str):
         if isinstance(optimized, str):
             return {c.name: reference}
@@ -128,22 +119,10 @@ def main(names: list[str]) -> None:
         before = recorded_answers(f"lite_{family}")
         recorded: dict[str, Any] = {}
         for c in cases:
-<<<<<<< HEAD
             known = {
                 key: before[key] for key in (c.name, OPTIMIZED + c.name, AGAIN + c.name) if key in before
             }
             recorded.update(known or answers(c, family))
-=======
-            if c.name not in before:
-                reference, optimized = answer(c, REFERENCE), answer(c, OPTIMIZED)
-                if c.optimized or (isinstance(reference, str) and NO_REFERENCE in reference):
-                    reference = optimized
-                if _differs(c, reference, optimized):
-                    print(f"{family}: {c}: {c.options}: reference {reference}, optimized {optimized}")
-                recorded[c.name] = reference
-            else:
-                recorded[c.name] = before[c.name]
->>>>>>> 8a29ac83 (TensorFlow Lite: recorded answers for the operators on real numbers (issue 20))
             if isinstance(recorded[c.name], str) != c.fails:
                 result = recorded[c.name] if isinstance(recorded[c.name], str) else "answers"
                 print(f"{family}: {c}: {c.op} {c.options}: {result}")

@@ -49,14 +49,6 @@ CASES = [
     case("FLOOR_MOD", i32(7, -7), i32(2, 0), fails=True),
     case("ATAN2", f32(1, -1, 0, -0.0, 3), f32(1, -1, -1, -1, 0)),
     case("ATAN2", f32(1, 2).astype(np.float64), f32(1, -3).astype(np.float64)),
-    case("BITWISE_XOR", i32(5, -3), i32(3), options_type="BitwiseXorOptions"),
-    case("BITWISE_XOR", np.uint8([[5], [7]]), np.uint8([1, 2]), options_type="BitwiseXorOptions"),
-    case("RIGHT_SHIFT", i32(-17, 64), i32(2, 3), options_type="RightShiftOptions"),
-    case("RIGHT_SHIFT", i32(-17, 64), i32(-1, 40), options_type="RightShiftOptions"),
-    *(
-        case(op, np.array([True, False, True]), np.array([[True], [False]]), outputs=[out("BOOL")])
-        for op in ("LOGICAL_AND", "LOGICAL_OR")
-    ),
     *(
         case(op, a, b, outputs=[out("BOOL")])
         for op in COMPARISONS

@@ -11,8 +11,7 @@ from tfport.lite.tensor import LiteValue
 OPS = {
     "ADD": "AddV2", "SUB": "Sub", "MUL": "Mul", "MAXIMUM": "Maximum", "MINIMUM": "Minimum",
     "SQUARED_DIFFERENCE": "SquaredDifference", "POW": "Pow", "FLOOR_DIV": "FloorDiv",
-    "FLOOR_MOD": "FloorMod", "ATAN2": "Atan2", "BITWISE_XOR": "BitwiseXor", "RIGHT_SHIFT": "RightShift",
-    "LOGICAL_AND": "LogicalAnd", "LOGICAL_OR": "LogicalOr", "EQUAL": "Equal", "NOT_EQUAL": "NotEqual",
+    "FLOOR_MOD": "FloorMod", "ATAN2": "Atan2", "EQUAL": "Equal", "NOT_EQUAL": "NotEqual",
     "LESS": "Less", "LESS_EQUAL": "LessEqual", "GREATER": "Greater", "GREATER_EQUAL": "GreaterEqual",
 }  # fmt: skip
 
@@ -38,8 +37,8 @@ def div(b: OperatorBuilder, x: LiteValue, y: LiteValue, *, fused_activation_func
 
 
 @builtin(
-    "MAXIMUM MINIMUM SQUARED_DIFFERENCE POW FLOOR_DIV FLOOR_MOD ATAN2 BITWISE_XOR RIGHT_SHIFT LOGICAL_AND "
-    "LOGICAL_OR EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL"
+    "MAXIMUM MINIMUM SQUARED_DIFFERENCE POW FLOOR_DIV FLOOR_MOD ATAN2 "
+    "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL"
 )
 def binary(b: OperatorBuilder, x: LiteValue, y: LiteValue) -> Node:
     return b.node(OPS[b.operator.code.op], x, y)
