@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -55,21 +55,28 @@ def releases() -> int:
 def ops_run() -> int:
     from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
 
-    return len({*KERNELS.names(), *LOWERINGS.names(), *STRUCTURES.names()})
+    return _of_tensorflow({*KERNELS.names(), *LOWERINGS.names(), *STRUCTURES.names()})
 
 
 @count
 def ops_lowered() -> int:
     from tfport.runtime.lower import LOWERINGS
 
-    return len(LOWERINGS.names())
+    return _of_tensorflow(LOWERINGS.names())
 
 
 @count
 def ops_on_host() -> int:
     from tfport.runtime.lower import KERNELS
 
-    return len(KERNELS.names())
+    return _of_tensorflow(KERNELS.names())
+
+
+def _of_tensorflow(ops: Iterable[str]) -> int:
+    """How many are not of the dialect of TensorFlow Lite."""
+    from tfport.lite.definitions import lite_definitions
+
+    return len(set(ops) - lite_definitions().keys())
 
 
 @count
