@@ -33,20 +33,22 @@ def outcomes(environment: Path, tasks: list[dict[str, Any]]) -> Iterator[dict[st
             listing = Path(folder, "tasks.json")
             listing.write_text(json.dumps(rest))
             with Path(folder, "stderr").open("w+") as messages:
-                done = yield from _answers([python, str(PROBE), str(listing)], messages)
-                if done < len(rest):
-                    messages.seek(0)
+                done, is_crash = yield from _answers([python, str(PROBE), str(listing)], messages)
+                messages.seek(0)
+                if is_crash:
                     yield _crash(rest[done], messages.read())
                     done += 1
+                elif done < len(rest):
+                    raise RuntimeError(f"{environment} does not start: {messages.read()[-300:]}")
             rest = rest[done:]
 
 
-def _answers(command: list[str], messages: Any) -> Generator[dict[str, Any], None, int]:
-    """Yield the outcomes that a process prints until it ends, and return how many there were."""
+def _answers(command: list[str], messages: Any) -> Generator[dict[str, Any], None, tuple[int, bool]]:
+    """Yield the outcomes that a process prints; return how many, and whether it ended in a task."""
     environ = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True, env=environ)
     assert process.stdout is not None
-    done = 0
+    done = started = 0
 
     def late(*_: Any) -> None:
         process.kill()
@@ -54,12 +56,13 @@ def _answers(command: list[str], messages: Any) -> Generator[dict[str, Any], Non
     signal.signal(signal.SIGALRM, late)
     for line in process.stdout:
         signal.alarm(LIMIT)
+        started += line == "start\n"
         if line.startswith("{"):
             done += 1
             yield json.loads(line)
     signal.alarm(0)
     process.wait()
-    return done
+    return done, started > done
 
 
 def _crash(task: dict[str, Any], messages: str) -> dict[str, Any]:
