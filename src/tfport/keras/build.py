@@ -171,10 +171,15 @@ def input_spec(layer: LayerConfig) -> tuple[tuple[int | None, ...], DType]:
         stored = stored.get("items")
     if not isinstance(stored, list | tuple) or not all(s is None or type(s) is int for s in stored):
         raise CannotRun(f"input `{layer.name}`: its shape is not in the file")
-    if layer.config.get("sparse") or layer.config.get("ragged"):
-        raise CannotRun(f"input `{layer.name}`: it is sparse or ragged, which tfport does not build")
-    dtype = layer.config.get("dtype") or layer.config.get("input_dtype")  # the latter in Keras 1
-    return tuple(stored), DTypePolicy.of(dtype).compute if dtype else FLOAT32
+    stated = layer.config.get("dtype") or layer.config.get("input_dtype")  # the latter in Keras 1
+    dtype = DTypePolicy.of(stated).compute if stated else FLOAT32
+    if layer.config.get("ragged"):
+        raise CannotRun(f"input `{layer.name}`: it is ragged, and a plain tensor does not say where rows end")
+    if layer.config.get("sparse") and not dtype.is_floating:
+        raise CannotRun(
+            f"input `{layer.name}`: it is a sparse {dtype} tensor, in which a missing element is not a zero"
+        )
+    return tuple(stored), dtype
 
 
 def _in_order(config: ModelConfig, where: str) -> list[tuple[LayerConfig, int]]:

@@ -365,3 +365,10 @@ def test_recurrent_layers_of_keras_1_get_joined_weights(tmp_path, case):
     (model,) = (m for m in recorded("keras1", "keras-1.2.2") if m.case == case)
     written(fixed_to(model.write(tmp_path), tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
     assert_answers(tfport.load(tmp_path / "m.keras"), model)
+
+
+@pytest.mark.parametrize("case", ["Attention_causal", "AdditiveAttention_causal"])
+def test_the_option_causal_becomes_an_argument(tmp_path, case):
+    (model,) = (m for m in recorded("attention", "tensorflow-2.4.4") if m.case == case)
+    written(fixed_to(model.write(tmp_path), tmp_path / "m.keras", KERAS_3), tmp_path / "m.keras")
+    assert_answers(tfport.load(tmp_path / "m.keras"), model)

@@ -53,3 +53,25 @@ def test_a_lambda_is_refused_with_its_name():
     config = sequential(("Lambda", {"function": ["4wEAAAAA", None, None]}), shape=(None, 2))
     with pytest.raises(CannotRun, match="layer `l0` is a Lambda, whose Python code tfport never runs"):
         built(config, {})
+
+
+def with_input(kind, dtype):
+    stored = sequential(("Dense", {"units": 1, "use_bias": False}), shape=(None, 2), dtype=dtype)
+    stored["config"]["layers"][0]["config"][kind] = True
+    return built(stored, {"l0": [np.float32([[2], [3]])]})
+
+
+def test_a_sparse_input_takes_a_plain_tensor():
+    assert answers(with_input("sparse", "float32"), np.float32([[0, 5], [1, 0]]))[0].tolist() == [[15], [2]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "why"),
+    [
+        ("sparse", "int64", "a sparse int64 tensor, in which a missing element is not a zero"),
+        ("ragged", "float32", "it is ragged, and a plain tensor does not say where rows end"),
+    ],
+)
+def test_inputs_that_a_plain_tensor_cannot_be_are_refused(kind, dtype, why):
+    with pytest.raises(CannotRun, match=f"input `x`: .*{why}"):
+        with_input(kind, dtype)

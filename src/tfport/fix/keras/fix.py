@@ -26,7 +26,7 @@ from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.implied_masks import MASK, without_implied_masks
 from tfport.fix.keras.operators import with_operators_of
-from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_option, with_explicit_hard_sigmoid
+from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
@@ -131,7 +131,7 @@ class _Rewrite:
         layers = model_config(file.config, file.where)
         renamed = with_explicit_hard_sigmoid(layers, old, dialect)
         masked = [] if dialect.is_3 else without_implied_masks(layers)
-        with_causal_option(layers, dialect)
+        with_causal_masks_of(layers, dialect)
         operators = with_operators_of(layers, dialect)
         writer = ConfigWriter(dialect, file.where)
         self.config: Json = writer.model(layers, root)

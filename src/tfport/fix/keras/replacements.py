@@ -103,14 +103,17 @@ def _without_activation(config: Json) -> Json:
     return {**config, "activation": "linear"}
 
 
-def with_causal_option(model: ModelConfig, dialect: Dialect) -> None:
-    """State causal masks as the option `causal` for releases whose calls do not take `use_causal_mask`."""
-    if dialect.has_causal_argument:
-        return
+def with_causal_masks_of(model: ModelConfig, dialect: Dialect) -> None:
+    """State causal masks as a release does: as the argument `use_causal_mask`, or as the option `causal`."""
     for layer in model.layers:
         if layer.model is not None:
-            with_causal_option(layer.model, dialect)
+            with_causal_masks_of(layer.model, dialect)
         known = dialect.layer(layer.class_name)
+        if dialect.has_causal_argument:
+            if known is not None and "causal" not in known.arguments and layer.config.get("causal"):
+                layer.config = {name: value for name, value in layer.config.items() if name != "causal"}
+                layer.calls = [LayerCall(call.args, {**call.kwargs, CAUSAL: True}) for call in layer.calls]
+            continue
         causal = {bool(call.kwargs.get(CAUSAL)) for call in layer.calls}
         if known is not None and "causal" in known.arguments and causal == {True}:
             layer.config = {**layer.config, "causal": True}

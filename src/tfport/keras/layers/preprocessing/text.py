@@ -41,7 +41,7 @@ def text_vectorization(
     encoding: str | None = "utf-8",
 ) -> LayerTensor:
     if ragged:
-        raise b.refuse("its result is ragged, which tfport does not build")
+        raise b.refuse("its result is ragged, and a plain tensor does not say where rows end")
     v = vocabulary_of(
         b, vocabulary, STRING, mask_token="", oov_token="[UNK]", oov_count=1, output_mode=output_mode
     )
