@@ -7,11 +7,13 @@ short composition of them, computes the same.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.op_signature import OpSignature, OpTable
 from tfport.graph.op_spec import definition, pieces
+from tfport.lite import quantized_definitions
 
 TEXT = """
 LiteHybridInput(x: float) -> y: float; asymmetric: bool = false; axis: int = 1
@@ -21,7 +23,8 @@ LiteHybridInput(x: float) -> y: float; asymmetric: bool = false; axis: int = 1
 @functools.cache
 def lite_definitions() -> Mapping[str, OpDef]:
     """The definitions by name; each line is `Name(inputs) -> outputs; attribute; …`."""
-    lines = (line for line in TEXT.splitlines() if line.strip())
+    text = re.sub(r"\n +", " ", TEXT + quantized_definitions.TEXT)
+    lines = (line for line in text.splitlines() if line.strip())
     return {made.name: made for made in map(_definition, lines)}
 
 

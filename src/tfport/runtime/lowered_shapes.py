@@ -14,6 +14,7 @@ from typing import Any
 from tfport.atlas.known_ops import known_ops
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.op_signature import OpSignature
+from tfport.lite.definitions import lite_definitions
 from tfport.runtime.host import group_inputs
 from tfport.runtime.lower import LOWERINGS, CannotLower
 from tfport.runtime.onnx.builder import Builder
@@ -22,7 +23,7 @@ from tfport.runtime.program import ONNX_TYPES
 
 
 def lowered_shapes(op: str, inputs: Sequence[Operand], attrs: Mapping[str, Any]) -> list[Dims | None]:
-    """The shape of each output of one of TensorFlow's ops; None where the rank is unknown."""
+    """The shape of each output of an op of TensorFlow or TensorFlow Lite; None where the rank is unknown."""
     signature = _signature(op)
     groups = group_inputs([_number(operand) for operand in inputs], attrs, signature)
     for declared in LOWERINGS.of(op):
@@ -39,7 +40,8 @@ def lowered_shapes(op: str, inputs: Sequence[Operand], attrs: Mapping[str, Any])
 
 @functools.cache
 def _signature(op: str) -> OpSignature:
-    return OpSignature(known_ops()[op])
+    own = lite_definitions().get(op)
+    return OpSignature(known_ops()[op] if own is None else own)
 
 
 def _number(operand: Operand) -> Operand:

@@ -1,0 +1,57 @@
+"""Conversions between real numbers and quantized ones, lowered to ONNX."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.lite.quantized_value import INT8, UINT8
+from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, factor, quantized
+
+
+@lower("LiteUnsigned")
+def unsigned(b, x):
+    return b.BitwiseXor(b.cast(x, UINT8), b.const(0x80, UINT8))
+
+
+@lower("LiteSigned")
+def signed(b, x):
+    return b.cast(b.BitwiseXor(x, b.const(0x80, UINT8)), INT8)
+
+
+@lower("LiteQuantize")
+def quantize(b, x, *, T, scale, zero_point, axis, low, high):
+    if len(scale) > 1:
+        zero = b.const(np.broadcast_to(zero_point, len(scale)), T)
+        if T not in (UINT8, INT8):
+            raise CannotLower("channels of 16 bits")
+        y = b.nodes("QuantizeLinear", x, b.const(scale, FLOAT32), zero, axis=axis, dtype=T)[0]
+        return clipped(b, y, low, high) if T == UINT8 else y
+    return quantized(b, x, scale[0], zero_point[0], T, low, high)
+
+
+@lower("LiteDequantize")
+def dequantize(b, x, *, T, scale, zero_point, axis):
+    if len(scale) > 1:
+        if T not in (UINT8, INT8):
+            raise CannotLower("channels of 16 bits")
+        zero = b.const(np.broadcast_to(zero_point, len(scale)), T)
+        return b.nodes("DequantizeLinear", x, b.const(scale, FLOAT32), zero, axis=axis, dtype=FLOAT32)[0]
+    return dequantized(b, x, scale[0], zero_point[0])
+
+
+@lower("LiteRescale")
+def rescaled(b, x, *, S, T, multiplier, shift, x_zero, y_zero, low, high):
+    real = dequantized(b, x, factor(multiplier, shift), x_zero)
+    return quantized(b, real, 1.0, y_zero, T, low, high)
+
+
+@lower("LiteLookup")
+def lookup(b, x, table, *, S, T):
+    """Gather has indices of 32 bits; those of signed integers are moved to start at zero."""
+    elements = constant_of(table, "the table")
+    index = b.cast(x, INT32)
+    if S != UINT8:
+        index = b.Add(index, b.const(-np.iinfo(S.numpy).min, INT32))
+    return b.Gather(b.const(elements, T), index)
