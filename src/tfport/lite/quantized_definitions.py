@@ -17,4 +17,20 @@ LiteRescale(x: S) -> y: T; S: type; T: type; multiplier: int; shift: int; x_zero
 LiteConv(x: T, filter: int8, bias: B) -> y: U; T: type; U: type; B: type; strides: list(int);
     dilations: list(int); padding: string; groups: int; multiplier: list(int); shift: list(int);
     x_zero: int; filter_zero: int; y_zero: int; low: int; high: int; scales: list(float) = []
+LiteAdd(x: T, other: T) -> y: T; T: type; subtract: bool; left_shift: int; x_multiplier: int; x_shift: int;
+    other_multiplier: int; other_shift: int; multiplier: int; shift: int; x_zero: int; other_zero: int;
+    y_zero: int; low: int; high: int
+LiteAddPowersOfTwo(x: T, other: T) -> y: T; T: type; subtract: bool; x_shift: int; other_shift: int;
+    low: int; high: int
+LiteMul(x: T, other: T) -> y: T; T: type; multiplier: int; shift: int; x_zero: int; other_zero: int;
+    y_zero: int; low: int; high: int
+LiteDiv(x: T, other: T) -> y: T; T: type; multiplier: int; shift: int; x_zero: int; other_zero: int;
+    y_zero: int; low: int; high: int
+LiteSquaredDifference(x: T, other: T) -> y: T; T: type; x_multiplier: int; x_shift: int;
+    other_multiplier: int; other_shift: int; multiplier: int; shift: int; x_zero: int; other_zero: int;
+    y_zero: int; low: int; high: int
+LitePrelu(x: T, alpha: T) -> y: T; T: type; multiplier: int; shift: int; alpha_multiplier: int;
+    alpha_shift: int; x_zero: int; alpha_zero: int; y_zero: int; low: int; high: int
+LiteCompare(x: T, other: T) -> y: bool; T: type; op: string; x_multiplier: int; x_shift: int;
+    other_multiplier: int; other_shift: int; x_zero: int; other_zero: int
 """

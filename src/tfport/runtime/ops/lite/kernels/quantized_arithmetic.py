@@ -1,0 +1,90 @@
+"""Arithmetic of two quantized tensors, as the reference kernels compute it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.lite.fixed_point import divide_by_power, high_product, rescale, to_int32
+from tfport.runtime.lower import host
+from tfport.lite.fixed_point_functions import reciprocal
+
+COMPARISONS = {
+    "Equal": np.equal, "NotEqual": np.not_equal, "Less": np.less, "LessEqual": np.less_equal,
+    "Greater": np.greater, "GreaterEqual": np.greater_equal,
+}  # fmt: skip
+
+
+def scaled(x: Any, zero: int, left_shift: int, multiplier: int, shift: int) -> Any:
+    """Values in a scale that two inputs have in common."""
+    return rescale((x.astype(np.int64) - zero) << left_shift, multiplier, shift)
+
+
+@host("LiteAdd")
+def add(
+    x, other, *, T, subtract, left_shift, x_multiplier, x_shift, other_multiplier, other_shift, multiplier,
+    shift, x_zero, other_zero, y_zero, low, high,
+):  # fmt: skip
+    left = scaled(x, x_zero, left_shift, x_multiplier, x_shift)
+    right = scaled(other, other_zero, left_shift, other_multiplier, other_shift)
+    total = to_int32(left - right if subtract else left + right)
+    return np.clip(rescale(total, multiplier, shift) + y_zero, low, high).astype(T.numpy)
+
+
+@host("LiteAddPowersOfTwo")
+def add_powers_of_two(x, other, *, T, subtract, x_shift, other_shift, low, high):
+    """Only one input has another scale than the output; it is rounded to it."""
+    left, right = divide_by_power(x, -x_shift), divide_by_power(other, -other_shift)
+    total = left - right if subtract else left + right
+    return np.clip(np.clip(total, -32768, 32767), low, high).astype(T.numpy)
+
+
+@host("LiteMul")
+def mul(x, other, *, T, multiplier, shift, x_zero, other_zero, y_zero, low, high):
+    product = (x.astype(np.int64) - x_zero) * (other.astype(np.int64) - other_zero)
+    return np.clip(rescale(product, multiplier, shift) + y_zero, low, high).astype(T.numpy)
+
+
+@host("LiteDiv")
+def div(x, other, *, T, multiplier, shift, x_zero, other_zero, y_zero, low, high):
+    """By a reciprocal in fixed point; the dividend is shifted left as far as it goes."""
+    x, other = np.broadcast_arrays(x.astype(np.int64) - x_zero, other.astype(np.int64) - other_zero)
+    sign = np.where(other < 0, -1, 1)
+    x, other = x * sign, np.maximum(other * sign, 1)
+    inverse, over = reciprocal(other, 31)
+    headroom = 31 - np.frexp(np.where(x < 0, -x - 1, x).astype(np.float64))[1]
+    quotient = high_product(x << headroom, inverse)
+    result = divide_by_power(high_product(quotient, multiplier), np.minimum(headroom + over - shift, 62))
+    return np.clip(result + y_zero, low, high).astype(T.numpy)
+
+
+@host("LiteSquaredDifference")
+def squared_difference(
+    x, other, *, T, x_multiplier, x_shift, other_multiplier, other_shift, multiplier, shift, x_zero,
+    other_zero, y_zero, low, high,
+):  # fmt: skip
+    left = scaled(x, x_zero, 7, x_multiplier, x_shift)
+    right = scaled(other, other_zero, 7, other_multiplier, other_shift)
+    square = to_int32((left - right) ** 2)
+    return np.clip(rescale(square, multiplier, shift) + y_zero, low, high).astype(T.numpy)
+
+
+@host("LitePrelu")
+def prelu(
+    x, alpha, *, T, multiplier, shift, alpha_multiplier, alpha_shift, x_zero, alpha_zero, y_zero, low, high
+):
+    value = x.astype(np.int64) - x_zero
+    negative = rescale(value * (alpha.astype(np.int64) - alpha_zero), alpha_multiplier, alpha_shift)
+    result = np.where(value >= 0, rescale(value, multiplier, shift), negative)
+    return np.clip(result + y_zero, low, high).astype(T.numpy)
+
+
+@host("LiteCompare")
+def compare(
+    x, other, *, T, op, x_multiplier, x_shift, other_multiplier, other_shift, x_zero, other_zero
+):
+    """Factors of 1 and more, which kernels do not expect here, shift to the right by a negative number."""
+    left = scaled(x, x_zero, 8, x_multiplier, x_shift)
+    right = scaled(other, other_zero, 8, other_multiplier, other_shift)
+    return COMPARISONS[op](left, right)
