@@ -31,6 +31,4 @@ LiteSquaredDifference(x: T, other: T) -> y: T; T: type; x_multiplier: int; x_shi
     y_zero: int; low: int; high: int
 LitePrelu(x: T, alpha: T) -> y: T; T: type; multiplier: int; shift: int; alpha_multiplier: int;
     alpha_shift: int; x_zero: int; alpha_zero: int; y_zero: int; low: int; high: int
-LiteCompare(x: T, other: T) -> y: bool; T: type; op: string; x_multiplier: int; x_shift: int;
-    other_multiplier: int; other_shift: int; x_zero: int; other_zero: int
 """

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 from tfport.lite.builder import OperatorBuilder
-from tfport.lite.fixed_point import quantized_multiplier
+from tfport.lite.fixed_point import quantized_multiplier, rescale
+from tfport.lite.lookup_tables import values_of
 from tfport.lite.operator import quantized
 from tfport.lite.quantized_value import (
     INT16,
@@ -152,8 +154,11 @@ def prelu(b: OperatorBuilder, x: LiteValue, alpha: LiteValue) -> Value:
 @quantized("EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL")
 def compare(b: OperatorBuilder, x: LiteValue, y: LiteValue) -> Node:
     """Both sides are scaled to fixed point, so that values that are nearly equal may compare as equal."""
-    left, right = quantized_input(b, x), quantized_input(b, y)
-    return b.LiteCompare(
-        left.value, right.value, op=COMPARISONS[b.operator.code.op], **fixed("x_", left.scale),
-        **fixed("other_", right.scale), **zeros(left, right),
-    )  # fmt: skip
+    return b.node(COMPARISONS[b.operator.code.op], _scaled_up(b, x), _scaled_up(b, y))
+
+
+def _scaled_up(b: OperatorBuilder, x: LiteValue) -> Node:
+    source = quantized_input(b, x)
+    multiplier, shift = quantized_multiplier(float(source.scale))
+    table = rescale(values_of(source) << 8, multiplier, shift).astype(np.int32)
+    return b.LiteLookup(source.value, b.constant(table, INT32))

@@ -10,11 +10,6 @@ from tfport.lite.fixed_point import divide_by_power, high_product, rescale, to_i
 from tfport.runtime.lower import host
 from tfport.lite.fixed_point_functions import reciprocal
 
-COMPARISONS = {
-    "Equal": np.equal, "NotEqual": np.not_equal, "Less": np.less, "LessEqual": np.less_equal,
-    "Greater": np.greater, "GreaterEqual": np.greater_equal,
-}  # fmt: skip
-
 
 def scaled(x: Any, zero: int, left_shift: int, multiplier: int, shift: int) -> Any:
     """Values in a scale that two inputs have in common."""
@@ -55,8 +50,14 @@ def div(x, other, *, T, multiplier, shift, x_zero, other_zero, y_zero, low, high
     inverse, over = reciprocal(other, 31)
     headroom = 31 - np.frexp(np.where(x < 0, -x - 1, x).astype(np.float64))[1]
     quotient = high_product(x << headroom, inverse)
-    result = divide_by_power(high_product(quotient, multiplier), np.minimum(headroom + over - shift, 62))
+    result = _shifted(high_product(quotient, multiplier), headroom + over - shift)
     return np.clip(result + y_zero, low, high).astype(T.numpy)
+
+
+def _shifted(x: Any, exponent: Any) -> Any:
+    """Divided by a power of two; by more than 31 bits, which kernels do not expect, as x86 shifts."""
+    beyond = (x >> (exponent & 31)) + (x > np.where(x < 0, 0, -1))
+    return np.where(exponent > 31, beyond, divide_by_power(x, np.clip(exponent, 0, 31)))
 
 
 @host("LiteSquaredDifference")
@@ -78,13 +79,3 @@ def prelu(
     negative = rescale(value * (alpha.astype(np.int64) - alpha_zero), alpha_multiplier, alpha_shift)
     result = np.where(value >= 0, rescale(value, multiplier, shift), negative)
     return np.clip(result + y_zero, low, high).astype(T.numpy)
-
-
-@host("LiteCompare")
-def compare(
-    x, other, *, T, op, x_multiplier, x_shift, other_multiplier, other_shift, x_zero, other_zero
-):
-    """Factors of 1 and more, which kernels do not expect here, shift to the right by a negative number."""
-    left = scaled(x, x_zero, 8, x_multiplier, x_shift)
-    right = scaled(other, other_zero, 8, other_multiplier, other_shift)
-    return COMPARISONS[op](left, right)
