@@ -125,7 +125,7 @@ class LiteCase:
     atol: float | None = None
     ulps: float | None = None
     steps: int = 0
-    """By how many steps the engine's integers may differ from the reference kernels; the host's are the same."""
+    """By how many steps the integers of the engine may differ from the reference kernels; on the host: 0."""
     optimized_steps: int | None = 1
     """By how many from the optimized kernels; None if these are not compared."""
     optimized: bool = False

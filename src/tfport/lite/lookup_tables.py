@@ -29,7 +29,8 @@ def values_of(x: QuantizedValue) -> NDArray[np.int64]:
 
 def bounded(values: Any, output: QuantizedOutput) -> NDArray[Any]:
     """Results in the type and the range of an output; its zero point is added."""
-    return np.clip(values + output.zero_point, output.low, output.high).astype(output.dtype.numpy)
+    clipped: NDArray[Any] = np.clip(values + output.zero_point, output.low, output.high)
+    return clipped.astype(output.dtype.numpy)
 
 
 def real_table(x: QuantizedValue, output: QuantizedOutput, function: Function) -> NDArray[Any]:
@@ -68,7 +69,7 @@ def sampled(
         between = round_away((end * inverse + whole) / 2).astype(kind)
         error = between - round_away(middle * inverse).astype(kind)
         samples = np.append(whole - round_away(error / 2), round_away(function(np.array([last])) * inverse))
-    clipped = np.clip(np.nan_to_num(samples, nan=-32768), -32768, 32767)
+    clipped: NDArray[np.float64] = np.clip(np.nan_to_num(samples, nan=-32768), -32768, 32767)
     return clipped.astype(np.int64)
 
 
@@ -76,4 +77,5 @@ def interpolated(samples: NDArray[np.int64], x: Any) -> NDArray[np.int16]:
     """Values between samples."""
     index, offset = 256 + (x >> 7), x & 0x7F
     slope = (samples[index + 1] - samples[index]).astype(np.int16).astype(np.int64)
-    return (samples[index] + ((slope * offset + 64) >> 7)).astype(np.int16)
+    between: NDArray[np.int64] = samples[index] + ((slope * offset + 64) >> 7)
+    return between.astype(np.int16)

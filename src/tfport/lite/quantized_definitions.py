@@ -31,4 +31,15 @@ LiteSquaredDifference(x: T, other: T) -> y: T; T: type; x_multiplier: int; x_shi
     y_zero: int; low: int; high: int
 LitePrelu(x: T, alpha: T) -> y: T; T: type; multiplier: int; shift: int; alpha_multiplier: int;
     alpha_shift: int; x_zero: int; alpha_zero: int; y_zero: int; low: int; high: int
+LiteAveragePool(x: T) -> y: T; T: type; ksize: list(int); strides: list(int); padding: string; offset: int;
+    low: int; high: int
+LiteMean(x: T, axes: I) -> y: T; T: type; I: type; keep_dims: bool; divide: bool; multiplier: int; shift: int;
+    x_zero: int; y_zero: int; low: int; high: int
+LiteProd(x: T, axes: I) -> y: T; T: type; I: type; keep_dims: bool; x_scale: float; y_scale: float;
+    x_zero: int; y_zero: int; low: int; high: int
+LiteSoftmax(x: T) -> y: U; T: type; U: type; beta: float; scale: float
+LiteLogSoftmax(x: T) -> y: T; T: type; scale: float
+LiteL2Normalization(x: T) -> y: T; T: type; x_zero: int; signed: bool
+LiteResizeBilinear(x: T, size: int32) -> y: T; T: type; align_corners: bool; half_pixel_centers: bool;
+    offset: int; in_integers: bool
 """

@@ -17,6 +17,7 @@ from tfport.errors import CannotRun
 from tfport.formats.lite.records import LiteTensor
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Value
+from tfport.graph.tensors import Tensor
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import round_away
 from tfport.lite.tensor import LiteValue
@@ -28,8 +29,12 @@ OFFSETS = {"INT8": SHIFT, "UINT8": 0, "INT16": 0}
 LIMITS = {"INT8": (0, 255), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """The values that a type has in the graph."""
 RANGES = {"RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
-MOVERS = ("Reshape", "Transpose", "Squeeze", "ExpandDims", "StridedSlice", "Slice", "Identity")
-"""Ops whose first output has values of their first input, and nothing else."""
+MOVERS = (
+    "BatchToSpaceND", "BroadcastTo", "DepthToSpace", "ExpandDims", "GatherV2", "Identity", "Max", "Min",
+    "MirrorPad", "PadV2", "Reshape", "ResizeNearestNeighbor", "ReverseV2", "Slice", "SpaceToDepth", "Squeeze",
+    "StridedSlice", "Tile", "Transpose",
+)  # fmt: skip
+"""Ops whose output has values of their first input, and nothing else but what PadV2 adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +137,20 @@ def _unsigned(b: OperatorBuilder, value: Value) -> Value:
     if node.op in MOVERS and _ends_signed(node.inputs[0]):
         attrs = {name: attr for name, attr in node.attrs.items() if name != "T"}
         shapes = attrs.pop("_output_shapes", None)
-        moved = b.node(node.op, _unsigned(b, node.inputs[0]), *node.inputs[1:], **attrs)
+        rest = list(node.inputs[1:])
+        if node.op == "PadV2":
+            rest[1] = _unsigned_constant(b, rest[1])
+        moved = b.node(node.op, _unsigned(b, node.inputs[0]), *rest, **attrs)
         if shapes is not None:
             moved.attrs["_output_shapes"] = shapes
         return moved.output(value.index)
+    return b.LiteUnsigned(value).output(0)
+
+
+def _unsigned_constant(b: OperatorBuilder, value: Value) -> Value:
+    tensor = value.node.attrs.get("value")
+    if isinstance(tensor, Tensor):
+        return b.constant(_shifted(tensor.numpy)(), UINT8)
     return b.LiteUnsigned(value).output(0)
 
 

@@ -17,7 +17,7 @@ def _samples() -> NDArray[np.int64]:
     """sigmoid(i / 24) in 16 bits, moved so that the error in the middle of a step is halved."""
     index = np.arange(256)
     here, middle, after = (_sigmoid(index + offset) for offset in (0, 0.5, 1))
-    samples = np.floor(here + (middle - (here + after) / 2) / 2 + 0.5).astype(np.int64)
+    samples: NDArray[np.int64] = np.floor(here + (middle - (here + after) / 2) / 2 + 0.5).astype(np.int64)
     samples[-1] = 65535
     return samples
 

@@ -94,16 +94,12 @@ def _log2(scale: np.float32) -> int | None:
 
 
 @quantized("MUL")
-def mul(
-    b: OperatorBuilder, x: LiteValue, y: LiteValue, *, fused_activation_function: str = "NONE"
-) -> Value:
+def mul(b: OperatorBuilder, x: LiteValue, y: LiteValue, *, fused_activation_function: str = "NONE") -> Value:
     return _scaled(b, "LiteMul", x, y, fused_activation_function)
 
 
 @quantized("DIV")
-def div(
-    b: OperatorBuilder, x: LiteValue, y: LiteValue, *, fused_activation_function: str = "NONE"
-) -> Value:
+def div(b: OperatorBuilder, x: LiteValue, y: LiteValue, *, fused_activation_function: str = "NONE") -> Value:
     return _scaled(b, "LiteDiv", x, y, fused_activation_function)
 
 
@@ -113,9 +109,7 @@ def _scaled(b: OperatorBuilder, op: str, x: LiteValue, y: LiteValue, activation:
         real = left.scale * right.scale / output.scale
     else:
         real = left.scale / (right.scale * output.scale)
-    node = b.node(
-        op, left.value, right.value, **fixed("", real), **zeros(left, right), **output.limits
-    )
+    node = b.node(op, left.value, right.value, **fixed("", real), **zeros(left, right), **output.limits)
     return as_stored(b, node)
 
 

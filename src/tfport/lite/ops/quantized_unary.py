@@ -52,7 +52,8 @@ def logistic_tanh(b: OperatorBuilder, x: LiteValue) -> Value:
     if x.type == "INT16":
         table = tanh_of_int16 if is_tanh else logistic_of_int16
         return looked_up(b, x, lambda source, output: table(source.scale))
-    return looked_up(b, x, _of_reals(np.tanh if is_tanh else _logistic))
+    function: Callable[[Any], Any] = np.tanh if is_tanh else _logistic
+    return looked_up(b, x, _of_reals(function))
 
 
 def _logistic(x: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tfport.lite.fixed_point import divide_by_power, high_product, rescale, to_int32
-from tfport.runtime.lower import host
 from tfport.lite.fixed_point_functions import reciprocal
+from tfport.runtime.lower import host
 
 
 def scaled(x: Any, zero: int, left_shift: int, multiplier: int, shift: int) -> Any:

@@ -1,4 +1,4 @@
-"""Arithmetic of two quantized tensors, lowered to ONNX: in float32, between the conversions that engines fuse."""
+"""Arithmetic of two quantized tensors, lowered to ONNX: in float32, between conversions that engines fuse."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""Pooling and resizing of quantized images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.graph.graph import Value
+from tfport.lite.builder import OperatorBuilder
+from tfport.lite.operator import quantized
+from tfport.lite.quantized_value import OFFSETS, as_stored, quantized_input, quantized_output
+from tfport.lite.tensor import LiteValue
+
+
+@quantized("AVERAGE_POOL_2D")
+def average_pool(
+    b: OperatorBuilder,
+    x: LiteValue,
+    *,
+    padding: str,
+    stride_w: int,
+    stride_h: int,
+    filter_width: int,
+    filter_height: int,
+    fused_activation_function: str,
+) -> Value:
+    """The integers are averaged as they are: input and output have the same scale."""
+    output = quantized_output(b, fused_activation_function)
+    y = b.LiteAveragePool(
+        quantized_input(b, x).value, ksize=[filter_height, filter_width], strides=[stride_h, stride_w],
+        padding=padding, offset=OFFSETS[x.type], low=output.low, high=output.high,
+    )  # fmt: skip
+    return as_stored(b, y)
+
+
+@quantized("MAX_POOL_2D")
+def max_pool(
+    b: OperatorBuilder,
+    x: LiteValue,
+    *,
+    padding: str,
+    stride_w: int,
+    stride_h: int,
+    filter_width: int,
+    filter_height: int,
+    fused_activation_function: str,
+) -> Value:
+    output = quantized_output(b, fused_activation_function)
+    y: Any = b.MaxPool(
+        quantized_input(b, x).value, ksize=[1, filter_height, filter_width, 1],
+        strides=[1, stride_h, stride_w, 1], padding=padding,
+    )  # fmt: skip
+    if output.is_clipped:
+        y = b.Minimum(b.Maximum(y, output.low), output.high)
+    return as_stored(b, y)
+
+
+@quantized("RESIZE_BILINEAR")
+def resize_bilinear(
+    b: OperatorBuilder, x: LiteValue, size: LiteValue, *, align_corners: bool, half_pixel_centers: bool
+) -> Value:
+    """uint8 is interpolated in float32, other types in fixed point."""
+    y = b.LiteResizeBilinear(
+        quantized_input(b, x).value, size, align_corners=align_corners,
+        half_pixel_centers=half_pixel_centers, offset=OFFSETS[x.type], in_integers=x.type != "UINT8",
+    )  # fmt: skip
+    return as_stored(b, y)

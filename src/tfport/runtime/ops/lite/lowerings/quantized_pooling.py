@@ -1,0 +1,48 @@
+"""Pooling and resizing of quantized images, lowered to ONNX."""
+
+from __future__ import annotations
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.lite.quantized_value import UINT8
+from tfport.runtime.lower import CannotLower, lower
+from tfport.runtime.ops.lite.kernels.quantized_pooling import integer_axis, real_axis
+from tfport.runtime.ops.lite.quantized_onnx import dequantized, quantized
+from tfport.runtime.ops.nn.onnx_layouts import (
+    channels_second,
+    from_channels_second,
+    padding_attributes,
+)
+from tfport.runtime.ops.nn.windows import DataLayout
+
+NHWC = DataLayout("NHWC")
+AWAY = 1 - 2.0**-15
+"""A scale that moves averages away from zero, by less than they are from the next half and more than their
+rounding errors: so exact halves are rounded away from zero."""
+MOST_ELEMENTS = 49
+
+
+@lower("LiteAveragePool")
+def average_pool(b, x, *, T, ksize, strides, padding, offset, low, high):
+    inner = channels_second(b, dequantized(b, x, 1.0, offset), NHWC)
+    pads = padding_attributes(inner, ksize, strides, [1, 1], padding, ())
+    if pads is None:
+        raise CannotLower("the padding depends on unknown sizes")
+    scale = AWAY if T == UINT8 and ksize[0] * ksize[1] <= MOST_ELEMENTS else 1.0
+    y = b.AveragePool(inner, kernel_shape=list(ksize), strides=list(strides), count_include_pad=0, **pads)
+    return quantized(b, from_channels_second(b, y, NHWC), scale, offset, T, low, high)
+
+
+@lower("LiteResizeBilinear")
+def resize_bilinear(b, x, size, *, T, align_corners, half_pixel_centers, offset, in_integers):
+    """Rows, then columns, from the same positions and weights as in fixed point."""
+    if size.array is None or x.shape is None or None in x.shape[1:3]:
+        raise CannotLower("a size is unknown")
+    y = dequantized(b, x, 1.0, offset)
+    for axis, target in zip((1, 2), size.array, strict=True):
+        positions = integer_axis if in_integers else real_axis
+        first, second, weight = positions(x.shape[axis], int(target), align_corners, half_pixel_centers)
+        share = (weight / 1024 if in_integers else weight).reshape(-1, *[1] * (3 - axis))
+        parts = [b.Gather(y, b.ints(*places.tolist()), axis=axis) for places in (first, second)]
+        y = b.Add(b.Mul(parts[0], b.const(1 - share, FLOAT32)), b.Mul(parts[1], b.const(share, FLOAT32)))
+    low, high = (0, 255) if T == UINT8 else (-32768, 32767)
+    return quantized(b, y, AWAY if T == UINT8 else 1.0, offset, T, low, high)
