@@ -1,4 +1,4 @@
-"""The classes of Keras before it became a part of TensorFlow: any other class in such a file is custom.
+"""Which classes Keras had when it saved a file: a class that came later is custom, also under the same name.
 
 A layer that its author named `LayerNormalization` in 2018 is not the layer that Keras has since 2.4.
 """
@@ -33,12 +33,58 @@ BEFORE = frozenset(
     """.split()  # noqa: SIM905
 )
 """The layers of keras 0.3 to 2.3.1."""
+LATER = {
+    (2, 2, 4): """
+        AbstractRNNCell AddLoss AddMetric AdditiveAttention Attention BatchNormalizationV1 BatchNormalizationV2
+        CategoryCrossing CenterCrop Discretization Hashing LayerNormalization Normalization PeepholeLSTMCell
+        RandomContrast RandomCrop RandomFlip RandomFourierFeatures RandomHeight RandomRotation
+        RandomTranslation RandomWidth RandomZoom Rescaling Resizing SyncBatchNormalization TensorFlowOpLayer
+        TextVectorization
+    """,
+    (2, 4): """
+        CategoryEncoding ClassMethod Conv1DTranspose DenseFeatures EinsumDense Functional InstanceMethod
+        InstanceProperty IntegerLookup MultiHeadAttention SequenceFeatures SlicingOpLambda StringLookup
+        TFOpLambda
+    """,
+    (2, 6): "ConvLSTM1D ConvLSTM3D",
+    (2, 7): "DepthwiseConv1D",
+    (2, 8): "HashedCrossing",
+    (2, 9): "Convolution1DTranspose RandomBrightness UnitNormalization",
+    (2, 11): "GroupNormalization",
+    (2, 12): "Identity",
+    (2, 13): "SpectralNormalization",
+    (3, 0): "GroupedQueryAttention TFSMLayer TorchModuleWrapper",
+    (3, 1): "MelSpectrogram",
+    (3, 2): "FlaxLayer JaxLayer",
+    (3, 6): "AutoContrast Pipeline Solarization",
+    (3, 7): "MaxNumBoundingBoxes STFTSpectrogram",
+    (3, 8): """
+        Equalization MixUp RandAugment RandomColorDegeneration RandomColorJitter RandomGrayscale RandomHue
+        RandomPosterization RandomSaturation RandomSharpness RandomShear
+    """,
+    (3, 9): """
+        AugMix CutMix RMSNormalization RandomErasing RandomGaussianBlur RandomInvert RandomPerspective
+    """,
+    (3, 10): "RandomElasticTransform",
+    (3, 12): "ReversibleEmbedding",
+    (3, 13): """
+        AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D AdaptiveMaxPooling1D
+        AdaptiveMaxPooling2D AdaptiveMaxPooling3D
+    """,
+    (3, 14): "ContrastLimitedAdaptiveHistogramEqualization",
+}
+"""The layers that came since Keras is a part of TensorFlow, by the first version that a file can state.
+
+TensorFlow 1.13 to 2.2 state 2.2.4, and 2.3 and 2.4 state 2.4.0.
+"""
+FIRST_VERSION = {name: first for first, names in LATER.items() for name in names.split()}
 BUILT_IN = "tfport.keras.layers"
 
 
 def is_newer(layer: LayerConfig, declared: DeclaredLayer, version: KerasVersion) -> bool:
     """Whether a class of this name came to Keras after the version that saved the file."""
-    is_old = (
-        version.text[:1].isdigit() and not version.is_tensorflow and version.numbers < FIRST_IN_TENSORFLOW
-    )
-    return is_old and layer.class_name not in BEFORE and declared.function.__module__.startswith(BUILT_IN)
+    if not version.text[:1].isdigit() or not declared.function.__module__.startswith(BUILT_IN):
+        return False
+    if not version.is_tensorflow and version.numbers < FIRST_IN_TENSORFLOW:
+        return layer.class_name not in BEFORE
+    return version.numbers < FIRST_VERSION.get(layer.class_name, ())
