@@ -18,6 +18,9 @@ FACTS = [  # release, kind, name, an argument, whether it takes it
     ("keras 1.2.2", "layer", "Dense", "output_dim", True),
     ("keras 2.2.4", "layer", "Dense", "units", True),
     ("keras-core 0.1.7", "layer", "GroupNormalization", "groups", True),
+    ("keras 2.3.1", "layer", "SeparableConv2D", "rank", False),
+    ("keras 2.3.1", "layer", "GRU", "cell", False),
+    ("tensorflow 2.4.4", "layer", "LSTMCell", "trainable", True),
 ]
 CLASSES = [  # release, kind, name, whether it is there
     ("keras 2.15.0", "layer", "CuDNNGRU", True),
@@ -65,6 +68,13 @@ def test_a_release_has_its_classes(name, kind, class_name, is_there):
 
 def test_keras_2_accepts_the_arguments_of_keras_1():
     assert release("keras 2.2.4").find("layer", "Dense").earlier["output_dim"] == "units"
+    convolution = release("keras 2.3.1").find("layer", "Conv2D")
+    assert convolution.earlier["nb_row"] == convolution.earlier["nb_col"] == "kernel_size"
+    assert release("keras 2.3.1").find("layer", "Embedding").earlier["dropout"] == ""
+
+
+def test_keras_1_checks_unknown_arguments():
+    assert release("keras 1.2.2").find("layer", "Dense").rest == "checked"
 
 
 def test_public_names_and_modules_are_those_of_the_release():

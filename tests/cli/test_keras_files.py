@@ -1,6 +1,10 @@
 """Every command on Keras files: what it prints, and one sentence for files that it cannot use."""
 
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,3 +227,74 @@ def test_a_model_without_a_graph_is_one_sentence(capsys, tmp_path, words, config
     result = capsys.readouterr()
     assert (result.out, result.err) == ("", f"tfport: {path}: {why}\n")
     assert [file.name for file in tmp_path.iterdir()] == ["m.h5"]
+
+
+STALLED = """
+import sys, time
+from tfport.cli.main import main
+
+event, path, *words = sys.argv[1:]
+
+def stall(name, arguments):
+    if name == event and str(arguments[1 if name == "os.rename" else 0]).endswith(path):
+        print("ready", flush=True)
+        time.sleep(60)
+
+sys.addaudithook(stall)
+sys.exit(main(words))
+"""
+"""A command that waits where it opens its model, or where it renames its output, which is then complete."""
+
+
+@pytest.mark.parametrize(
+    ("event", "path", "words"),
+    [
+        ("open", "m.h5", ["inspect", "m.h5"]),
+        ("open", "m.h5", ["check", "m.h5", "--on", "keras==3.15.1"]),
+        ("open", "m.h5", ["matrix", "m.h5", "--html", "out.html"]),
+        ("os.rename", "out.html", ["matrix", "m.h5", "--html", "out.html"]),
+        ("os.rename", "out.keras", ["fix", "m.h5", "--for", "keras==3.15.1", "-o", "out.keras"]),
+    ],
+)
+def test_an_interrupted_command_prints_one_line_and_leaves_nothing(tmp_path, event, path, words):
+    write_h5(tmp_path / "m.h5")
+    process = subprocess.Popen(
+        [sys.executable, "-c", STALLED, event, path, *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "tfport: interrupted\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["m.h5"]
+
+
+def test_sarif_has_the_layer_and_the_file(capsys):
+    path = "tests/check/keras/files/removed_argument.h5"
+    assert main(["check", path, "--on", "keras==3.15.1", "--format", "sarif"]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (result,) = run["results"]
+    assert (result["ruleId"], result["level"]) == ("TFP702", "error")
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "TFP702"
+    (place,) = result["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == path
+    assert [part["name"] for part in place["logicalLocations"]] == ["l"]
+    assert result["properties"]["target"] == "keras==3.15.1"
+
+
+def test_the_page_of_a_matrix_has_every_keras_and_the_reasons(tmp_path):
+    page = tmp_path / "out.html"
+    path = "tests/check/keras/files/removed_argument.h5"
+    assert main(["matrix", path, "--html", str(page)]) == 0
+    text = page.read_text()
+    places = [
+        text.index(f"<h2>{package}</h2>") for package in ("keras", "tf-keras", "tensorflow", "keras-core")
+    ]
+    assert places == sorted(places)
+    assert "time_major" in text
+    assert "TFP702" in text
+    assert Path(path).name in text

@@ -91,14 +91,14 @@ def _is_kind(kind: str, chain: list[KerasClass], namespace: set[str] | None) -> 
 
 
 def _row(table: ClassTable, chain: list[KerasClass], module: str) -> Row:
-    known, constructors = chain[0], list(table.constructors(chain[0]))
-    last = constructors[-1] if constructors else None
+    known, constructors = chain[0], table.constructors(chain[0])
+    last = f"{constructors[-1][0].name} {constructors[-1][1].rest}" if constructors else ""
     return [
         module,
         "function" if any(part.is_function for part in chain) else "class",
-        f"{last.name} {last.rest}" if last is not None else "",
-        " ".join(sorted({argument for owner in constructors for argument in owner.arguments})),
-        " ".join(constructors[0].required if constructors else ()),
+        last,
+        " ".join(sorted(table.accepted(known))),
+        " ".join(constructors[0][1].required if constructors else ()),
         " ".join(known.exports),
         " ".join(f"{old}={new}" for old, new in sorted(table.earlier_arguments(known).items())),
     ]

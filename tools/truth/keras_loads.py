@@ -2,11 +2,12 @@
 
     python tools/truth/keras_loads.py ENVIRONMENTS FILE…
 
-ENVIRONMENTS is a folder of Python environments named after their Keras (`keras-3.15.1`) or TensorFlow
-(`tensorflow-2.4.4`). Each loads every file with `load_model(path, compile=False)`. The configurations and the
-outcomes are written to tests/check/keras/real_loads.json.xz; weights are not. Give only files that may be
-published: models of your own. Take them at random and leave none out for its outcome: what the simulated
-loaders get wrong is listed in known_differences.json beside the record.
+ENVIRONMENTS is a folder of Python environments named after their Keras (`keras-3.15.1`, `tf-keras-2.16.0`,
+`keras-core-0.1.7`) or TensorFlow (`tensorflow-2.4.4`). Each loads every file with
+`load_model(path, compile=False)`. The configurations and the outcomes are written to
+tests/check/keras/real_loads.json.xz; weights are not. Give only files that may be published: models of your
+own. Take them at random and leave none out for its outcome: what the simulated loaders get wrong is listed in
+known_differences.json beside the record.
 """
 
 import argparse
@@ -30,7 +31,8 @@ if name.startswith("tensorflow"):
     import tensorflow
     load_model = tensorflow.keras.models.load_model
 else:
-    from keras.models import load_model
+    import importlib
+    load_model = importlib.import_module(name.rpartition("-")[0].replace("-", "_")).models.load_model
 class Late(Exception): pass
 def late(*_): raise Late()
 signal.signal(signal.SIGALRM, late)

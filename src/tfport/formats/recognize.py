@@ -32,6 +32,7 @@ FORMATS: tuple[Format, ...] = (
     keras.KERAS_WEIGHTS,
     keras.OTHER_HDF5,
     lite.LITE,
+    keras.CUT_ARCHIVE,
     *other_files.BY_FIRST_BYTES,
     *other_files.RECORD_FILES,
     # by the fields of JSON

@@ -35,8 +35,9 @@ BEFORE = frozenset(
 """The layers of keras 0.3 to 2.3.1."""
 LATER = {
     (2, 2, 4): """
-        AbstractRNNCell AddLoss AddMetric AdditiveAttention Attention BatchNormalizationV1 BatchNormalizationV2
-        CategoryCrossing CenterCrop Discretization Hashing LayerNormalization Normalization PeepholeLSTMCell
+        AbstractRNNCell AddLoss AddMetric AdditiveAttention Attention BatchNormalizationV1
+        BatchNormalizationV2 CategoryCrossing CenterCrop Discretization Hashing LayerNormalization
+        Normalization PeepholeLSTMCell
         RandomContrast RandomCrop RandomFlip RandomFourierFeatures RandomHeight RandomRotation
         RandomTranslation RandomWidth RandomZoom Rescaling Resizing SyncBatchNormalization TensorFlowOpLayer
         TextVectorization

@@ -49,12 +49,26 @@ MODELS = {
     "lambda_layer": sequential(INPUT, layer("Lambda", name="l", function=BYTECODE, function_type="lambda")),
     "backend_layer": sequential(INPUT, layer("TorchModuleWrapper", name="t")),
     "hard_sigmoid": sequential(INPUT, layer("Dense", name="d", units=2, activation="hard_sigmoid")),
+    "old_optimizer": sequential(INPUT, layer("Dense", name="d", units=2)),
+    "mask_by_keyword": functional(
+        call(layer("InputLayer", name="x", batch_input_shape=[None, 4, 3])),
+        call(layer("InputLayer", name="m", batch_input_shape=[None, 4], dtype="bool")),
+        call(layer("GlobalAveragePooling1D", name="y"), ["x", 0, 0, {"mask": ["m", 0, 0]}]),
+    ),
     "nested_model": functional(
         call(INPUT), call({**INNER, "config": {**INNER["config"], "name": "inner"}}, ["x", 0, 0, {}]),
         call(layer("Activation", name="y", activation="relu"), ["inner", 1, 0, {}]),
     ),
 }  # fmt: skip
 WEIGHTS = {"old_gru": {"g": {"g/kernel:0": (3, 6), "g/recurrent_kernel:0": (2, 6), "g/bias:0": (6,)}}}
+ADAM = {"lr": 0.001, "beta_1": 0.9, "beta_2": 0.999, "decay": 0.0, "epsilon": 1e-07, "amsgrad": False}
+TRAINING = {
+    "old_optimizer": {
+        "optimizer_config": {"class_name": "Adam", "config": ADAM},
+        "loss": "mse",
+        "metrics": ["accuracy", "my_metric"],
+    }
+}
 ARCHITECTURES = {
     "moved_module": {
         "module": "keras.src.engine.sequential",
@@ -84,6 +98,8 @@ def main() -> None:
     for name, config in MODELS.items():
         with h5py.File(FOLDER / f"{name}.h5", "w") as file:
             file.attrs.update(model_config=json.dumps(config), keras_version="2.4.0", backend="tensorflow")
+            if name in TRAINING:
+                file.attrs["training_config"] = json.dumps(TRAINING[name])
             group = file.create_group("model_weights")
             layers = WEIGHTS.get(name, {})
             group.attrs["layer_names"] = np.array([n.encode() for n in layers], dtype="S8")

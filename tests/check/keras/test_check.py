@@ -26,6 +26,14 @@ CASES = [  # file, target, verdict, stage, codes
     ("hard_sigmoid.h5", "tensorflow==2.15.1", "runs", None, []),
     ("shape_in_first_layer.h5", "keras==3.15.1", "fails", "run", ["TFP711"]),
     ("old_gru.h5", "tensorflow==1.15.5", "runs", None, []),
+    ("old_optimizer.h5", "keras==3.15.1", "runs", None, ["TFP709"]),
+    ("old_optimizer.h5", "keras==3.0.5", "fails", "load", ["TFP702", "TFP704"]),
+    ("old_optimizer.h5", "tensorflow==2.8.4", "runs", None, ["TFP709"]),
+    ("old_optimizer.h5", "keras==1.0.6", "fails", "load", ["TFP706"]),
+    ("mask_by_keyword.h5", "keras==3.15.1", "fails", "run", ["TFP707"]),
+    ("mask_by_keyword.h5", "keras==3.9.2", "runs", None, []),
+    ("lambda_layer.h5", "keras==3.15.1", "fails", "load", ["TFP720"]),
+    ("lambda_layer.h5", "keras==3.11.2", "runs", None, ["TFP721"]),
     ("nested_model.h5", "keras==3.5.0", "fails", "load", ["TFP741"]),
     ("nested_model.h5", "keras==3.15.1", "fails", "load", ["TFP707"]),
     ("lambda_layer.h5", "tensorflow==2.8.4", "runs", None, ["TFP721"]),
@@ -56,6 +64,20 @@ def test_the_text_of_the_loader_is_in_the_report():
     )
     assert "LSTM takes `time_major` in" in finding.cause()
     assert report.to_json()["producer"]["keras"] == "2.4.0"
+
+
+def test_what_the_default_of_load_model_does_not_compile_is_one_warning():
+    (finding,) = tfport.check(f"{FILES}/old_optimizer.h5", on="keras==3.15.1").findings
+    assert finding.message.startswith(
+        "keras 3.15.1 loads the model with `compile=False` only: it does not accept `lr` of the optimizer "
+        "Adam, the loss `mse`"
+    )
+    assert finding.tensorflow_says == "ValueError: Argument(s) not recognized: {'lr': 0.001}"
+    (finding,) = tfport.check(f"{FILES}/old_optimizer.h5", on="tf-keras==2.16").findings
+    assert finding.message.endswith("it does not accept the metric `my_metric`")
+    assert finding.tensorflow_says.startswith(
+        "ValueError: Unknown metric function: 'my_metric'. Please ensure"
+    )
 
 
 def test_the_nearest_releases_that_load_a_file_are_advised():

@@ -1,9 +1,9 @@
 """The simulated loaders raise what the real releases of Keras raised, word for word.
 
 `real_loads.json.xz` has the configurations of files that eight real releases saved, twelve of each taken at
-random, and what nine real releases did with all of them (`tools/truth/keras_loads.py`). No load was left out:
-`known_differences.json` lists the loads that the simulation gets wrong, with the reasons. A load that it gets
-right must leave the list.
+random, and what twelve real releases did with all of them (`tools/truth/keras_loads.py`). No load was left
+out: `known_differences.json` lists the loads that the simulation gets wrong, with the reasons. A load that it
+gets right must leave the list.
 """
 
 import json
@@ -44,11 +44,11 @@ def test_a_simulated_loader_raises_what_the_real_one_raised(name):
 
 def test_the_known_differences_are_recorded_and_few():
     assert {(case["name"], name) for case in RECORD for name in NAMES} >= KNOWN
-    assert len(KNOWN) <= 0.03 * len(RECORD) * len(NAMES)
+    assert len(KNOWN) <= 0.011 * len(RECORD) * len(NAMES)
 
 
 def test_the_record_has_many_files_and_releases():
     assert len(RECORD) >= 90
-    assert len(NAMES) >= 9
+    assert len(NAMES) >= 12
     errors = [outcome for case in RECORD for outcome in case["outcomes"].values() if outcome]
     assert 400 < len(errors) < len(RECORD) * len(NAMES)

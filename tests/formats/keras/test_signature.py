@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from tests.formats.keras.samples import DENSE, MODEL, archive, h5, keras, put_layers, put_model, put_paths
 
-from tfport.errors import Error, NotAModel
+from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.find import find_model
 from tfport.formats.keras.read import read_keras
 from tfport.formats.keras.signature import KERAS_ARCHIVE, KERAS_H5, KERAS_JSON, KERAS_WEIGHTS, TFJS_LAYERS
@@ -85,3 +85,12 @@ def test_json_of_other_data_is_not_a_model():
     with pytest.raises(NotAModel, match="a JSON file without a graph"):
         find_model(b'{"name": "x", "layers": 3}')
     assert DENSE["class_name"] == "Dense"
+
+
+@pytest.mark.parametrize("path", ["a.keras", ""])
+def test_an_archive_that_was_cut_short_is_no_zip_archive_to_unpack(tmp_path, path):
+    (tmp_path / "a.keras").write_bytes(ARCHIVE[:-200])
+    with pytest.raises(
+        UnreadableFile, match=r"a\.keras: .*end .*is missing; the download or copy was cut short"
+    ):
+        find_model(tmp_path / path)

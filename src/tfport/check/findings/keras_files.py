@@ -187,6 +187,24 @@ class KerasWeightsMismatch(KerasFileFinding):
     what: str
 
 
+@finding("TFP709", "keras-compile-settings", "warning", noticed=KERAS)
+class KerasCompileSettings(KerasFileFinding):
+    """{target} loads the model with `compile=False` only: it does not accept {what}
+
+    ## Cause
+    The file stores how the model was compiled. `load_model(path)` compiles it again, with
+    the optimizer, losses and metrics of the release: some came later, take other arguments,
+    or are code of the program that saved the model. Predictions do not need them.
+    ## Fix
+    Pass `compile=False` to `load_model` and compile the model again if you train it. For
+    losses and metrics of your own, pass `custom_objects`.
+    ## Example
+        tfport check tests/check/keras/files/old_optimizer.h5 --on keras==3.15.1
+    """
+
+    what: str
+
+
 @finding("TFP711", "keras-input-shape", noticed=KERAS)
 class KerasInputRank(KerasFileFinding):
     """{place}: {target} reads the stored input shape {shape} without its batch, as one dimension more

@@ -7,16 +7,21 @@ from dataclasses import replace
 
 from tfport.atlas.keras_releases import KerasRelease
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import Finding
+from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.findings.keras_files import (
     KerasBackendLayer,
+    KerasCompileSettings,
     KerasFileFinding,
     KerasInputRank,
     KerasLambda,
     KerasLambdaPython,
+    UnknownKerasArgument,
+    UnknownKerasObject,
 )
 from tfport.check.keras.causes import explain
+from tfport.check.keras.compile_settings import always_compiles, compile_problems
 from tfport.check.keras.generation import needs_h5py_2
+from tfport.check.keras.keras3_calls import failing_calls
 from tfport.check.keras.load import simulated_load
 from tfport.check.keras.silent_changes import silent_changes, stored_layers
 from tfport.check.loaders import KERAS
@@ -92,11 +97,34 @@ def _findings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFindi
     for change in silent_changes(file, release):
         if not (isinstance(change, KerasInputRank) and raised):
             yield change
+    if file.layout == "h5":
+        yield from failing_calls(file.config, release)
     if not any(error.finding.code == KerasLambda.code for error in raised):
         for unsafe in file.unsafe:
             if unsafe.kind == "lambda":
                 yield KerasLambdaPython(layer=unsafe.where)
+    if not any(error.finding.stage == LOAD for error in raised):
+        yield from _compile_settings(file, release)
     yield from _backend_layers(file)
+
+
+def _compile_settings(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
+    """What `load_model(path)`, which compiles the model, does not accept, in one finding."""
+    problems = [] if always_compiles(file, release) else compile_problems(file, release)
+    if problems:
+        names = dict.fromkeys(_setting(problem.finding) for problem in problems)
+        first = problems[0]
+        text = f"{first.error}: {first.text}" if first.text else ""
+        yield KerasCompileSettings(what=", ".join(names), says_text=text)
+
+
+def _setting(finding: KerasFileFinding) -> str:
+    """`the loss `focal``: what the target does not know."""
+    if isinstance(finding, UnknownKerasObject):
+        return f"the {finding.kind} `{finding.object_name}`"
+    if isinstance(finding, UnknownKerasArgument):
+        return f"`{finding.argument}` of the optimizer {finding.class_name}"
+    return f"`{finding.class_name}`" if finding.class_name else "its settings"
 
 
 def _backend_layers(file: KerasFile) -> Iterator[KerasFileFinding]:

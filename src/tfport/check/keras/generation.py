@@ -17,6 +17,11 @@ def is_keras_3(release: KerasRelease) -> bool:
     return release.package == KERAS and version_key(release.version) >= version_key("3")
 
 
+def is_keras_1(release: KerasRelease) -> bool:
+    """Whether a release is Keras 1 or older."""
+    return release.package == KERAS and version_key(release.version) < version_key("2")
+
+
 def since_keras_3(release: KerasRelease, version: str) -> bool:
     """Whether a release of Keras 3 is this version or later; keras-core counts as the first."""
     return release.package == KERAS and version_key(release.version) >= version_key(version)

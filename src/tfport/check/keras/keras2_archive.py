@@ -56,8 +56,11 @@ class Keras2Archive(Keras2Layers):
         return Raised(TYPE_ERROR, text, UnknownKerasClass(class_name=name, op=name))
 
     def deserialize(self, config: Json) -> list[Raised]:
-        """Since 2.13 a class that no table has stays a name, and the model fails when it uses the layer."""
-        name = config.get("class_name") if isinstance(config, dict) else None
+        """Since 2.13 a class that no table has stays a name, if the configuration has a module.
+
+        The model then fails when it uses the layer.
+        """
+        name = config.get("class_name") if isinstance(config, dict) and "module" in config else None
         if not isinstance(name, str) or not self.since("2.13") or self.release.find("layer", name):
             return super().deserialize(config)
         inner = config.get("config")

@@ -131,7 +131,10 @@ class Keras2Objects:
 
     def arguments(self, known: KerasObject, config: Mapping[str, Any], layer: str) -> list[Raised]:
         """The errors for arguments that are missing or unknown."""
-        present = {known.earlier.get(name, name): value for name, value in config.items()}
+        names = {name: known.earlier.get(name, name) for name in config}
+        present = {names[name]: value for name, value in config.items() if names[name]}
+        if known.name == "BatchNormalization" and "mode" in known.earlier and config.get("mode"):
+            return [self._mode(known, layer)]
         missing = [name for name in known.required if name not in present]
         unknown = [name for name in present if name not in known.arguments]
         if missing and known.kind == "layer":
@@ -159,6 +162,17 @@ class Keras2Objects:
             )
             for name, text in zip(unknown, texts, strict=True)
         ]
+
+    def _mode(self, known: KerasObject, layer: str) -> Raised:
+        """The error for a kind of batch normalization that only Keras 1 has."""
+        text = (
+            "The `mode` argument of `BatchNormalization` no longer exists. `mode=1` and `mode=2` are no "
+            "longer supported."
+        )
+        finding = UnknownKerasArgument(
+            layer=layer, class_name=known.name, op=known.name, attr="mode", argument="mode"
+        )
+        return Raised(TYPE_ERROR, text, finding)
 
     def _unknown_texts(self, known: KerasObject, unknown: list[str]) -> tuple[str, list[str]]:
         if known.rest != CHECKED:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 
-from tfport.atlas.keras_releases import KerasRelease
+from tfport.atlas.keras_releases import KERAS_CORE, KerasRelease
 from tfport.check.findings.keras_files import KerasFileFormat
 from tfport.check.keras.keras3_layers import Keras3Layers
 from tfport.check.keras.raised import VALUE_ERROR, Raised
 from tfport.check.keras.stored_objects import copied, decoded
-from tfport.formats.keras.records import KerasFile
+from tfport.formats.keras.records import Json, KerasFile
 
 H5_ENDINGS = (".h5", ".hdf5")
 
@@ -23,7 +23,18 @@ def load_with_keras_3(file: KerasFile, release: KerasRelease) -> list[Raised]:
         return layers.deserialize(copied(file.config))
     if refusal := _refused(file, layers):
         return [refusal]
-    return layers.legacy(decoded(file.config))
+    config = decoded(file.config)
+    layers.reads_hdf5 = True
+    return layers.legacy(_renamed(config) if release.package == KERAS_CORE else config)
+
+
+def _renamed(value: Json) -> Json:
+    """The configuration with the modules of Keras as those of keras-core, whose loader renames them."""
+    if isinstance(value, str):
+        return value.replace("keras.", "keras_core.")
+    if isinstance(value, list | tuple):
+        return type(value)(map(_renamed, value))
+    return {key: _renamed(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _refused(file: KerasFile, layers: Keras3Layers) -> Raised | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tfport.atlas.keras_releases import KerasRelease
+from tfport.check.findings.finding import RUN
 from tfport.check.findings.keras_files import KerasConfigForm, KerasEndlessLoad
+from tfport.check.keras.generation import since_keras_3
 from tfport.check.keras.keras3_objects import Keras3Objects
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised
 from tfport.formats.keras.records import Json
@@ -12,6 +15,10 @@ from tfport.formats.keras.records import Json
 GIVEN = 3
 """How many parts name a tensor: layer, call and output."""
 MODELS = ("Functional", "Model", "Sequential")
+ATTENTION = ("AdditiveAttention", "Attention", "MultiHeadAttention")
+RECURRENT = ("GRU", "LSTM", "SimpleRNN")
+LEFT_AS_LISTS = "3.10"
+"""The first release that leaves tensors by keyword as lists of names and numbers."""
 
 
 def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
@@ -28,18 +35,72 @@ def call_problems(objects: Keras3Objects, stored: Json) -> list[Raised]:
         if not isinstance(layer, Mapping):
             continue
         name = str(layer.get("name"))
+        problems += _numbers(objects, layer, name)
+        problems += _states(layer, name)
         for history in _histories(layer.get("inbound_nodes")):
             inner, number, *rest = history
             if isinstance(inner, str) and isinstance(number, int) and number >= calls.get(inner, number + 1):
                 problems.append(_endless(objects, name, inner))
-            kwargs = rest[1] if len(rest) > 1 else None
-            if (
-                objects.since("3.10")
-                and isinstance(kwargs, Mapping)
-                and any(map(_is_reference, kwargs.values()))
+            if objects.since(LEFT_AS_LISTS) and any(
+                not _fails_later(layer, key) for key in _tensors_by_keyword(rest)
             ):
                 problems.append(_by_keyword(name))
     return problems
+
+
+def failing_calls(config: Json, release: KerasRelease) -> Iterator[KerasConfigForm]:
+    """The layers of a functional model that load with a mask by keyword, and fail when they are called."""
+    inner = config.get("config") if isinstance(config, Mapping) else None
+    stored = inner.get("layers") if isinstance(inner, Mapping) else None
+    for layer in stored if isinstance(stored, list) and since_keras_3(release, LEFT_AS_LISTS) else ():
+        nodes = layer.get("inbound_nodes") if isinstance(layer, Mapping) else None
+        if any(_fails_later(layer, key) for _, _, *r in _histories(nodes) for key in _tensors_by_keyword(r)):
+            what = "a call that passes a mask by keyword: the layer loads, and each call of it fails"
+            yield KerasConfigForm(layer=str(layer.get("name")), what=what, stage=RUN)
+
+
+def _tensors_by_keyword(rest: list[Json]) -> list[str]:
+    """The keywords of a call that name tensors."""
+    kwargs = rest[1] if len(rest) > 1 else None
+    return (
+        [key for key, value in kwargs.items() if _is_reference(value)] if isinstance(kwargs, Mapping) else []
+    )
+
+
+def _fails_later(layer: Mapping[str, Json], keyword: str) -> bool:
+    """Whether a tensor by keyword matters only when the layer computes, not when it is created."""
+    return keyword == "mask" and layer.get("class_name") not in ATTENTION
+
+
+def _numbers(objects: Keras3Objects, layer: Mapping[str, Json], name: str) -> Iterator[Raised]:
+    """The errors for plain values by position: a layer takes tensors there, an operation any value.
+
+    The loader of HDF5 files reads an operation as the layer of the same name.
+    """
+    if "module" in layer or objects.release.find("layer", str(layer.get("class_name"))) is None:
+        return
+    nodes = layer.get("inbound_nodes")
+    for node in nodes if isinstance(nodes, list) else ():
+        values = node.get("args") if isinstance(node, Mapping) else None
+        plain = [v for v in values or () if isinstance(v, int | float | str)]
+        if plain:
+            text = (
+                "Only input tensors may be passed as positional arguments. The following argument value "
+                f"should be passed as a keyword argument: {plain[0]} (of type {type(plain[0])})"
+            )
+            what = f"a call with the value {plain[0]} by position, which only an operation takes"
+            yield Raised(VALUE_ERROR, text, KerasConfigForm(layer=name, what=what))
+
+
+def _states(layer: Mapping[str, Json], name: str) -> Iterator[Raised]:
+    """The errors for recurrent layers that get their states beside the sequence, as Keras 2 stored them."""
+    nodes = layer.get("inbound_nodes")
+    for node in nodes if isinstance(nodes, list) and layer.get("class_name") in RECURRENT else ():
+        if isinstance(node, list) and len(node) > 1:
+            received = f"it received {len(node)} input tensors. Inputs received: …"
+            text = f'Layer "{name}" expects 1 input(s), but {received}'
+            what = "a recurrent layer whose states are further inputs"
+            yield Raised(VALUE_ERROR, text, KerasConfigForm(layer=name, what=what))
 
 
 def end_problems(objects: Keras3Objects, tensors: Json) -> list[Raised]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfport.atlas.keras_releases import KerasObject
+from tfport.atlas.keras_releases import KERAS_CORE, KerasObject
 from tfport.check.findings.keras_files import KerasConfigForm, KerasLambda, UnknownKerasClass
 from tfport.check.keras.keras3_calls import call_problems, end_problems
 from tfport.check.keras.keras3_objects import Keras3Objects
@@ -17,6 +17,8 @@ UNWRAPPED = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D
 """Layers whose `from_config` calls the constructor and nothing else."""
 FUNCTIONS = ("add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract")
 """Functions of `keras.layers`; since 3.14 the HDF5 loader puts them in place of words in a configuration."""
+QUANTIZED = ("Dense", "EinsumDense", "Embedding")
+"""Layers whose `from_config` adds `quantization_config` since 3.13."""
 LAMBDA_ARGUMENTS = ("module", "function_type", "output_shape_type", "output_shape_module")
 """What Keras 2 stored about a Lambda, and Keras 3 removes."""
 
@@ -51,8 +53,10 @@ class Keras3Layers(Keras3Objects):
     def _operation(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
         """`Operation.from_config`: the policy, then the constructor, whose errors it wraps."""
         problems: list[Raised] = []
+        if known.name in QUANTIZED and self.since("3.13"):
+            config = {**config, "quantization_config": config.get("quantization_config")}
         dtype = config.get("dtype")
-        if isinstance(dtype, dict):
+        if isinstance(dtype, dict) and self.release.package != KERAS_CORE:
             problems = self.policy(dtype, name)
             if self.since("3.4"):
                 config = {**config, "dtype": (dtype.get("config") or {}).get("name")}
@@ -95,6 +99,8 @@ class Keras3Layers(Keras3Objects):
 
     def bytecode(self, layer: str) -> list[Raised]:
         """The refusal of a Lambda's bytecode; none where the loader runs it."""
+        if self.runs_bytecode:
+            return []
         text = (
             "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. "
             "This carries a "
@@ -194,8 +200,7 @@ class Keras3Layers(Keras3Objects):
     @property
     def namespace(self) -> tuple[str, ...]:
         """The modules whose layers the HDF5 loader knows."""
-        package = "keras_core" if self.release.package == "keras-core" else "keras"
-        return tuple(f"{package}.{part}" for part in ("src.layers", "src.models", "layers", "models"))
+        return tuple(f"{self.public}.{part}" for part in ("src.layers", "src.models", "layers", "models"))
 
     def adapt(self, name: str, inner: dict[str, Json]) -> None:
         """Change a configuration as the HDF5 loader does, for better or worse."""

@@ -40,6 +40,8 @@ LOADING = (
     "keras.models.load_model", "keras.preprocessing.image.load_img", "keras.saving.load_model",
     "keras.saving.load_weights", "keras.utils.get_file", "keras.utils.load_img",
 )  # fmt: skip
+SAFE_HDF5 = "3.11.3"
+"""The first release that refuses Lambdas in HDF5 files."""
 CREATED_FIRST = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 """Layers that create their cell, with its initializers, before they look at other arguments."""
 
@@ -49,7 +51,18 @@ class Keras3Objects:
 
     def __init__(self, release: KerasRelease) -> None:
         self.release = release
+        self.reads_hdf5 = False
         self._key = version_key("3.0" if release.package == KERAS_CORE else release.version)
+
+    @property
+    def runs_bytecode(self) -> bool:
+        """Whether the loader runs Python code of the file by default, as that of HDF5 files did."""
+        return self.reads_hdf5 and not self.since(SAFE_HDF5)
+
+    @property
+    def public(self) -> str:
+        """The name under which the package is imported."""
+        return "keras_core" if self.release.package == KERAS_CORE else "keras"
 
     def since(self, version: str) -> bool:
         """Whether the release is this version of Keras 3 or later; keras-core counts as the first."""
@@ -67,7 +80,7 @@ class Keras3Objects:
         if name in VALUES:
             return []
         if name == "__lambda__":
-            return [self._lambda(layer)]
+            return [] if self.runs_bytecode else [self._lambda(layer)]
         module = config.get("module")
         registered = config.get("registered_name", name)
         if name == "function":
@@ -127,7 +140,7 @@ class Keras3Objects:
         )
         text = (
             f"Could not locate {kind} '{name}'. Make sure custom {known_to} decorated with "
-            f"`@keras.saving.register_keras_serializable()`.{more} Full object config: {config}"
+            f"`@{self.public}.saving.register_keras_serializable()`.{more} Full object config: {config}"
         )
         if kind == "function":
             return Raised(
@@ -231,7 +244,10 @@ class Keras3Objects:
             "config": value.get("config"),
             "registered_name": None,
         }
-        return self.created(known, value.get("config") or {}, public, layer)
+        config = value.get("config") or {}
+        if self.release.package == KERAS_CORE:
+            return self.from_config(known, config, layer)
+        return self.created(known, config, public, layer)
 
     def _unknown(self, kind: str, name: str, value: Json, layer: str) -> Raised:
         what = "activation function" if kind == "activation" else kind
@@ -259,8 +275,22 @@ class Keras3Objects:
         arguments = list(self.arguments(known, config, layer))
         if known.kind != "layer":
             return arguments
+        arguments += self._name(config.get("name"), layer)
+        first = self.policy(config.get("dtype"), layer) if self.release.package == KERAS_CORE else []
         nested = [r for _, kind, value in stored_objects(config) for r in self.get(kind, value, layer)]
-        return [*nested, *arguments] if known.name in CREATED_FIRST else [*arguments, *nested]
+        if known.name in CREATED_FIRST:
+            return [*first, *nested, *arguments]
+        return [*arguments, *first, *nested]
+
+    def _name(self, name: Json, layer: str) -> list[Raised]:
+        """The error for the name of a layer: Keras 3 uses names as parts of paths."""
+        if not isinstance(name, str) or "/" not in name:
+            return []
+        text = (
+            "Argument `name` must be a string and cannot contain character `/`. Received: "
+            f"name={name} (of type {type(name)})"
+        )
+        return [Raised(VALUE_ERROR, text, KerasConfigForm(layer=layer, what="a layer with `/` in its name"))]
 
     def arguments(self, known: KerasObject, config: Mapping[str, Any], layer: str) -> list[Raised]:
         """The errors for arguments that are missing or unknown."""

@@ -9,8 +9,13 @@ from collections.abc import Iterator, Mapping
 
 from tfport.atlas.keras_releases import KerasRelease
 from tfport.check.findings.finding import RUN
-from tfport.check.findings.keras_files import KerasChangedMeaning, KerasFileFinding, KerasInputRank
-from tfport.check.keras.generation import is_keras_3, since_keras_3
+from tfport.check.findings.keras_files import (
+    KerasChangedMeaning,
+    KerasConfigForm,
+    KerasFileFinding,
+    KerasInputRank,
+)
+from tfport.check.keras.generation import is_keras_3, is_standalone, since_keras_3
 from tfport.check.keras.stored_objects import ACTIVATIONS, DEEPEST
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.keras.version import KerasVersion
@@ -20,24 +25,55 @@ HARD_SIGMOID = (
 )
 DEFAULT_AXIS = -1
 """The default of `axis` in every class that has it."""
-NO_AXIS = ("Flatten", "Permute", "Reshape")
+CROP = (
+    "RandomCrop crops also when the model only predicts in Keras 2 and 3.0 to 3.7, and since Keras 3.8 only "
+    "in training"
+)
+NO_CROP = (3, 8)
+CORNERS = (
+    "bilinear interpolation measures from the corners of pixels in Keras before 2.4, and from their centers "
+    "in the Keras of TensorFlow and in Keras 3"
+)
+IN_TENSORFLOW = (2, 4)
+INTERPOLATIONS = ("area", "bicubic", "bilinear", "lanczos3", "lanczos5", "nearest")
+"""The interpolations of Keras 3; Keras 2 has more."""
 
 
 def silent_changes(file: KerasFile, release: KerasRelease) -> Iterator[KerasFileFinding]:
     """The layers of a file that a release gives another meaning."""
-    if file.config is None or not is_keras_3(release):
+    if file.config is None:
         return
-    saved_by_3 = KerasVersion.of(file).major >= 3
-    legacy = file.layout == "h5"
+    version = KerasVersion.of(file)
+    legacy = file.layout == "h5" and is_keras_3(release)
     for name, class_name, config in stored_layers(file.config):
-        if not saved_by_3:
-            for argument in ACTIVATIONS:
-                if _named(config.get(argument)) == "hard_sigmoid":
-                    yield _changed(name, class_name, argument, HARD_SIGMOID)
+        for argument, what in _other_meanings(class_name, config, version, release):
+            yield _changed(name, class_name, argument, what)
+        value = config.get("interpolation")
+        if is_keras_3(release) and isinstance(value, str) and value.lower() not in INTERPOLATIONS:
+            what = f"`interpolation={value}`: the layer loads, and each call of it fails"
+            yield KerasConfigForm(
+                layer=name, class_name=class_name, op=class_name, attr="interpolation", what=what, stage=RUN
+            )
         if legacy and (change := _dropped_axis(class_name, config, release)):
             yield _changed(name, class_name, "axis", change)
-    if legacy and (first := _first_with_shape(file.config)):
-        yield first
+    if legacy:
+        yield from _with_shapes(file.config)
+
+
+def _other_meanings(
+    class_name: str, config: Mapping[str, Json], version: KerasVersion, release: KerasRelease
+) -> Iterator[tuple[str, str]]:
+    """The arguments of a layer that mean something else in a release, and what."""
+    if (version.major >= 3) != is_keras_3(release):
+        for argument in ACTIVATIONS:
+            if _named(config.get(argument)) == "hard_sigmoid":
+                yield argument, HARD_SIGMOID
+    if class_name == "RandomCrop" and (version.numbers >= NO_CROP) != since_keras_3(release, "3.8"):
+        yield "height", CROP
+    if class_name == "UpSampling2D" and config.get("interpolation") == "bilinear":
+        saved_by_standalone = not version.is_tensorflow and version.numbers < IN_TENSORFLOW
+        if saved_by_standalone != is_standalone(release):
+            yield "interpolation", CORNERS
 
 
 def _changed(layer: str, class_name: str, argument: str, what: str) -> KerasFileFinding:
@@ -67,13 +103,22 @@ def _dropped_axis(class_name: str, config: Mapping[str, Json], release: KerasRel
     return f"the loader drops `axis={axis}`, so that the layer works along its default axis"
 
 
-def _first_with_shape(config: Mapping[str, Json]) -> KerasFileFinding | None:
-    """The first layer of a Sequential model, if it stores the shape of the input."""
+def _with_shapes(config: Mapping[str, Json], depth: int = 0) -> Iterator[KerasFileFinding]:
+    """The first layers of Sequential models that store the shape of the input, also of inner models."""
     inner = config.get("config")
-    if config.get("class_name") != "Sequential" or not isinstance(inner, Mapping):
-        return None
-    layers = inner.get("layers")
-    first = layers[0] if isinstance(layers, list) and layers else None
+    layers = inner.get("layers") if isinstance(inner, Mapping) else None
+    if not isinstance(layers, list) or depth > DEEPEST:
+        return
+    if config.get("class_name") == "Sequential" and (first := _with_shape(layers)):
+        yield first
+    for layer in layers:
+        if isinstance(layer, Mapping):
+            yield from _with_shapes(layer, depth + 1)
+
+
+def _with_shape(layers: list[Json]) -> KerasFileFinding | None:
+    """The first of some layers, if it stores the shape of the input."""
+    first = layers[0] if layers else None
     if not isinstance(first, Mapping) or first.get("class_name") == "InputLayer" or "module" in first:
         return None
     options = first.get("config")

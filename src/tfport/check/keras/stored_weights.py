@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tfport.atlas.keras_releases import KerasRelease
+from tfport.atlas.keras_releases import TF_KERAS, KerasRelease
 from tfport.atlas.versions import version_key
 from tfport.check.findings.keras_files import KerasWeightsMismatch
 from tfport.check.keras.generation import is_keras_3, is_standalone, since_keras_3
 from tfport.check.keras.raised import VALUE_ERROR, Raised
 from tfport.formats.keras.records import BY_LAYER, Json, KerasFile
 
-GRU = "GRU"
+GRU, BIDIRECTIONAL = "GRU", "Bidirectional"
+LAYERS, DEPENDENCIES = "layers", "_layer_checkpoint_dependencies"
+"""The groups of an archive that hold the weights of the layers of a model."""
+FIRST_IN_LAYERS = "2.15"
+"""The first Keras 2 that looks for the weights of layers in `layers`, as every tf-keras does."""
+KERNEL_AND_BIAS = ("Dense", "Conv1D", "Conv2D", "Conv3D")
 NORMALIZATIONS = {"BatchNormalization": "gamma", "LayerNormalization": "gamma"}
 """Layers whose weights have the sizes of `axis`, with the name of the first weight."""
 
 
 def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
     """The errors when the weights of a file are assigned."""
-    if file.weights is None or file.weights.layout != BY_LAYER or file.config is None:
+    if file.weights is None or file.config is None:
+        return
+    if file.weights.layout != BY_LAYER:
+        if file.layout == "keras" and not is_keras_3(release) and (moved := _moved(file, release)):
+            yield moved
         return
     lists = file.weights.lists
     with_weights = [name for name, weights in lists.items() if weights]
@@ -27,10 +36,40 @@ def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
         if not shapes:
             continue
         number = with_weights.index(name)
+        if class_name == BIDIRECTIONAL and isinstance(inner := config.get("layer"), Mapping):
+            class_name, config = str(inner.get("class_name")), inner.get("config") or {}
+            shapes = shapes[: len(shapes) // 2]
+        if not shapes or not isinstance(config, Mapping):
+            continue
         if class_name == GRU and _resets_after(release) and _has_plain_bias(config, shapes):
             yield _gru(name, number, shapes[-1], release)
         elif class_name in NORMALIZATIONS and is_keras_3(release) and _is_joint(config, shapes[0]):
             yield _mismatch(name, number, NORMALIZATIONS[class_name], shapes[0][-1:], shapes[0], release)
+
+
+def _moved(file: KerasFile, release: KerasRelease) -> Raised | None:
+    """The error where the weights of an archive are in another group than this Keras 2 looks into."""
+    assert file.weights is not None
+    assert file.config is not None
+    is_new = release.package == TF_KERAS or version_key(release.version) >= version_key(FIRST_IN_LAYERS)
+    expected = LAYERS if is_new else DEPENDENCIES
+    other = DEPENDENCIES if expected == LAYERS else LAYERS
+    if any(path.startswith(f"{expected}/") for path in file.weights.lists):
+        return None
+    for name, class_name, _ in _outer_layers(file.config):
+        stored = file.weights.lists.get(f"{other}/{name}")
+        if stored:
+            names = [f"{name}/{weight}:0" for weight in ("kernel", "bias")[: len(stored)]]
+            shown = names if class_name in KERNEL_AND_BIAS else "…"
+            text = (
+                f"Layer '{name}' expected {len(stored)} variables, but received 0 variables during loading. "
+                f"Expected: {shown}"
+            )
+            what = f"the file has them in `{other}`, and this release looks into `{expected}`"
+            return Raised(
+                VALUE_ERROR, text, KerasWeightsMismatch(layer=name, class_name=class_name, what=what)
+            )
+    return None
 
 
 def _outer_layers(config: Mapping[str, Json]) -> Iterator[tuple[str, str, Mapping[str, Json]]]:

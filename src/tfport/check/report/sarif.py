@@ -1,6 +1,6 @@
 """The SARIF 2.1.0 report format, for code scanning: a rule for each code, a result for each finding.
 
-Models have no lines, so a result refers to the model's file and names nodes and functions.
+Models have no lines, so a result refers to the model's file and names nodes and functions, or layers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from tfport.check.check import Result
 from tfport.check.findings.finding import ERROR, Finding, function_of, model_findings
+from tfport.check.findings.keras_files import KerasFileFinding
 from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.report import CheckReport
 from tfport.graph.node import Node
@@ -80,7 +81,7 @@ def _result(finding: Finding, result: Result, file: str, model: str) -> Object:
         "ruleIndex": _codes().index(finding.code),
         "level": _level(finding),
         "message": {"text": _message(finding)},
-        "locations": [_location(file, finding.nodes)],
+        "locations": [_location(file, _parts(finding))],
         "partialFingerprints": {"tfport/v1": _fingerprint(finding, result, model)},
         "properties": {
             "model": model,
@@ -108,11 +109,17 @@ def _message(finding: Finding) -> str:
     return " ".join([f"{finding.message}.", *cause, *doubt, *fixes])
 
 
-def _location(file: str, nodes: Sequence[Node] = ()) -> Object:
+def _location(file: str, parts: Sequence[Object] = ()) -> Object:
     # code scanning requires a line for every result, and a graph has none
     place: Object = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}}}
-    logical = [_logical(node) for node in nodes[:MOST_NODES]]
-    return {**place, "logicalLocations": logical} if logical else place
+    return {**place, "logicalLocations": parts} if parts else place
+
+
+def _parts(finding: Finding) -> list[Object]:
+    """The nodes of a finding, or the layer of a Keras file."""
+    if isinstance(finding, KerasFileFinding) and finding.layer:
+        return [{"name": finding.layer, "fullyQualifiedName": finding.layer, "kind": "object"}]
+    return [_logical(node) for node in finding.nodes[:MOST_NODES]]
 
 
 def _logical(node: Node) -> Object:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfport.formats.hdf5.file import Hdf5Group
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
-ZIP = b"PK\x03\x04"
+ZIP, ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 CONFIG = "config.json"
 METADATA = "metadata.json"
 WEIGHTS = ("model.weights.h5", "model.weights.json", "model.weights.npz")
@@ -73,6 +73,12 @@ def is_archive(sample: Sample) -> bool:
     tail = bytes(sample.data[-LARGEST_TAIL:])
     names = {bytes(name) for name in MEMBERS.findall(tail)}
     return CONFIG.encode() in names and len(names) > 1
+
+
+def is_cut_archive(sample: Sample) -> bool:
+    """Whether this is the first part of a `.keras` file: the directory is at the end of a zip file."""
+    is_part = sample.head.startswith(ZIP) and sample.name.endswith(".keras")
+    return is_part and ZIP_END not in bytes(sample.data[-LARGEST_TAIL:])
 
 
 def is_architecture(sample: Sample) -> bool:
@@ -156,4 +162,10 @@ OTHER_HDF5 = OtherFile(
     "an HDF5 file without a Keras model or weights",
     lambda sample: sample.head.startswith(HDF5),
     instead="use the file that `model.save` or `model.save_weights` wrote",
+)
+CUT_ARCHIVE = OtherFile(
+    "a Keras archive whose end is missing",
+    is_cut_archive,
+    instead="the download or copy was cut short; download or copy it again",
+    broken=True,
 )

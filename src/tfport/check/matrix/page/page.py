@@ -37,7 +37,11 @@ def write_page(matrix: Matrix, path: str | os.PathLike[str]) -> None:
 def page(matrix: Matrix) -> str:
     script, cards = (HERE / "matrix.js").read_text(), Cards()
     every = settings_of(matrix.strips)
-    tables = [_strip(strip, settings, every, cards) for settings, strip in by_outline(matrix.strips)]
+    several = len({strip.package for strip in matrix.strips}) > 1  # a Keras file
+    tables = [
+        _strip(strip, settings, every, strip.package if several else label(settings, every), cards)
+        for settings, strip in by_outline(matrix.strips)
+    ]
     return Template((HERE / "matrix.html").read_text()).substitute(
         title=text(f"{matrix.model}: where it runs"),
         digest="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -86,7 +90,9 @@ def _radios(name: str, values: Sequence[str], shown: Sequence[str]) -> str:
     return f"<fieldset><legend>{name}</legend>{''.join(inputs)}</fieldset>"
 
 
-def _strip(strip: Strip, settings: Sequence[Setting], every: Sequence[Setting], cards: Cards) -> str:
+def _strip(
+    strip: Strip, settings: Sequence[Setting], every: Sequence[Setting], title: str, cards: Cards
+) -> str:
     numbers = {name: i for i, name in enumerate(dict.fromkeys(setting.signature for setting in every))}
     shared = "|".join(
         f"{setting.device} {setting.loader} {numbers[setting.signature]}" for setting in settings
@@ -94,7 +100,7 @@ def _strip(strip: Strip, settings: Sequence[Setting], every: Sequence[Setting], 
     patches = Counter(cell.minor for cell in strip.cells)
     rows = "\n".join(_rows(strip, patches, cards))
     return (
-        f'<section class="strip" data-settings="{text(shared)}">\n<h2>{text(label(settings, every))}</h2>\n'
+        f'<section class="strip" data-settings="{text(shared)}">\n<h2>{text(title)}</h2>\n'
         f'<div class="scroll" tabindex="0"><table style="--minors:{len(patches)}">\n'
         f"{_columns(strip, patches)}\n{_head(strip, patches)}\n<tbody>\n{rows}\n</tbody></table></div>\n"
         "</section>"
