@@ -115,8 +115,8 @@ def _not_located(known: KerasObject, name: str, release: KerasRelease) -> str | 
     config: dict[str, Any] = {
         "module": module, "class_name": "function", "config": name, "registered_name": name,
     }  # fmt: skip
-    found = Keras3Layers(release).retrieve(name, name, module, "function", config, "")
-    return found.text if isinstance(found, Raised) else None
+    located = Keras3Layers(release).retrieve(name, name, module, "function", config, "")
+    return located.text if isinstance(located, Raised) else None
 
 
 def _same_function(name: str, release: KerasRelease) -> Iterator[KerasObject]:
