@@ -6,6 +6,7 @@ The operators come from `lite.ops`. If some cannot be built, the error names all
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter
@@ -253,7 +254,7 @@ class SubgraphBuilder:
         return self.graph.add("Placeholder", (), attrs).output(0)
 
     def _build(self, operator: LiteOperator) -> list[Value]:
-        declared = find_operator(operator, self.record)
+        declared = find_operator(operator, self.record, self.graph.ops)
         if declared is None:
             raise CannotRun(self._missing(operator))
         first = next((index for index in operator.outputs if index >= 0), None)
@@ -288,10 +289,14 @@ def _options(b: OperatorBuilder, declared: DeclaredOperator) -> dict[str, Any]:
     """The options that a function takes; CannotRun if the operator has another one that matters."""
     operator = b.operator
     if operator.code.op == CUSTOM:
+        if not declared.options:  # they may be of any format
+            return {}
         from tfport.formats.lite.flexbuffer import custom_options
 
-        stored = custom_options(operator.custom_options)
-        return {name: stored.get(name, default) for name, default in declared.options.items()}
+        stored = {**declared.options, **custom_options(operator.custom_options)}
+        if missing := [name for name in declared.options if stored[name] is inspect.Parameter.empty]:
+            raise b.refuse(f"it has no option {' and no '.join(missing)}")
+        return {name: stored[name] for name in declared.options}
     defaults = {field.name: field.default for field in lite_schema().tables.get(operator.options_type, ())}
     for name, value in operator.options.items():
         if name not in declared.options and value != defaults.get(name):

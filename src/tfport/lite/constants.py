@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfport.errors import UnreadableFile
 from tfport.formats.lite.records import LiteFile, LiteTensor
+from tfport.formats.lite.sparse import dense_array
 from tfport.lite.dtypes import BITS, lite_dtype
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def has_data(file: LiteFile, tensor: LiteTensor) -> bool:
 
 def constant_array(file: LiteFile, tensor: LiteTensor) -> NDArray[Any]:
     """The elements of a constant; UnreadableFile if the file has another number of them."""
-    data = file.buffers[tensor.buffer]
+    data = external_data(file, tensor) if tensor.external_buffer else file.buffers[tensor.buffer]
     if tensor.type == "STRING":
         return _strings(file, tensor, data)
     dtype = lite_dtype(tensor.type)
@@ -32,10 +34,33 @@ def constant_array(file: LiteFile, tensor: LiteTensor) -> NDArray[Any]:
         elements = _unpacked(data, BITS[tensor.type], tensor)
     else:
         elements = np.frombuffer(data, dtype.numpy, count=len(data) // dtype.numpy.itemsize)
+    if tensor.sparsity:
+        try:
+            return dense_array(elements, tensor.shape, tensor.sparsity)
+        except ValueError as error:
+            raise _misfit(file, tensor, f"sparse elements that do not fit: {error}") from None
     size = int(np.prod(tensor.shape, dtype=np.int64))
     if len(elements) < size:
         raise _misfit(file, tensor, f"{len(elements):,} elements")
     return elements[:size].reshape(tensor.shape)
+
+
+def external_data(file: LiteFile, tensor: LiteTensor) -> memoryview:
+    """The bytes of a constant that is in another file, beside this one."""
+    stored = next((b for b in file.external_buffers if b.get("id", 0) == tensor.external_buffer), None)
+    groups, number = file.external_buffer_groups, (stored or {}).get("group", 0)
+    name = groups[number].get("name", "") if number < len(groups) else ""
+    if stored is None or not name or file.external is None:
+        raise _misfit(file, tensor, f"the external buffer {tensor.external_buffer}, which is not described")
+    if PurePath(name).is_absolute() or ".." in PurePath(name).parts or "\\" in name:
+        raise _misfit(file, tensor, f"its elements in `{name}`, which is not below the folder of the file")
+    if stored.get("packing"):
+        raise _misfit(file, tensor, f"an external buffer with the unknown packing {stored['packing']}")
+    data = file.external(name)
+    start, length = stored.get("offset", 0), stored.get("length", 0)
+    if start + length > len(data):
+        raise _misfit(file, tensor, f"{length:,} bytes from byte {start:,} of {name}, of {len(data):,} bytes")
+    return data[start : start + length]
 
 
 def _unpacked(data: bytes | memoryview, bits: int, tensor: LiteTensor) -> NDArray[Any]:

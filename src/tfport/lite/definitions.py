@@ -17,6 +17,10 @@ from tfport.lite import quantized_definitions
 
 TEXT = """
 LiteHybridInput(x: float) -> y: float; asymmetric: bool = false; axis: int = 1
+LiteDetections(boxes: float, scores: float, anchors: float)
+    -> detections: float, classes: float, best: float, count: float;
+    max_detections: int; max_classes_per_detection: int; detections_per_class: int; use_regular_nms: bool;
+    nms_score_threshold: float; nms_iou_threshold: float; num_classes: int; scales: list(float)
 """
 
 

@@ -12,7 +12,8 @@ one for each output.
 `@builtin` is for real numbers, and for integers and strings that are meant as such. An operator whose
 first input or output is quantized needs `@quantized`, or `@builtin(…, any_type=True)` for ops that only
 move values, which is used where no other declaration fits. `@custom` is for custom ops: its keyword-only
-parameters are keys of the custom options.
+parameters are keys of the custom options. A custom op that is not declared is the op of TensorFlow, or of
+`@tfport.op`, with the same name, if there is one: so the converter writes ops that it does not know.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tfport.discovery import Catalog
-from tfport.formats.lite.records import CUSTOM, LiteOperator, Subgraph
+from tfport.formats.lite.records import CUSTOM, FLEX, LiteOperator, Subgraph
+from tfport.graph.op_signature import OpTable
 from tfport.lite.tensor import is_quantized
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,6 +44,9 @@ class DeclaredOperator:
 
 BUILTINS = Catalog[DeclaredOperator]("lite builtins", "tfport.lite.ops")
 CUSTOMS = Catalog[DeclaredOperator]("lite custom ops", "tfport.lite.ops")
+
+SAME_NAME = "*"
+"""The declaration for custom ops that are ops of a graph by their own names."""
 
 
 def builtin(ops: str, *, any_type: bool = False) -> Callable[[F], F]:
@@ -70,10 +75,12 @@ def _declare(catalog: Catalog[DeclaredOperator], ops: str, **kinds: bool) -> Cal
     return declare
 
 
-def find_operator(operator: LiteOperator, graph: Subgraph) -> DeclaredOperator | None:
+def find_operator(operator: LiteOperator, graph: Subgraph, ops: OpTable) -> DeclaredOperator | None:
     """The declaration for an operator; None if tfport does not build it."""
     if operator.code.op == CUSTOM:
-        return next(iter(CUSTOMS.of(operator.code.custom)), None)
+        name = FLEX if operator.code.flex_op else operator.code.custom
+        same_name = CUSTOMS.of(SAME_NAME) if ops.get(name) is not None else ()
+        return next(iter((*CUSTOMS.of(name), *same_name)), None)
     first = [indices[0] for indices in (operator.inputs, operator.outputs) if indices and indices[0] >= 0]
     on_quantized = any(is_quantized(graph.tensors[index]) for index in first)
     declared = sorted(BUILTINS.of(operator.code.op), key=lambda d: d.any_type)

@@ -25,17 +25,17 @@ def custom_options(data: bytes | memoryview) -> dict[str, Any]:
     return decoded if isinstance(decoded, dict) else {}
 
 
-def decode_flexbuffer(data: bytes | memoryview) -> Any:
+def decode_flexbuffer(data: bytes | memoryview, *, strings_as_bytes: bool = False) -> Any:
     """The value: None, a number, a string, bytes, a list or a dict; UnreadableFile if it is damaged."""
     try:
-        return _Reader(bytes(data)).root()
+        return _Reader(bytes(data), strings_as_bytes).root()
     except (struct.error, IndexError, KeyError, ValueError) as error:
         raise UnreadableFile("the custom options of an operator are not a valid flexbuffer") from error
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, strings_as_bytes: bool) -> None:
+        self.data, self.strings_as_bytes = data, strings_as_bytes
         self.left = MOST_VALUES
 
     def root(self) -> Any:
@@ -66,7 +66,8 @@ class _Reader:
             raise IndexError("more elements than bytes")
         if kind in (STRING, BLOB):
             content = self.data[self._checked(target) : target + count]
-            return content.decode("utf-8", "replace") if kind == STRING else content
+            is_text = kind == STRING and not self.strings_as_bytes
+            return content.decode("utf-8", "replace") if is_text else content
         if kind in TYPED:
             return [self._value(target + i * child, child, TYPED[kind] << 2, depth + 1) for i in range(count)]
         if kind not in (MAP, VECTOR):

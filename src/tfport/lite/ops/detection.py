@@ -1,0 +1,52 @@
+"""The custom op at the end of object detectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.graph.graph import Value
+from tfport.lite.builder import OperatorBuilder
+from tfport.lite.operator import custom
+from tfport.lite.tensor import LiteValue
+
+
+@custom("TFLite_Detection_PostProcess")
+def detection_post_process(
+    b: OperatorBuilder,
+    boxes: LiteValue,
+    scores: LiteValue,
+    anchors: LiteValue,
+    *,
+    max_detections: int,
+    max_classes_per_detection: int,
+    detections_per_class: int = 100,
+    use_regular_nms: bool = False,
+    nms_score_threshold: float,
+    nms_iou_threshold: float,
+    num_classes: int,
+    y_scale: float,
+    x_scale: float,
+    h_scale: float,
+    w_scale: float,
+) -> list[Value]:
+    """Boxes, classes, scores and their number."""
+    node = b.LiteDetections(
+        *(_real(b, x) for x in (boxes, scores, anchors)),
+        max_detections=max_detections,
+        max_classes_per_detection=max_classes_per_detection,
+        detections_per_class=detections_per_class,
+        use_regular_nms=bool(use_regular_nms),
+        nms_score_threshold=float(nms_score_threshold),
+        nms_iou_threshold=float(nms_iou_threshold),
+        num_classes=num_classes,
+        scales=[float(scale) for scale in (y_scale, x_scale, h_scale, w_scale)],
+    )
+    return [node.output(place) for place in range(4)]
+
+
+def _real(b: OperatorBuilder, x: LiteValue) -> Any:
+    """The numbers that integers stand for."""
+    if not x.is_quantized:
+        return x
+    return b.Mul(b.Sub(b.cast(x, FLOAT32), float(x.zero_point)), x.scale)

@@ -1,0 +1,113 @@
+"""Detections from boxes, scores and anchors: what `TFLite_Detection_PostProcess` computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, shapes
+
+
+@shapes("LiteDetections")
+def _shapes(inputs, attrs):
+    count = attrs["max_detections"] * (1 if attrs["use_regular_nms"] else attrs["max_classes_per_detection"])
+    return [(1, count, 4), (1, count), (1, count), (1,)]
+
+
+@host("LiteDetections")
+def detections(
+    boxes,
+    scores,
+    anchors,
+    *,
+    max_detections,
+    max_classes_per_detection,
+    detections_per_class,
+    use_regular_nms,
+    nms_score_threshold,
+    nms_iou_threshold,
+    num_classes,
+    scales,
+):
+    if boxes.shape[:1] != (1,) or scores.shape[:2] != boxes.shape[:2]:
+        raise RunFailed(
+            f"the boxes have the shape {boxes.shape} and the scores {scores.shape}, expected one image"
+        )
+    background = scores.shape[2] - num_classes
+    if background not in (0, 1):
+        raise RunFailed(f"there are scores of {scores.shape[2]} classes, expected {num_classes} or one more")
+    corners = _corners(boxes[0], anchors, scales)
+    if (corners[:, :2] > corners[:, 2:]).any():
+        raise RunFailed("a box ends before it begins")
+    of_classes = scores[0][:, background:]
+    suppressor = _Suppressor(corners, np.float32(nms_score_threshold), np.float32(nms_iou_threshold))
+    if use_regular_nms:
+        per_class = min(detections_per_class, max_detections)
+        rows = _by_class(suppressor, of_classes, per_class, max_detections)
+        room, count = max_detections, len(rows)
+    else:
+        classes = min(max_classes_per_detection, num_classes)
+        order = np.argsort(-of_classes, axis=1, kind="stable")[:, :classes]
+        chosen = suppressor.best(of_classes.max(axis=1, initial=-np.inf), max_detections)
+        room, count = max_detections * max_classes_per_detection, len(chosen)
+        rows = [(box, order[box, place]) for box in chosen for place in range(classes)]
+        step = max_classes_per_detection
+        rows_at = [place * step + within for place in range(count) for within in range(classes)]
+        return _filled(corners, of_classes, rows, rows_at, room, count)
+    return _filled(corners, of_classes, rows, range(count), room, count)
+
+
+def _corners(boxes: Any, anchors: Any, scales: Any) -> Any:
+    """Top, left, bottom and right of boxes that are stored as centers and sizes relative to anchors."""
+    wide, base = boxes[:, :4].astype(np.float64), anchors.astype(np.float64)
+    by = np.asarray(scales, np.float32).astype(np.float64)
+    center = (wide[:, :2] / by[:2] * base[:, 2:] + base[:, :2]).astype(np.float32)
+    half = (0.5 * np.exp(wide[:, 2:] / by[2:]) * base[:, 2:]).astype(np.float32)
+    return np.concatenate([center - half, center + half], axis=1)
+
+
+class _Suppressor:
+    """Of boxes that overlap, chooses the one with the best score."""
+
+    def __init__(self, corners: Any, least: Any, most_overlap: Any) -> None:
+        self.corners, self.least, self.most_overlap = corners, least, most_overlap
+        self.areas = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
+
+    def best(self, scores: Any, limit: int) -> list[int]:
+        """The indices of the boxes that stay, the best first."""
+        candidates = np.flatnonzero(scores >= self.least)
+        left = candidates[np.argsort(-scores[candidates], kind="stable")]
+        chosen: list[int] = []
+        while len(left) and len(chosen) < limit:
+            box, left = left[0], left[1:]
+            chosen.append(int(box))
+            left = left[self._overlaps(box, left) <= self.most_overlap]
+        return chosen
+
+    def _overlaps(self, box: Any, others: Any) -> Any:
+        """The intersection over the union with each of the others."""
+        mine, theirs = self.corners[box], self.corners[others]
+        sides = np.minimum(mine[2:], theirs[:, 2:]) - np.maximum(mine[:2], theirs[:, :2])
+        shared = np.maximum(sides, np.float32(0)).prod(axis=1)
+        either = self.areas[box] + self.areas[others] - shared
+        has_area = (self.areas[box] > 0) & (self.areas[others] > 0)
+        return np.divide(shared, either, out=np.zeros_like(shared), where=has_area)
+
+
+def _by_class(suppressor: _Suppressor, scores: Any, per_class: int, limit: int) -> list[tuple[int, int]]:
+    """The best boxes of all classes, each suppressed only by those of its own class."""
+    rows: list[tuple[int, int]] = []
+    for column in range(scores.shape[1]):
+        rows += [(box, column) for box in suppressor.best(scores[:, column], per_class)]
+        rows = sorted(rows, key=lambda row: -scores[row])[:limit]
+    return rows
+
+
+def _filled(corners: Any, scores: Any, rows: Any, places: Any, room: int, count: int) -> Any:
+    """The outputs: chosen boxes with their classes and scores, then zeros."""
+    boxes, classes, chosen = np.zeros((1, room, 4), np.float32), *np.zeros((2, 1, room), np.float32)
+    for place, (box, column) in zip(places, rows, strict=True):
+        boxes[0, place], classes[0, place], chosen[0, place] = corners[box], column, scores[box, column]
+    return boxes, classes, chosen, np.array([count], np.float32)
