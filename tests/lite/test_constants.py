@@ -1,0 +1,77 @@
+"""Constants of TensorFlow Lite files: sparse ones, and those in other files."""
+
+import numpy as np
+import pytest
+from tests.lite.cases import graph_case, run
+from tests.lite.graphs import graph, lite_file, op
+from tests.runtime.cases import f32
+
+import tfport
+from tfport.formats.lite.write import lite_bytes
+
+
+def _external(tmp_path, name="weights.bin", **change):
+    file = lite_file(graph("x -> y", op("ADD", "x c", "y"), x="FLOAT32 2", y="FLOAT32 2", c="FLOAT32 2"))
+    file.subgraphs[0].tensors[2].external_buffer = 7
+    file.external_buffer_groups = ({"name": name},)
+    file.external_buffers = ({"id": 7, "group": 0, "offset": 4, "length": 8, **change},)
+    path = tmp_path / "model.tflite"
+    path.write_bytes(lite_bytes(file))
+    (tmp_path / "weights.bin").write_bytes(f32(9, 1, 2).tobytes())
+    return path
+
+
+def _run(model):
+    signature = model.signatures["serving_default"]
+    x, y = signature.inputs["x"].tensors[0], signature.outputs["y"].tensors[0]
+    return tfport.Session(model).run([y], {x: f32(10, 20)})[0].tolist()
+
+
+def test_weights_in_another_file(tmp_path):
+    assert _run(tfport.load(_external(tmp_path))) == [11, 22]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"name": "../weights.bin"}, "not below the folder of the file"),
+        ({"name": "/etc/hostname"}, "not below the folder of the file"),
+        ({"name": "missing.bin"}, "missing.bin"),
+        ({"length": 100}, "100 bytes from byte 4 of weights.bin, of 12 bytes"),
+        ({"id": 8}, "external buffer 7, which is not described"),
+        ({"packing": "zip"}, "unknown packing zip"),
+    ],
+)
+def test_weights_that_cannot_be_read_say_why(tmp_path, change, why):
+    with pytest.raises(tfport.Error, match=why):
+        _run(tfport.load(_external(tmp_path, **change)))
+
+
+@pytest.mark.parametrize("way", ["engine", "host"])
+def test_sparse_weights_are_whole_for_any_operator(way):
+    file = lite_file(
+        graph(
+            "x -> y z",
+            op("DENSIFY", "c", "d"),
+            op("ADD", "x d", "y"),
+            op("ADD", "x c", "z"),
+            x="FLOAT32 3",
+            y="FLOAT32 3",
+            z="FLOAT32 3",
+            d="FLOAT32 3",
+            c=f32(5),
+        )
+    )
+    tensor = file.subgraphs[0].tensors[4]
+    tensor.shape = (3,)
+    level = {
+        "format": "SPARSE_CSR",
+        "array_segments_type": "Int32Vector",
+        "array_segments": {"values": (0, 1)},
+        "array_indices_type": "Uint8Vector",
+        "array_indices": {"values": bytes([2])},
+    }
+    tensor.sparsity = {"traversal_order": (0,), "dim_metadata": [level]}
+    answers = run(graph_case("DENSIFY", file, f32(1, 2, 3)), way)
+    assert [answer.tolist() for answer in answers] == [[1, 2, 8], [1, 2, 8]]
+    assert np.float32(8) == answers[0][2]
