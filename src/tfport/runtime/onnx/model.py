@@ -17,6 +17,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.fast_activations import with_fast_activations
+from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -131,7 +132,8 @@ class _Writer:
         return name
 
     def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
-        for node in nodes if self.exported else with_fast_activations(accurate(nodes, results)):
+        fast = with_fast_convolutions(with_fast_activations(accurate(nodes, results)))
+        for node in nodes if self.exported else fast:
             self.contrib |= bool(node.domain)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
