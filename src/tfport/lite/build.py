@@ -108,6 +108,17 @@ class FileBuilder:
         if builder.last_effect is not None:
             self.initializers.append(builder.last_effect)
 
+    def reset(self, handle: Value, tensor: LiteTensor, dtype: DType) -> None:
+        """Give a variable tensor zeros when the model is loaded."""
+        quantization = tensor.quantization
+        zero = quantization.zero_point[0] if tensor.type == "INT8" and quantization else 0
+        start = Tensor.from_numpy(np.full(tensor.shape, zero, dtype.numpy), dtype)
+        value = self.graph.add("Const", (), {"dtype": dtype, "value": start}, name="state/Const").output(0)
+        attrs: dict[str, Attr] = {"dtype": dtype}
+        self.initializers.append(
+            self.graph.add("AssignVariableOp", [handle, value], attrs, name="state/reset")
+        )
+
     def function(self, number: int, *, is_condition: bool = False) -> str:
         """The name of the function of a subgraph, which is built at its first use.
 
@@ -181,6 +192,8 @@ class SubgraphBuilder:
         self.last_effect: Node | None = None
         """The last node that reads or changes state."""
         self._values: dict[int, LiteValue] = {}
+        self._states: dict[int, Value] = {}
+        """The variables of tensors that keep their value from one invocation to the next."""
 
     def bind(self, index: int, value: Value) -> None:
         self._values[index] = LiteValue(value, self.record.tensors[index])
@@ -195,6 +208,8 @@ class SubgraphBuilder:
         """The value of a tensor: an input, a constant, or what an operator computed."""
         if index not in self._values:
             tensor = self.record.tensors[index]
+            if tensor.is_variable and not has_data(self.file.file, tensor):
+                return self._state(index, tensor)
             if not has_data(self.file.file, tensor) and 0 not in tensor.shape:
                 raise MalformedGraph(f"tensor `{tensor.name}` is read before any operator computes it")
             file, dtype = self.file.file, self.file.dtype_of(tensor)
@@ -202,6 +217,36 @@ class SubgraphBuilder:
             value = self.lazy_constant(load, dtype, tensor.shape, self.name_of(index))
             self._values[index] = LiteValue(value, tensor, load)
         return self._values[index]
+
+    def _state(self, index: int, tensor: LiteTensor) -> LiteValue:
+        """What a variable tensor has kept from the invocation before; at first zeros."""
+        dtype = self.file.dtype_of(tensor)
+        if index not in self._states:
+            self._states[index] = self._handle(self.graph, index, tensor)
+            self.file.reset(self._handle(self.file.graph, index, tensor), tensor, dtype)
+        read = self.add_effect("ReadVariableOp", [self._states[index]], {"dtype": dtype}, self.name_of(index))
+        self.bind(index, read.output(0))
+        return self._values[index]
+
+    def _handle(self, graph: Graph, index: int, tensor: LiteTensor) -> Value:
+        name, dtype = self.name_of(index), self.file.dtype_of(tensor)
+        attrs: dict[str, Attr] = {"dtype": dtype, "shape": Shape(tensor.dims), "shared_name": name}
+        return graph.add("VarHandleOp", (), attrs, name=f"{name}/state").output(0)
+
+    def keep(self, index: int, value: Value) -> None:
+        """Keep a new value of a variable tensor for the next invocation."""
+        if index in self._states:
+            inputs = [self._states[index], value]
+            self.add_effect(
+                "AssignVariableOp", inputs, {"dtype": value.dtype.base}, f"{self.name_of(index)}/keep"
+            )
+        self.bind(index, value)
+
+    def add_effect(self, op: str, inputs: Sequence[Value], attrs: dict[str, Attr], name: str) -> Node:
+        """Add a node that reads or changes state, after those before it in the file."""
+        controls = () if self.last_effect is None else (self.last_effect,)
+        self.last_effect = self.graph.add(op, inputs, attrs, name=name, controls=controls)
+        return self.last_effect
 
     def lazy_constant(
         self, load: Callable[[], NDArray[Any]], dtype: DType, shape: Sequence[int], name: str

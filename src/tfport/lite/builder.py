@@ -74,6 +74,10 @@ class OperatorBuilder:
         values = node_inputs(signature, [_plain(operand) for operand in inputs], explicit, self._constant)
         return self._add(op, values, explicit, controls)
 
+    def keep(self, place: int, value: Any) -> None:
+        """Keep a new value of a variable input, by its place, for the next invocation."""
+        self.graph.keep(self.operator.inputs[place], self.value(value))
+
     def constant(self, value: ArrayLike, dtype: DType | None = None) -> Value:
         """A constant; plain numbers without a type become int32, float32, bool or string."""
         return self._constant(value, dtype)

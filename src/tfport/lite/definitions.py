@@ -21,6 +21,12 @@ LiteDetections(boxes: float, scores: float, anchors: float)
     -> detections: float, classes: float, best: float, count: float;
     max_detections: int; max_classes_per_detection: int; detections_per_class: int; use_regular_nms: bool;
     nms_score_threshold: float; nms_iou_threshold: float; num_classes: int; scales: list(float)
+LiteLstm(x: float, weights: float, recurrent: float, bias: float, peephole: float, norm: float,
+    projection: float, projection_bias: float, output_state: float, cell_state: float)
+    -> y: float, last_output: float, last_cell: float; activation: string = "TANH"; cell_clip: float = 0.0;
+    projection_clip: float = 0.0; rounding: string = ""
+LiteRnn(x: float, weights: float, recurrent: float, bias: float, state: float) -> y: float, last: float;
+    activation: string = "TANH"; rounding: string = ""
 """
 
 

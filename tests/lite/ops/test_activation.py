@@ -33,6 +33,11 @@ CASES = [
         for beta in (1.0, 0.5, 2.0)
     ),
     case("SOFTMAX", numbers(2, 3)),
+    *(
+        case("FAKE_QUANT", WIDE, min=low, max=high, num_bits=bits)
+        for low, high, bits in ((-10.0, 10.0, 8), (0.0, 6.0, 8), (-0.3, 1.7, 4))
+    ),
+    case("FAKE_QUANT", WIDE, min=0.0, max=6.0, num_bits=8, narrow_range=True, fails=True),
     case("LOG_SOFTMAX", f32(1000, 1001, -1000)),
 ]  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tfport.graph.graph import Node, Value
 from tfport.lite.activations import activate, clip
 from tfport.lite.builder import OperatorBuilder
@@ -54,3 +56,14 @@ def prelu(b: OperatorBuilder, x: LiteValue, slope: LiteValue) -> Node:
 def softmax(b: OperatorBuilder, x: LiteValue, *, beta: float) -> Node:
     """Over the last axis, of `beta * x`."""
     return b.Softmax(x if beta == 1 else b.Mul(x, beta))
+
+
+@builtin("FAKE_QUANT")
+def fake_quant(b: OperatorBuilder, x: LiteValue, *, min: float, max: float, num_bits: int) -> Node:
+    """Rounded to the steps of integers with so many bits, halves up; the bounds move to whole steps."""
+    low, high, most = np.float32(min), np.float32(max), np.float32(2**num_bits - 1)
+    step = (high - low) / most
+    zero = np.clip(np.floor(-low / step + np.float32(0.5)), 0, most)
+    first, last = -zero * step, (most - zero) * step
+    steps = b.Mul(b.Sub(clip(b, x, float(first), float(last)), float(first)), float(np.float32(1) / step))
+    return b.AddV2(b.Mul(b.Floor(b.AddV2(steps, 0.5)), float(step)), float(first))

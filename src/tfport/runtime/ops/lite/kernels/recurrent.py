@@ -1,0 +1,87 @@
+"""Recurrent layers of TensorFlow Lite: sequences are (time, batch, features).
+
+The gates of an LSTM are those of input, forget, cell and output. Empty weights are left out: peepholes
+from the cell to the gates of input, forget and output; normalization of the sums of the gates; a
+projection of the output. `rounding` is that of hybrid kernels (`hybrid`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import CannotRun
+from tfport.runtime.lower import host, shapes
+from tfport.runtime.ops.lite.kernels.hybrid import hybrid_input
+from tfport.runtime.ops.shared.sigmoid import sigmoid
+
+ACTIVATIONS = {
+    "NONE": lambda x: x,
+    "RELU": lambda x: np.maximum(x, 0),
+    "RELU_N1_TO_1": lambda x: np.clip(x, -1, 1),
+    "RELU6": lambda x: np.clip(x, 0, 6),
+    "TANH": np.tanh,
+}
+EPSILON = np.float32(1e-8)
+
+
+@host("LiteLstm")
+def lstm(
+    x, weights, recurrent, bias, peephole, norm, projection, projection_bias, output_state, cell_state,
+    *, activation, cell_clip, projection_clip, rounding,
+):  # fmt: skip
+    activate = _activation(activation)
+    output, cell, outputs = output_state, cell_state, []
+    sums = x @ weights.T + (0 if norm.size else bias)
+    into, forget_from, out_of = np.split(peephole, 3) if peephole.size else (0, 0, 0)
+    for step in sums:
+        gates = np.split(step + _rounded(output, rounding) @ recurrent.T, 4, axis=1)
+        gates = [gates[0] + into * cell, gates[1] + forget_from * cell, gates[2], gates[3]]
+        scales, shifts = (np.split(norm, 4), np.split(bias, 4)) if norm.size else ([None] * 4, [None] * 4)
+        enter, forget = (sigmoid(_normal(gates[i], scales[i], shifts[i])) for i in range(2))
+        cell = forget * cell + enter * activate(_normal(gates[2], scales[2], shifts[2]))
+        if cell_clip > 0:
+            cell = np.clip(cell, -cell_clip, cell_clip)
+        leave = sigmoid(_normal(gates[3] + out_of * cell, scales[3], shifts[3]))
+        output = leave * activate(cell)
+        if projection.size:
+            output = _rounded(output, rounding) @ projection.T
+            output = output + projection_bias if projection_bias.size else output
+            output = np.clip(output, -projection_clip, projection_clip) if projection_clip > 0 else output
+        outputs.append(output)
+    y = np.stack(outputs) if outputs else np.zeros((0, *output.shape), x.dtype)
+    return y.astype(x.dtype), output.astype(x.dtype), cell.astype(x.dtype)
+
+
+@host("LiteRnn")
+def rnn(x, weights, recurrent, bias, state, *, activation, rounding):
+    activate, outputs = _activation(activation), []
+    for step in x @ weights.T + bias:
+        state = activate(step + _rounded(state, rounding) @ recurrent.T)
+        outputs.append(state)
+    return np.stack(outputs) if outputs else np.zeros((0, *state.shape), x.dtype), state
+
+
+def _activation(name):
+    function = ACTIVATIONS.get(name)
+    if function is None:
+        raise CannotRun(f"the activation {name} is not supported")
+    return function
+
+
+def _rounded(x, rounding):
+    return hybrid_input(x, asymmetric=rounding == "asymmetric", axis=1) if rounding else x
+
+
+def _normal(x, scale, shift):
+    if scale is None:
+        return x
+    apart = x - x.mean(axis=1, keepdims=True)
+    variance = (apart * apart).mean(axis=1, keepdims=True)
+    return apart / np.sqrt(variance + EPSILON) * scale + shift
+
+
+@shapes("LiteLstm LiteRnn")
+def sequence_shapes(inputs, attrs):
+    sequence, state = inputs[0].shape, inputs[-2 if len(inputs) > 5 else -1].shape
+    steps = None if sequence is None or state is None else (sequence[0], *state)
+    return [steps, state, inputs[-1].shape] if len(inputs) > 5 else [steps, state]
