@@ -3,8 +3,9 @@
     python probe.py TASKS.json
 
 Each task has `model`, `way` (default, plain, reference), and optionally `inputs` (.npz to feed), `outputs`
-(.npz to write) and `steps` (load, allocate, invoke). One line of JSON per task is printed on the original
-standard output; what the native library prints goes to the standard error. Works from Python 3.6.
+(.npz to write), `tensors` (.npz to write: every tensor) and `steps` (load, allocate, invoke). One line of
+JSON per task is printed on the original standard output; what the native library prints goes to the standard
+error. Works from Python 3.6.
 """
 
 import json
@@ -66,6 +67,8 @@ def ask(module, task):
         options = {}
         if task["way"] in RESOLVERS:
             options["experimental_op_resolver_type"] = getattr(module.OpResolverType, RESOLVERS[task["way"]])
+        if task.get("tensors"):
+            options["experimental_preserve_all_tensors"] = True
         interpreter = module.Interpreter(model_content=content, **options)
         if "allocate" in steps:
             outcome["step"] = "allocate"
@@ -103,11 +106,24 @@ def run(interpreter, inputs, task, outcome):
     outcome["inputs"] = [described(d) for d in interpreter.get_input_details()]
     outcome["outputs"] = [described(d) for d in details]
     outcome["stateful"] = not all(same(a, b) for a, b in zip(first, again))  # noqa: B905
+    if task.get("tensors"):
+        save(task["tensors"], all_tensors(interpreter))
     if task.get("outputs"):
         arrays = {str(i): a for i, a in enumerate(first)}
         if outcome["stateful"]:
             arrays.update({f"again.{i}": a for i, a in enumerate(again)})
         save(task["outputs"], arrays)
+
+
+def all_tensors(interpreter):
+    """Return every tensor of the first subgraph that has a value, by its index."""
+    arrays = {}
+    for detail in interpreter.get_tensor_details():
+        try:
+            arrays[str(detail["index"])] = np.array(interpreter.get_tensor(detail["index"]))
+        except ValueError:
+            continue  # a temporary tensor, or one without data
+    return arrays
 
 
 def answers(interpreter, inputs):
