@@ -62,7 +62,9 @@ def read(page: str, link: re.Match[str]) -> File | None:
     name = NAME.fullmatch(link["name"])
     if not name or "linux" not in name["platform"] or not FINAL.fullmatch(name["release"]):
         return None
-    platform = "aarch64" if name["platform"].endswith("aarch64") else "x86_64"
+    platform = next((p for p in ("aarch64", "x86_64") if name["platform"].endswith(p)), None)
+    if platform is None:
+        return None
     url, uploaded = urljoin(page, unescape(link["url"])), UPLOADED.search(link["more"])
     when = uploaded[1] if uploaded else None
     return File(link["name"], name["release"], name["python"], platform, url, link["sha256"], when)

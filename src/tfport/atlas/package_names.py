@@ -55,8 +55,6 @@ SERVING_PACKAGES = {
 }
 NOT_TARGETS = {
     "tf-nightly": "a nightly build; final releases are recorded; `tfport targets record` records any wheel",
-    "tflite-runtime": "for TensorFlow Lite models, which are not TensorFlow graphs",
-    "ai-edge-litert": "for TensorFlow Lite models, which are not TensorFlow graphs",
     "tensorflowjs": "a converter, not a runtime; name the TensorFlow it is used with",
     "tensorflow-estimator": "Python code on top of TensorFlow; name the TensorFlow it is used with",
     "tensorflow-hub": "Python code on top of TensorFlow; name the TensorFlow it is used with",

@@ -6,6 +6,7 @@
     resolve_targets("requirements.txt")          or a lock file, `.`, a wheel, a recorded target
     resolve_targets("tensorflow/serving:2.8.0")  or another image, or a Dockerfile
     resolve_targets("keras==3.15.1")             or tf-keras, keras-core: for Keras files
+    resolve_targets("ai-edge-litert==2.3.0")     or tflite-runtime: for TensorFlow Lite files
     resolve_targets("ops_to_register.h@tensorflow==1.4.1")
 
 `notes` says what was derived and not recorded.
@@ -24,6 +25,10 @@ from tfport.atlas.choose_builds import ChosenBuild, choose_addon, choose_serving
 from tfport.atlas.choose_keras import ChosenKeras, choose_keras, keras_requirements, legacy_note
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import TF_KERAS, KerasRelease, keras_of_tensorflow
+from tfport.atlas.lite.choose import ChosenLite, choose_lite, lite_requirements
+from tfport.atlas.lite.registry import LiteRegistry
+from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
+from tfport.atlas.lite.releases import lite_of_tensorflow
 from tfport.atlas.package_names import (
     SERVERS,
     SERVING_PACKAGES,
@@ -62,7 +67,7 @@ class Target:
     addons: tuple[Build, ...] = ()
     device: str = "cpu"
     kind: str = "tensorflow"
-    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras` or `tfport`."""
+    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras`, `lite` or `tfport`."""
     notes: list[str] = field(default_factory=list)
     """What was derived, not recorded."""
     capability: str | None = None
@@ -73,6 +78,17 @@ class Target:
     """The Keras that its text names, if it names one."""
     keras_notes: list[str] = field(default_factory=list)
     """Notes that matter only for Keras files."""
+    named_lite: LiteRegistry | None = None
+    """The TensorFlow Lite interpreter that its text names, if it names one."""
+    delegate: str | None = None
+    """The delegate of the interpreter: `xnnpack`, `flex` or `none`; None for those that it has by default."""
+
+    @property
+    def lite(self) -> LiteRegistry | None:
+        """The interpreter for TensorFlow Lite files: the named one, or that of its TensorFlow."""
+        if self.named_lite is not None or self.kind != "tensorflow" or self.build is None:
+            return self.named_lite
+        return lite_of_tensorflow(self.build.version)
 
     @property
     def keras(self) -> KerasRelease | None:
@@ -136,6 +152,9 @@ class _Resolver:
 
     def targets(self) -> list[Target]:
         keras, notes = self._keras()
+        interpreters = self._interpreters()
+        if interpreters and not self._names_tensorflow():
+            return [_lite_target(choice, self.parts.listed.notes) for choice in interpreters]
         if keras and not self._names_tensorflow():
             return [_keras_target(choice, self.parts.listed.notes) for choice in keras]
         bases = self._bases()
@@ -143,6 +162,7 @@ class _Resolver:
         typed = bool(keras_requirements(self.parts.typed))
         choices: list[ChosenKeras | None] = [*keras] or [None]
         made = [_with_keras(t, choice, notes, typed=typed) for t in made for choice in choices]
+        made = [_with_lite(target, choice) for target in made for choice in interpreters or [None]]
         if self.parts.header is None:
             return made
         # imported here and below, because few targets need it
@@ -165,6 +185,13 @@ class _Resolver:
             return choose_keras(usual[0], typed=False), legacy_note(listed[1:])
         except Error as error:
             return [], [str(error)]
+
+    def _interpreters(self) -> list[ChosenLite]:
+        """The interpreters that the text names."""
+        if typed := lite_requirements(self.parts.typed):
+            return [choice for wanted in typed for choice in choose_lite(wanted, typed=True)]
+        listed = lite_requirements(self.parts.listed.wanted)
+        return [choice for wanted in listed for choice in choose_lite(wanted, typed=False)]
 
     def _names_tensorflow(self) -> bool:
         parts = self.parts
@@ -285,7 +312,7 @@ class _Resolver:
     def _addons(self, tensorflow: Build) -> tuple[list[ChosenBuild], list[str]]:
         """Return the add-ons of a target: those that were typed, and recorded ones from files."""
         recorded = set(self.atlas.packages()) - set(TENSORFLOW_PACKAGES)
-        others = {*TENSORFLOW_PACKAGES, *SERVING_PACKAGES, *KERAS_PACKAGES}
+        others = {*TENSORFLOW_PACKAGES, *SERVING_PACKAGES, *KERAS_PACKAGES, *LITE_PACKAGES}
         typed = [wanted for wanted in self.parts.typed if wanted.package not in others]
         chosen, notes = list[ChosenBuild](), list[str]()
         for wanted in merged_requirements(typed, [w.package for w in typed]):
@@ -324,6 +351,24 @@ def _keras_target(choice: ChosenKeras, notes: Sequence[str]) -> Target:
         keras_notes=choice.notes,
         named_keras=choice.release,
     )
+
+
+def _lite_target(choice: ChosenLite, notes: Sequence[str]) -> Target:
+    """An interpreter without a TensorFlow: a target for TensorFlow Lite files only."""
+    return Target(
+        choice.name,
+        choice.requirement,
+        OpRegistry(choice.name, []),
+        None,
+        kind="lite",
+        notes=[*notes, *choice.notes],
+        named_lite=choice.registry,
+    )
+
+
+def _with_lite(target: Target, choice: ChosenLite | None) -> Target:
+    """A target with the interpreter that is installed beside its TensorFlow."""
+    return target if choice is None else replace(target, named_lite=choice.registry)
 
 
 def _with_keras(target: Target, choice: ChosenKeras | None, notes: Sequence[str], *, typed: bool) -> Target:

@@ -219,6 +219,8 @@ KERAS = Noticed(
     tfport=NOT_CHECKED,
 )
 """What only `tf.keras.models.load_model` does."""
+LITE = Noticed(serving=NOT_CHECKED, objects=NOT_CHECKED, tfport=NOT_CHECKED)
+"""What only an interpreter of TensorFlow Lite does."""
 OBJECTS = Noticed(serving=NOT_CHECKED, objects=AT_LOAD, keras_1=AT_LOAD, tfport=NOT_CHECKED)
 """What Python needs to restore the objects of a TensorFlow 2 model."""
 DLOPEN = replace(STRUCTURE, tfport=NOT_CHECKED, dlopen=AT_LOAD)

@@ -1,0 +1,1 @@
+"""What the TensorFlow Lite interpreters register."""

@@ -1,0 +1,177 @@
+"""Findings about TensorFlow Lite files: what an interpreter does not accept.
+
+`check.lite` simulates the interpreter and yields them; their stage is known, so no `@check` is needed.
+"""
+
+from __future__ import annotations
+
+from tfport.check.findings.finding import LOAD, RUN, Finding, finding
+from tfport.check.noticed import LITE
+
+
+class LiteFileFinding(Finding):
+    """The base of the findings about TensorFlow Lite files."""
+
+    where: str = ""
+    """The node or tensor, for people: `node 3 of subgraph main`."""
+    says_text: str = ""
+    """What the interpreter says."""
+    why: str = ""
+    ways: tuple[str, ...] = ()
+    stage: str | None = LOAD
+
+    def cause(self) -> str:
+        return self.why
+
+    def says(self) -> str | None:
+        return self.says_text.strip() or None
+
+    def fixes(self) -> list[str]:
+        return list(self.ways)
+
+
+@finding("TFP801", "lite-unregistered-op", noticed=LITE)
+class LiteUnregisteredOp(LiteFileFinding):
+    """{target} does not register the builtin op {op}
+
+    ## Cause
+    The interpreter is older than the op, or was built with a selection of ops. It resolves
+    the table of ops of a file before anything else, so the file does not load.
+    ## Fix
+    Use an interpreter that registers the op (`tfport ops CONV_2D` lists them), add the op to
+    the op resolver of your own build, or rewrite the model with `tfport fix`.
+    ## Example
+        tfport check tests/check/lite/files/gelu.tflite --on tensorflow==2.4.4
+    """
+
+
+@finding("TFP802", "lite-newer-op-version", noticed=LITE)
+class LiteNewerOpVersion(LiteFileFinding):
+    """{target} registers {op} {registered}, and the file asks for version {version}
+
+    ## Cause
+    A version of an op adds dtypes, ranks or options. The converter writes the version that
+    the nodes of the file need, and an older interpreter does not have it.
+    ## Fix
+    Use an interpreter that has the version. If no node uses what it added, or an equivalent
+    exists, `tfport fix` writes a file with a lower version.
+    ## Example
+        tfport check tests/check/lite/files/transpose_6d.tflite --on tflite-runtime==2.7.0
+    """
+
+    version: int
+    registered: str
+
+
+@finding("TFP803", "lite-unknown-op-number", noticed=LITE)
+class LiteUnknownOpNumber(LiteFileFinding):
+    """the op {op} has the number {number}, and {target} knows numbers up to {newest}
+
+    ## Cause
+    The op was added to the format after the release of the interpreter.
+    ## Fix
+    Use a newer interpreter, or rewrite the model with `tfport fix`.
+    ## Example
+        tfport check tests/check/lite/files/gelu.tflite --on tflite-runtime==2.7.0
+    """
+
+    number: int
+    newest: int
+
+
+@finding("TFP804", "lite-schema-version", noticed=LITE)
+class LiteSchemaVersion(LiteFileFinding):
+    """the file has version {schema} of the format, and {target} reads version 3
+
+    ## Cause
+    Every released interpreter reads version 3 only. Files of other versions are not made by
+    released converters.
+    ## Fix
+    Convert the model again.
+    ## Example
+        tfport check tests/check/lite/files/schema_4.tflite --on ai-edge-litert==2.3.0
+    """
+
+    schema: int
+
+
+@finding("TFP805", "lite-unresolved-custom-op", noticed=LITE)
+class LiteUnresolvedCustomOp(LiteFileFinding):
+    """{target} does not resolve the custom op `{op}`
+
+    ## Cause
+    A custom op is code of the program that made the model. The interpreter notices that it
+    does not have it when it allocates tensors.
+    ## Fix
+    Register the op (`custom_op_registerers` in Python, `AddCustom` in C++), use the program
+    or delegate that has it, or rewrite the model with `tfport fix`.
+    ## Example
+        tfport check tests/check/lite/files/custom.tflite --on ai-edge-litert==2.3.0
+    """
+
+    stage: str | None = RUN
+
+
+@finding("TFP806", "lite-flex-not-linked", noticed=LITE)
+class LiteFlexNotLinked(LiteFileFinding):
+    """the TensorFlow op {op} needs the Flex delegate, which {target} does not have
+
+    ## Cause
+    The converter wrote ops of TensorFlow (`SELECT_TF_OPS`). They run only with the Flex
+    delegate, which contains TensorFlow's kernels: the `tensorflow` wheels up to 2.18 have
+    it; tflite-runtime, ai-edge-litert and newer wheels do not.
+    ## Fix
+    Use a runtime with the delegate (on Android, `org.tensorflow:tensorflow-lite-select-tf-ops`),
+    or replace the op: `tfport fix` does that where a builtin op computes the same.
+    ## Example
+        tfport check tests/check/lite/files/flex.tflite --on tflite-runtime==2.14.0
+    """
+
+    stage: str | None = RUN
+
+
+@finding("TFP807", "lite-flex-op-missing", noticed=LITE)
+class LiteFlexOpMissing(LiteFileFinding):
+    """the Flex delegate of {target} does not have the TensorFlow op {op}
+
+    ## Cause
+    The delegate runs the op with a kernel of TensorFlow, and that release does not register
+    it; or the op is not on the list of ops that builds of the delegate for phones contain.
+    ## Fix
+    Use a newer release, or register the op in your build of the delegate.
+    ## Example
+        tfport check tests/check/lite/files/flex_newer.tflite --on tensorflow==2.12.1
+    """
+
+    stage: str | None = RUN
+
+
+@finding("TFP808", "lite-unknown-type", noticed=LITE)
+class LiteUnknownType(LiteFileFinding):
+    """{where} has the type {type_name}, which {target} does not know
+
+    ## Cause
+    The type was added to the format after the release of the interpreter.
+    ## Fix
+    Use a newer interpreter, or convert the model without the type.
+    ## Example
+        tfport check tests/check/lite/files/int4.tflite --on tflite-runtime==2.7.0
+    """
+
+    type_name: str
+
+
+@finding("TFP809", "lite-delegate-static-shapes", noticed=LITE)
+class LiteDelegateStaticShapes(LiteFileFinding):
+    """the custom op `{op}` of {where} is left to XNNPACK, which takes only static shapes
+
+    ## Cause
+    The interpreter has no kernel for the op, and the delegate that has one does not take
+    nodes whose tensors have unknown sizes.
+    ## Fix
+    Convert the model with a fixed input shape, or register the op.
+    ## Example
+        tfport check tests/check/lite/files/dynamic_custom.tflite --on ai-edge-litert==2.3.0
+    """
+
+    stage: str | None = RUN

@@ -1,0 +1,1 @@
+"""Check TensorFlow Lite files on interpreters."""

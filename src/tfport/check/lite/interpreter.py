@@ -1,0 +1,140 @@
+"""What a TensorFlow Lite interpreter does with a file: which ops it resolves when it loads and allocates.
+
+Loading reads the version of the format, resolves every builtin op of the file, used or not, and reads the
+types of the tensors. Custom and Flex ops are resolved when the tensors of a subgraph are allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.atlas.lite.registry import SCHEMA, LiteRegistry
+from tfport.atlas.lite.releases import first_release_with
+from tfport.atlas.target import Target
+from tfport.check.findings.lite_files import (
+    LiteFileFinding,
+    LiteNewerOpVersion,
+    LiteSchemaVersion,
+    LiteUnknownOpNumber,
+    LiteUnknownType,
+    LiteUnregisteredOp,
+)
+from tfport.check.lite.custom_ops import custom_op_findings
+from tfport.check.lite.op_versions import NeededVersion, needed_version
+from tfport.check.lite.places import node_places, tensor_place
+from tfport.formats.lite.records import CUSTOM, LiteFile, OperatorCode
+from tfport.formats.lite.schema import lite_schema
+
+BYTE_CODES = 127
+"""Numbers above it are in a field that interpreters before 2.4 do not read; they see this one."""
+PARTLY_KNOWN = "only some of the ops of this build are known"
+
+
+def simulated_interpreter(file: LiteFile, target: Target) -> Iterator[LiteFileFinding]:
+    """Every reason why the interpreter of a target does not load or run a file, in its order."""
+    registry = target.lite
+    assert registry is not None
+    if file.version != SCHEMA:
+        yield LiteSchemaVersion(schema=file.version, says_text=registry.says("schema", schema=file.version))
+    for code in file.operator_codes:
+        if code.op != CUSTOM:
+            yield from _builtin(file, code, registry)
+    yield from _types(file, registry)
+    yield from custom_op_findings(file, target, registry)
+
+
+def _builtin(file: LiteFile, code: OperatorCode, registry: LiteRegistry) -> Iterator[LiteFileFinding]:
+    """Whether the interpreter resolves a builtin op."""
+    where = node_places(file, code)
+    if registry.newest is not None and code.number > registry.newest:
+        shown = min(code.number, BYTE_CODES) if registry.newest < BYTE_CODES else code.number
+        yield LiteUnknownOpNumber(
+            op=code.op,
+            number=code.number,
+            newest=registry.newest,
+            where=where,
+            why=_since(code.op, 1),
+            says_text=registry.says("out_of_range", code=shown),
+            ways=_ways(code),
+        )
+        return
+    versions = registry.versions(code.op)
+    if versions is None or code.version in versions:
+        return
+    text = registry.says("version" if versions else "op", op=code.op, version=code.version)
+    doubt = "" if registry.is_complete or versions else PARTLY_KNOWN
+    if not versions:
+        yield LiteUnregisteredOp(
+            op=code.op, where=where, why=_since(code.op, code.version), says_text=text, ways=_ways(code), doubt=doubt
+        )
+        return
+    yield LiteNewerOpVersion(
+        op=code.op,
+        version=code.version,
+        registered=_range(versions),
+        where=where,
+        why=_why(file, code, max(versions)),
+        says_text=text,
+        ways=_ways(code),
+    )
+
+
+def _why(file: LiteFile, code: OperatorCode, newest: int) -> str:
+    """Which feature of which node asks for a version, and since when interpreters have it."""
+    needs = [
+        (needed_version(node, subgraph), number, subgraph.name)
+        for subgraph in file.subgraphs
+        for number, node in enumerate(subgraph.operators)
+        if node.code == code
+    ]
+    too_new = [(need, number, name) for need, number, name in needs if need.version > newest]
+    since = _since(code.op, code.version)
+    if not too_new:
+        lowest = max((need.version for need, _, _ in needs), default=1)
+        return f"no node needs it: version {lowest} has all that the file uses; {since}"
+    need, number, name = max(too_new, key=lambda entry: entry[0].version)
+    return f"{_feature(need)} (node {number}{f' of {name}' if name else ''}); {since}"
+
+
+def _feature(need: NeededVersion) -> str:
+    return f"version {need.version} is for nodes where {need.feature}"
+
+
+def _since(op: str, version: int) -> str:
+    """The first recorded interpreters that have a version of an op."""
+    first = first_release_with(op, version)
+    return f"first in {' and '.join(first)}" if first else "in no recorded interpreter"
+
+
+def _ways(code: OperatorCode) -> tuple[str, ...]:
+    first = first_release_with(code.op, code.version)
+    newer = (f"use {' or '.join(first)} or later",) if first else ()
+    return (*newer, "tfport fix --for TARGET")
+
+
+def _range(versions: frozenset[int]) -> str:
+    """`in version 1`, `up to version 5`, `in versions 2 to 3`."""
+    first, last = min(versions), max(versions)
+    if first == last:
+        return f"in version {first}"
+    return f"up to version {last}" if first == 1 else f"in versions {first} to {last}"
+
+
+def _types(file: LiteFile, registry: LiteRegistry) -> Iterator[LiteFileFinding]:
+    """The tensor types that the interpreter does not know, each once."""
+    if registry.types is None:
+        return
+    numbers = lite_schema().enums["TensorType"].numbers
+    seen: set[str] = set()
+    for subgraph in file.subgraphs:
+        for tensor in subgraph.tensors:
+            number = numbers.get(tensor.type, -1)
+            if tensor.type in seen or number in registry.types:
+                continue
+            seen.add(tensor.type)
+            yield LiteUnknownType(
+                type_name=tensor.type,
+                where=tensor_place(tensor, subgraph),
+                says_text=registry.says("type", type=number) if number >= 0 else "",
+                ways=("use a newer interpreter",),
+            )
