@@ -119,6 +119,7 @@ def check(
     *,
     device: str | None = None,
     gpu: str | None = None,
+    delegate: str | None = None,
     loader: str | Iterable[str] | None = None,
     signatures: Iterable[str] | None = None,
     fetches: Sequence[str] = (),
@@ -135,6 +136,8 @@ def check(
         on: One or more targets, such as `tensorflow==2.8.4`.
         device: The device available on the target: `cpu` or `gpu`.
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
+        delegate: The delegate of a TensorFlow Lite interpreter: `xnnpack`, `flex` or `none`
+            (default: those that it applies itself).
         loader: One or more loaders to simulate: `capi`, `serving`, `python`, `keras`
             (default: the usual one for the target).
         signatures: The signatures that must run (default: all).
@@ -151,7 +154,7 @@ def check(
     from tfport.graph.model import Model
 
     registry, tensorflow_libraries = _with_libraries(registry, libraries)
-    targets = resolve_targets(on, device=device, gpu=gpu, own=lambda: _own_target(registry))
+    targets = resolve_targets(on, device=device, gpu=gpu, delegate=delegate, own=lambda: _own_target(registry))
     subject = model if isinstance(model, Model) else load(model, registry=registry)
     return check_model(
         subject,

@@ -2,15 +2,17 @@
 
     python tools/atlas/lite_flex.py WRAPPER.so PACKAGE OPS.txt      prints JSON; runs in the wheel's Python
 
-The allow-list is the answer of `tflite::flex::IsAllowlistedFlexOp` for every op, where the libraries export
-that function (`IsWhitelistedFlexOp` until 2.3). The delegate is asked with a model of one Flex op, in a
+The allow-list is the answer of `tflite::flex::IsAllowlistedFlexOp` for every op, called by its address where
+the libraries have a symbol of it (`IsWhitelistedFlexOp` until 2.3). The delegate is asked with a model of one Flex op, in a
 process that has loaded the libraries of TensorFlow as `import tensorflow` does.
 """
 
 import ctypes
 import json
 import os
+import re
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -26,29 +28,38 @@ LIBRARIES = (
     "python/lib_pywrap_tensorflow_common.so",
     "python/_pywrap_tensorflow_internal.so",
 )
-OLD_STRING, NEW_STRING = "Ss", "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
-FUNCTIONS = ("19IsAllowlistedFlexOp", "19IsWhitelistedFlexOp")
+FUNCTION = re.compile(r"^(\w+) [tTwW] _ZN6tflite4flex19Is(?:Allow|White)listedFlexOpERK(Ss|NSt7__cxx11\w+)(?:@|$)")
+OLD_STRING = "Ss"
 
 
 def loaded(package):
-    """The libraries of TensorFlow, loaded in the order of `import tensorflow`."""
+    """The paths of TensorFlow's libraries, which are loaded in the order of `import tensorflow`."""
     paths = [os.path.join(package, name) for name in LIBRARIES]
-    return [ctypes.CDLL(path) for path in paths if os.path.exists(path)]
+    present = [os.path.realpath(path) for path in paths if os.path.exists(path)]
+    for path in present:
+        ctypes.CDLL(path)
+    return present
 
 
 def allow_list(libraries, ops):
-    """Those of the ops that may be Flex ops; None if no library exports the function."""
+    """Those of the ops that may be Flex ops; None if no library has a symbol of the function."""
     for library in libraries:
-        for function in FUNCTIONS:
-            for kind in (OLD_STRING, NEW_STRING):
-                try:
-                    asked = library["_ZN6tflite4flex%sERK%s" % (function, kind)]
-                except AttributeError:
-                    continue
-                asked.restype = ctypes.c_bool
-                string = _old_string if kind == OLD_STRING else _new_string
-                return [op for op in ops if _ask(asked, string, op)]
+        for options in (["-D"], []):
+            listed = subprocess.run(["nm", *options, library], stdout=subprocess.PIPE).stdout.decode()
+            for line in listed.splitlines():
+                match = FUNCTION.match(line)
+                if match:
+                    address = _base(library) + int(match.group(1), 16)
+                    asked = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(address)
+                    string = _old_string if match.group(2) == OLD_STRING else _new_string
+                    return [op for op in ops if _ask(asked, string, op)]
     return None
+
+
+def _base(library):
+    """The address at which a library is loaded."""
+    with open("/proc/self/maps") as maps:
+        return min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(library))
 
 
 def _ask(function, string, name):

@@ -37,6 +37,7 @@ from package_index import File
 from tfport.atlas.atlas import atlas
 from tfport.atlas.lite.releases import OUTPUT
 from tfport.atlas.versions import version_key
+from tfport.formats.lite.schema import lite_schema
 
 TOOLS = Path(__file__).resolve().parent
 NODE = re.compile(r"Node number \d+")
@@ -94,13 +95,13 @@ def compact(answers: Mapping[str, Any]) -> Record:
     texts, flex = answers["texts"], answers.get("flex") or {}
     schema = next(text for text in answers["schemas"].values() if text)
     refused = next((text for text in answers["types"].values() if text), None)
+    names = lite_schema().enums["BuiltinOperator"].names
     return {
         "ops": {
-            answers["names"][code]: [int(code), spans(versions)]
-            for code, versions in answers["versions"].items()
+            names[int(code)]: [int(code), spans(versions)] for code, versions in answers["versions"].items()
         },
         "newest": answers["newest"],
-        "custom": sorted(name for name, _ in answers["custom"]),
+        "custom": sorted(answers["custom"]),
         "xnnpack": bool(answers["delegate"]),
         "delegated": sorted(name for name, text in answers["xnnpack"].items() if text is None),
         "types": spans(int(kind) for kind, text in answers["types"].items() if text is None),
@@ -108,10 +109,10 @@ def compact(answers: Mapping[str, Any]) -> Record:
         "flex": flex.get("flex"),
         "texts": {
             "op": texts["op"],
-            "version": texts["version"],
+            "version": texts.get("version", ""),
             "out_of_range": re.sub(r"\d+", "{code}", texts["out_of_range"]),
-            "custom": NODE.sub("Node number {node}", texts["custom"]),
-            "flex": NODE.sub("Node number {node}", texts["flex"] or "").replace("FlexErf", "{op}"),
+            "custom": NODE.sub("Node number {node}", texts["custom"]).replace("Foo", "{op}"),
+            "flex": NODE.sub("Node number {node}", texts["flex"] or "").replace("(FlexErf)", "({op})"),
             "schema": re.sub(r"(?<=version )\d(?= )", "{schema}", schema),
             "type": re.sub(r"\d+", "{type}", refused or ""),
         },

@@ -26,7 +26,7 @@ from tfport.atlas.choose_keras import ChosenKeras, choose_keras, keras_requireme
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import TF_KERAS, KerasRelease, keras_of_tensorflow
 from tfport.atlas.lite.choose import ChosenLite, choose_lite, lite_requirements
-from tfport.atlas.lite.registry import LiteRegistry
+from tfport.atlas.lite.registry import DELEGATES, LiteRegistry
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_of_tensorflow
 from tfport.atlas.package_names import (
@@ -103,16 +103,20 @@ def resolve_targets(
     *,
     device: str | None = None,
     gpu: str | None = None,
+    delegate: str | None = None,
     atlas: Atlas | None = None,
     own: Callable[[], Target] | None = None,
 ) -> list[Target]:
     """Return the targets that a text, or several, name; `gpu` is a name or a compute capability.
 
+    `delegate` is that of TensorFlow Lite interpreters (default: those that they have).
     `own` returns the target for `tfport`: the runtime is in a layer above this one.
     """
     if device not in (None, *DEVICES) or (gpu is not None and device == "cpu"):
         wrong = f"unknown device `{device}`" + (f" with the GPU {gpu}" if gpu is not None else "")
         raise Error(f"{wrong}; expected cpu or gpu")
+    if delegate not in (None, *DELEGATES):
+        raise Error(f"unknown delegate `{delegate}`; expected {', '.join(DELEGATES[:-1])} or {DELEGATES[-1]}")
     known, capability = atlas or recorded_atlas(), None
     if gpu is not None:
         from tfport.atlas.compute_capability import capability_of
@@ -125,7 +129,9 @@ def resolve_targets(
             targets.append(own())
         else:
             targets += _Resolver(one_text, device, known).targets()
-    return [replace(target, capability=capability) for target in targets] if capability else targets
+    if capability is None and delegate is None:
+        return targets
+    return [replace(target, capability=capability, delegate=delegate) for target in targets]
 
 
 @dataclass

@@ -14,8 +14,9 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
+from tfport.check.lite.check import LITE, lite_findings, lite_target, loads_lite_file
 from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
-from tfport.check.node_contexts import NodeContext
+from tfport.check.node_contexts import ALL, NodeContext
 from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.release_quirks import since
 from tfport.errors import Error
@@ -51,6 +52,8 @@ def check_on(
     `soft_placement` says whether a session may use another device than a node asks for (default:
     what each loader does).
     """
+    if loads_lite_file(model.model, target, loaders):
+        return [_lite_result(model, target)]
     if loads_keras_file(model.model, target, loaders):
         return [_keras_result(model, target)]
     results: list[Result] = []
@@ -66,12 +69,38 @@ def check_on(
 
 def runs_on(model: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None) -> bool:
     """Whether `check_on` says that the model runs with a loader; looks no further than the first error."""
+    if model.model.lite is not None:
+        return target.lite is not None and _lite_result(model, target).verdict == RUNS
     if loader == KERAS and model.model.keras is not None and target.keras is None:
         return False  # a release before `tf.keras`
     if loads_keras_file(model.model, target, (loader,)):
         return _keras_result(model, target).verdict == RUNS
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))
     return not any(map(_is_noticed, findings))
+
+
+def _lite_result(model: CheckedModel, target: Target) -> Result:
+    """What the interpreter of a target does with a TensorFlow Lite file."""
+    on = lite_target(target)
+    findings = [finding.on_target(on) for finding in model.once(_lite_findings, target)]
+    for finding in findings:
+        finding.signatures = sorted(_stopped(model, finding))
+        if not finding.signatures:
+            finding.stage = None
+    verdict, stage = verdict_of(findings)
+    return Result(on, (LITE,), verdict, stage, findings)
+
+
+def _stopped(model: CheckedModel, finding: Finding) -> frozenset[str]:
+    """The requested signatures that a finding about a TensorFlow Lite file stops."""
+    if finding.stage == LOAD or (finding.stage == RUN and ALL in model.signatures):
+        return model.signatures
+    return model.signatures.intersection(finding.signatures) if finding.stage else frozenset()
+
+
+def _lite_findings(model: CheckedModel, target: Target) -> list[Finding]:
+    assert model.model.lite is not None
+    return lite_findings(model.model.lite, target)
 
 
 def _keras_result(model: CheckedModel, target: Target) -> Result:

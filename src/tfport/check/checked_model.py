@@ -39,7 +39,7 @@ class CheckedModel:
         feeds: Sequence[str] = (),
         checksums: bool = False,
     ) -> None:
-        if not len(model.graph) and model.keras is None:
+        if not len(model.graph) and model.keras is None and model.lite is None:
             raise Error(f"{model.where}: {model.format.name} without a graph, so there is nothing to check")
         self.model = model
         self.outputs = graph_outputs(model, fetches, feeds)

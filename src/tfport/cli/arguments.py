@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 DEVICES = ("cpu", "gpu")
+DELEGATES = ("xnnpack", "flex", "none")
 LOADERS = ("capi", "serving", "python", "keras")
 ENGINES = ("onnxruntime", "openvino", "auto", "none")
 TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the recorded builds"
@@ -37,6 +38,14 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 def add_gpu(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpu", metavar="GPU", help="GPU model or compute capability, such as h100, t4 or 9.0"
+    )
+
+
+def add_delegate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--delegate",
+        choices=DELEGATES,
+        help="delegate of a TensorFlow Lite interpreter (default: those that it applies itself)",
     )
 
 

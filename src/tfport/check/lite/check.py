@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import LOAD, Finding
+from tfport.check.findings.finding import Finding
 from tfport.check.lite.interpreter import simulated_interpreter
 from tfport.errors import Error
 from tfport.formats.lite.records import LiteFile
@@ -53,9 +53,19 @@ def lite_target(target: Target) -> Target:
 
 def lite_findings(file: LiteFile, target: Target) -> list[Finding]:
     """Every reason why the interpreter of a target does not load or run a file."""
-    findings = [finding.on_target(target) for finding in simulated_interpreter(file, target)]
-    entries = sorted(signature.key for signature in file.signatures)
-    for finding in findings:
-        if finding.stage == LOAD:
-            finding.signatures = entries
-    return findings
+    return [finding.on_target(target) for finding in simulated_interpreter(file, target)]
+
+
+def lite_origin(file: LiteFile) -> str:
+    """What wrote a file, and the interpreter that it asks for: `TensorFlow Lite, MLIR Converted.`."""
+    needs = f", needs runtime {version}" if (version := _min_runtime_version(file)) else ""
+    written = f", {file.description.rstrip('.')}" if file.description else ""
+    return f"TensorFlow Lite{written}{needs}"
+
+
+def _min_runtime_version(file: LiteFile) -> str:
+    """The runtime that the converter thinks is needed; it names no op."""
+    for name, buffer in file.metadata:
+        if name == "min_runtime_version" and 0 <= buffer < len(file.buffers):
+            return bytes(file.buffers[buffer][:32]).rstrip(b"\0").decode("ascii", "replace")
+    return ""

@@ -20,6 +20,7 @@ def to_json(matrix: Matrix) -> dict[str, Any]:
             "graph_def": matrix.graph_def,
             "min_consumer": matrix.min_consumer,
             "keras": matrix.keras or None,
+            "lite": matrix.lite or None,
         },
         "signatures": matrix.signatures,
         "fetched": outputs_json(matrix.outputs),

@@ -17,6 +17,7 @@ from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
 from tfport.check.keras.check import KERAS_KIND
+from tfport.check.lite.check import LITE, LITE_KIND, lite_origin
 from tfport.check.loaders import KERAS, default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
@@ -31,6 +32,8 @@ PACKAGES = {
 
 KERAS_PACKAGES = ("keras>=0", "tf-keras>=0", "tensorflow>=1.4", "keras-core>=0")
 """What can load a Keras file."""
+LITE_PACKAGES = ("tflite-runtime>=0", "ai-edge-litert>=0", "tensorflow>=1.9")
+"""What can run a TensorFlow Lite file."""
 
 
 class FindingKey(NamedTuple):
@@ -168,6 +171,8 @@ class Matrix:
     strips: list[Strip]
     keras: str = ""
     """The version of Keras that saved a Keras file."""
+    lite: str = ""
+    """What wrote a TensorFlow Lite file."""
 
     def to_json(self) -> dict[str, Any]:
         from tfport.check.matrix.json import to_json
@@ -197,6 +202,10 @@ def matrix_of(
     """Check a model on all final releases, on CPU and GPU unless a device is given."""
     subject, loaders = CheckedModel(model, signatures, fetches=fetches, feeds=feeds), loaders_of(loader)
     strips: list[Strip] = []
+    if model.lite is not None:
+        for series in lite_series(since=since, until=until):
+            strips += _strips(_SignatureResults(subject, (LITE,), soft_placement), "cpu", series)
+        return _matrix(subject, strips)
     if model.keras is not None and loaders in (None, (KERAS,)):
         for series in keras_series(since=since, until=until):
             strips += _strips(_SignatureResults(subject, (KERAS,), soft_placement), "cpu", series)
@@ -219,6 +228,7 @@ def _matrix(subject: CheckedModel, strips: list[Strip]) -> Matrix:
         outputs=subject.outputs,
         strips=strips,
         keras=model.keras.keras_version if model.keras is not None else "",
+        lite=lite_origin(model.lite) if model.lite is not None else "",
     )
 
 
@@ -242,28 +252,44 @@ def releases(device: str, *, since: str | None = None, until: str | None = None)
 
 def keras_series(*, since: str | None = None, until: str | None = None) -> list[list[Target]]:
     """The releases of every package with a Keras, for Keras files, each the oldest first."""
+    series = _package_series(KERAS_PACKAGES, lambda target: target.keras is not None, since, until)
+    if not series:
+        raise Error(f"no Keras from {since or 'the first'} to {until or 'the newest'} is recorded")
+    return series
+
+
+def lite_series(*, since: str | None = None, until: str | None = None) -> list[list[Target]]:
+    """The releases of every package with a TensorFlow Lite interpreter, each the oldest first."""
+    series = _package_series(LITE_PACKAGES, lambda target: target.lite is not None, since, until)
+    if not series:
+        raise Error(f"no interpreter from {since or 'the first'} to {until or 'the newest'} is recorded")
+    return series
+
+
+def _package_series(
+    packages: Sequence[str], loads: Callable[[Target], bool], since: str | None, until: str | None
+) -> list[list[Target]]:
+    """The final releases of packages that can load a file, without packages that have none."""
     first, last = version_key(since or "0"), version_key(until or "9999").release
     series = [
         [
             target
             for target in resolve_targets(package)
-            if target.keras is not None
+            if loads(target)
             and not (version := version_key(release_of(target))).is_prerelease
             and first <= version
             and version.release[: len(last)] <= last
         ]
-        for package in KERAS_PACKAGES
+        for package in packages
     ]
-    if not any(series):
-        raise Error(f"no Keras from {since or 'the first'} to {until or 'the newest'} is recorded")
     return [targets for targets in series if targets]
 
 
 def release_of(target: Target) -> str:
-    """The version of a target: that of its TensorFlow, or of its Keras."""
+    """The version of a target: that of its TensorFlow, its Keras or its interpreter."""
     if target.build is not None:
         return target.build.version
-    return target.requirement.partition("==")[2] if target.kind == KERAS_KIND else ""
+    return target.requirement.partition("==")[2] if target.kind in (KERAS_KIND, LITE_KIND) else ""
 
 
 class _SignatureResults:

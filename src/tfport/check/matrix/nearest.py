@@ -11,10 +11,13 @@ from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.keras.check import KERAS_KIND
+from tfport.check.lite.check import LITE_KIND
 from tfport.check.matrix.matrix import release_of, releases
 from tfport.check.target_libraries import with_same_libraries
 from tfport.errors import Error
 
+PACKAGES = (KERAS_KIND, LITE_KIND)
+"""Kinds of targets that are one package without TensorFlow."""
 SERVING = "tensorflow-serving>=1.0"
 
 
@@ -43,7 +46,7 @@ def nearest_releases(
 
     def first(releases: Iterable[Target]) -> Target | None:
         candidates = (
-            replace(candidate, capability=target.capability)
+            replace(candidate, capability=target.capability, delegate=target.delegate)
             for release in releases
             for candidate in with_same_libraries(_with_addons(release, target), target)
         )
@@ -54,8 +57,8 @@ def nearest_releases(
 
 
 def _series(target: Target) -> list[Target]:
-    """The releases of the target's package: a Keras, TensorFlow Serving, or the final ones of TensorFlow."""
-    if target.kind == KERAS_KIND:
+    """The releases of the target's package: a Keras, an interpreter, TensorFlow Serving, or the final ones of TensorFlow."""
+    if target.kind in PACKAGES:
         package = target.requirement.partition("==")[0]
         return resolve_targets(f"{package}>=0")
     if target.kind == "serving":
@@ -65,7 +68,7 @@ def _series(target: Target) -> list[Target]:
 
 def _with_addons(release: Target, target: Target) -> list[Target]:
     """A release with the add-ons of a target; empty if they are incompatible."""
-    if target.kind in ("serving", KERAS_KIND) or not target.addons:
+    if target.kind in ("serving", *PACKAGES) or not target.addons:
         return [release]
     requirement = " ".join((release.requirement, *(addon.package for addon in target.addons)))
     with suppress(Error):

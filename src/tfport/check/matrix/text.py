@@ -78,6 +78,8 @@ def _rendered(matrix: Matrix, width: int, *, everything: bool) -> Iterator[Rende
 def _origin(matrix: Matrix) -> str:
     if matrix.keras:
         return f"saved by Keras {matrix.keras}"
+    if matrix.lite:
+        return matrix.lite
     return f"saved by TensorFlow {matrix.tensorflow}" if matrix.tensorflow not in ("", "unknown") else ""
 
 

@@ -24,6 +24,7 @@ def to_json(report: CheckReport) -> dict[str, Any]:
             "graph_def": report.graph_def,
             "min_consumer": report.min_consumer,
             "keras": report.keras or None,
+            "lite": report.lite or None,
         },
         "signatures": report.signatures,
         "fetched": outputs_json(report.outputs),

@@ -10,6 +10,7 @@ from tfport.atlas.target import OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
+from tfport.check.lite.check import lite_origin
 from tfport.check.target_libraries import with_libraries
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
@@ -33,6 +34,8 @@ class CheckReport:
     """The outputs that were checked instead of signatures."""
     keras: str = ""
     """The version of Keras that saved a Keras file; empty if unknown, and for other models."""
+    lite: str = ""
+    """What wrote a TensorFlow Lite file; empty for other models."""
 
     @property
     def verdict(self) -> str:
@@ -93,6 +96,7 @@ def check_model(
         outputs=subject.outputs,
         results=results,
         keras=model.keras.keras_version if model.keras is not None else "",
+        lite=lite_origin(model.lite) if model.lite is not None else "",
     )
 
 

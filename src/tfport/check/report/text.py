@@ -67,6 +67,8 @@ def unreadable(model: str, why: str) -> Text:
 def _origin(report: CheckReport) -> str:
     if report.keras:
         return f"Keras {report.keras}"
+    if report.lite:
+        return report.lite
     made_by = [f"TensorFlow {report.tensorflow}"] if report.tensorflow not in ("", "unknown") else []
     return ", ".join([*made_by, f"GraphDef {report.graph_def}"])
 

@@ -63,7 +63,9 @@ def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
 
 def targets_of(request: CheckRequest) -> list[Target]:
     """The targets of a request; an unknown one is an error."""
-    return _targets(request.on, request.device, request.gpu, request.libraries, request.ops_files)
+    return _targets(
+        request.on, request.device, request.gpu, request.delegate, request.libraries, request.ops_files
+    )
 
 
 @functools.cache  # many models have the same targets
@@ -71,6 +73,7 @@ def _targets(
     on: tuple[str, ...],
     device: str | None,
     gpu: str | None,
+    delegate: str | None,
     libraries: tuple[str, ...],
     ops_files: tuple[str, ...],
 ) -> list[Target]:
@@ -81,7 +84,9 @@ def _targets(
         from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
 
         load_ops_files(ops_files)
-    return resolve_targets(on, device=device, gpu=gpu, own=lambda: tfport_target(_libraries(libraries)[0]))
+    return resolve_targets(
+        on, device=device, gpu=gpu, delegate=delegate, own=lambda: tfport_target(_libraries(libraries)[0])
+    )
 
 
 @functools.cache

@@ -13,6 +13,7 @@ class CheckRequest:
     on: tuple[str, ...]
     device: str | None = None
     gpu: str | None = None
+    delegate: str | None = None
     loaders: tuple[str, ...] | None = None
     signatures: tuple[str, ...] | None = None
     fetches: tuple[str, ...] = ()

@@ -44,6 +44,7 @@ def _override(request: CheckRequest, args: argparse.Namespace) -> CheckRequest:
         "on": args.on,
         "device": args.device,
         "gpu": args.gpu,
+        "delegate": args.delegate,
         "loaders": args.loader,
         "signatures": args.signature,
         "fetches": args.fetch or None,
