@@ -32,6 +32,7 @@ GROUPS = {
     "43": "Ops of a library",
     "6": "tfport's own runtime",
     "7": "Keras files",
+    "8": "TensorFlow Lite files",
 }
 """Titles by the first digits of a code."""
 LOADERS = {

@@ -154,7 +154,9 @@ def check(
     from tfport.graph.model import Model
 
     registry, tensorflow_libraries = _with_libraries(registry, libraries)
-    targets = resolve_targets(on, device=device, gpu=gpu, delegate=delegate, own=lambda: _own_target(registry))
+    targets = resolve_targets(
+        on, device=device, gpu=gpu, delegate=delegate, own=lambda: _own_target(registry)
+    )
     subject = model if isinstance(model, Model) else load(model, registry=registry)
     return check_model(
         subject,

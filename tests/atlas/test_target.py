@@ -101,7 +101,6 @@ ERRORS = [  # text                       the sentence
     ("pandas==2", "pandas is not recorded; `tfport targets` lists what is recorded"),
     ("tf-nightly==2.9.0.dev2", "tf-nightly is a nightly build; final releases are recorded; "
      "`tfport targets record` records any wheel"),
-    ("tflite-runtime", "tflite-runtime is for TensorFlow Lite models, which are not TensorFlow graphs"),
     ("tensorflow-text==2.8.2", "tensorflow-text is an add-on: name the TensorFlow it is used with, "
      "such as 'tensorflow tensorflow-text==2.8.2'"),
     ("tensorflow=2.8", "tensorflow=2.8 has one equals sign; write tensorflow==2.8"),

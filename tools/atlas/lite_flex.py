@@ -3,8 +3,8 @@
     python tools/atlas/lite_flex.py WRAPPER.so PACKAGE OPS.txt      prints JSON; runs in the wheel's Python
 
 The allow-list is the answer of `tflite::flex::IsAllowlistedFlexOp` for every op, called by its address where
-the libraries have a symbol of it (`IsWhitelistedFlexOp` until 2.3). The delegate is asked with a model of one Flex op, in a
-process that has loaded the libraries of TensorFlow as `import tensorflow` does.
+the libraries have a symbol of it (`IsWhitelistedFlexOp` until 2.3). The delegate is asked with a model of
+one Flex op, in a process that has loaded the libraries of TensorFlow as `import tensorflow` does.
 """
 
 import ctypes
@@ -28,7 +28,9 @@ LIBRARIES = (
     "python/lib_pywrap_tensorflow_common.so",
     "python/_pywrap_tensorflow_internal.so",
 )
-FUNCTION = re.compile(r"^(\w+) [tTwW] _ZN6tflite4flex19Is(?:Allow|White)listedFlexOpERK(Ss|NSt7__cxx11\w+)(?:@|$)")
+FUNCTION = re.compile(
+    r"^(\w+) [tTwW] _ZN6tflite4flex19Is(?:Allow|White)listedFlexOpERK(Ss|NSt7__cxx11\w+)(?:@|$)"
+)
 OLD_STRING = "Ss"
 
 

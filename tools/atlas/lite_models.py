@@ -6,7 +6,7 @@ that is another object for an offset; `write` lays the objects out, every one af
 
 import struct
 
-CODES = range(0, 320)
+CODES = range(320)
 CUSTOM = 32
 PLACEHOLDER = 127
 FLOAT = 0
@@ -138,9 +138,7 @@ def _subgraph(tensors=(), inputs=(), outputs=(), operators=()):
 
 
 def _tensor(shape, kind=FLOAT, buffer=0, name="t"):
-    return Table(
-        {0: ("O", Vector("i", shape)), 1: ("b", kind), 2: ("I", buffer), 3: ("O", String(name))}
-    )
+    return Table({0: ("O", Vector("i", shape)), 1: ("b", kind), 2: ("I", buffer), 3: ("O", String(name))})
 
 
 def _operator(index, inputs, outputs, options=None, custom=None):
@@ -186,12 +184,13 @@ def xnnpack_model(name):
         weights = Table({0: ("O", Vector("B", struct.pack("<16f", *range(16))))})
         bias = Table({0: ("O", Vector("B", struct.pack("<1f", 0)))})
         tensors = [
-            _tensor([1, 4, 4, 4]), _tensor([1, 2, 2, 4], buffer=1), _tensor([1], buffer=2), _tensor([1, 8, 8, 1]),
+            _tensor([1, 4, 4, 4]), _tensor([1, 2, 2, 4], buffer=1), _tensor([1], buffer=2),
+            _tensor([1, 8, 8, 1]),
         ]  # fmt: skip
         options = struct.pack("<iii", 1, 2, 2)
         operator = _operator(0, [0, 1, 2], [3], custom=options)
         return _model([_custom(name)], _subgraph(tensors, [0], [3], [operator]), buffers=[weights, bias])
-    # TfLitePoolParams: padding (valid), stride width and height, filter width and height, activation, computed
+    # TfLitePoolParams: padding (valid), strides (width, height), filter (width, height), activation, computed
     options = struct.pack("<10i", 2, 2, 2, 2, 2, 0, 0, 0, 0, 0)
     large, small, indices = _tensor([1, 4, 4, 4]), _tensor([1, 2, 2, 4]), _tensor([1, 2, 2, 4])
     if name == "MaxPoolingWithArgmax2D":
@@ -203,7 +202,7 @@ def xnnpack_model(name):
 
 def flex_model():
     """A model of the Flex op Erf, with its NodeDef."""
-    node_def = b'\n\x03erf\x12\x03Erf\x1a\x01x*\x07\n\x01T\x12\x020\x01'
+    node_def = b"\n\x03erf\x12\x03Erf\x1a\x01x*\x07\n\x01T\x12\x020\x01"
     tensors = [_tensor([1, 4], name=name) for name in "xy"]
     operator = _operator(0, [0], [1], custom=_flexbuffer(b"Erf", node_def))
     return _model([_custom("FlexErf")], _subgraph(tensors, [0], [1], [operator]))

@@ -34,26 +34,30 @@ BUILTIN = 1
 """The number of the default op resolver."""
 LISTS = ("List", "list", "object")
 VERSIONS = range(1, 33)
-TYPES = range(0, 32)
+TYPES = range(32)
 NOT_A_VERSION = 9999
 NAME = re.compile(r"builtin opcode '([^']*)'")
 OUT_OF_RANGE = re.compile(r"out of range")
 UNRESOLVED = re.compile(r"unresolved custom op|not supported by this interpreter|Didn't find custom op")
 CANDIDATE = re.compile(rb"(?<![\w.])[A-Z][A-Za-z0-9]*(?:_[A-Z][A-Za-z0-9]*)*(?![\w.])")
-KNOWN_CUSTOM = (
-    "AudioSpectrogram Mfcc TFLite_Detection_PostProcess NumericVerify Convolution2DTransposeBias "
-    "MaxPoolingWithArgmax2D MaxUnpooling2D DenseImageWarp IRFFT2D RFFT2D Irfft2d Rfft2d Rfft AvgPool3D "
-    "MaxPool3D AvgPool3DGrad Multinomial RandomStandardNormal RandomUniform Roll Sign Table Bucketize "
-    "HashTable HashTableFind HashTableImport HashTableSize HashtableLookup ReadVariable AssignVariable "
-    "VarHandleOp RELU_1 Relu1 Atan2 Cumsum Erf Gelu Hardswish Resampler TransformLandmarks "
-    "TransformTensorBilinear Landmarks2TransformMatrix GenAi odml.rmsnorm odml.scaled_dot_product_attention "
-    "odml.update_kv_cache odml.update_external_kv_cache odml.group_norm odml.upsample_bilinear2d "
-    "StablehloScaledDotProductAttention odml.detector DISPATCH_OP LiteRtDispatch SampleCustom "
-    "TFSentencepieceTokenizeOp TFSentencepieceDetokenizeOp WhitespaceTokenizeWithOffsets NGrams RaggedTensorToTensor "
-    "tftext:Ngrams tftext:WhitespaceTokenizer tftext:WhitespaceTokenizeWithOffsets tftext:RaggedTensorToTensor "
-    "tftext:FastWordpieceTokenizeWithOffsets tftext:FastBertNormalize tftext:FastSentencepieceTokenize "
-    "Lstm Svdf Rnn ParseExample ParseExampleV2 DecodeJpeg EdgeTpu edgetpu-custom-op"
-).split()
+KNOWN_CUSTOM = [
+    "AudioSpectrogram", "Mfcc", "TFLite_Detection_PostProcess", "NumericVerify",
+    "Convolution2DTransposeBias", "MaxPoolingWithArgmax2D", "MaxUnpooling2D", "DenseImageWarp",
+    "IRFFT2D", "RFFT2D", "Irfft2d", "Rfft2d", "Rfft", "AvgPool3D", "MaxPool3D", "AvgPool3DGrad",
+    "Multinomial", "RandomStandardNormal", "RandomUniform", "Roll", "Sign", "Table", "Bucketize",
+    "HashTable", "HashTableFind", "HashTableImport", "HashTableSize", "HashtableLookup", "ReadVariable",
+    "AssignVariable", "VarHandleOp", "RELU_1", "Relu1", "Atan2", "Cumsum", "Erf", "Gelu", "Hardswish",
+    "Resampler", "TransformLandmarks", "TransformTensorBilinear", "Landmarks2TransformMatrix", "GenAi",
+    "odml.rmsnorm", "odml.scaled_dot_product_attention", "odml.update_kv_cache",
+    "odml.update_external_kv_cache", "odml.group_norm", "odml.upsample_bilinear2d",
+    "StablehloScaledDotProductAttention", "odml.detector", "DISPATCH_OP", "LiteRtDispatch",
+    "SampleCustom", "TFSentencepieceTokenizeOp", "TFSentencepieceDetokenizeOp",
+    "WhitespaceTokenizeWithOffsets", "NGrams", "RaggedTensorToTensor", "tftext:Ngrams",
+    "tftext:WhitespaceTokenizer", "tftext:WhitespaceTokenizeWithOffsets", "tftext:RaggedTensorToTensor",
+    "tftext:FastWordpieceTokenizeWithOffsets", "tftext:FastBertNormalize",
+    "tftext:FastSentencepieceTokenize", "Lstm", "Svdf", "Rnn", "ParseExample", "ParseExampleV2",
+    "DecodeJpeg", "EdgeTpu", "edgetpu-custom-op",
+]  # fmt: skip
 
 
 class Wrapper:
@@ -116,16 +120,13 @@ def builtins(wrapper):
         if code == CUSTOM:
             continue
         missing = wrapper.text(opcode_model([(code, NOT_A_VERSION)]))
-        if missing is None:  # an interpreter before 1.12: it does not look at versions
-            newest, versions[code] = code, list(VERSIONS)
-            continue
         if OUT_OF_RANGE.search(missing):
             texts["out_of_range"] = missing
             continue
         name = NAME.search(missing).group(1)
         newest, names[code] = code, name
         accepted = [v for v in VERSIONS if wrapper.text(opcode_model([(code, v)])) is None]
-        text = missing.replace("'%s'" % name, "'{op}'").replace(str(NOT_A_VERSION), "{version}")
+        text = missing.replace("'" + name + "'", "'{op}'").replace(str(NOT_A_VERSION), "{version}")
         texts.setdefault("version" if accepted else "op", text)
         if accepted:
             versions[code] = accepted
@@ -143,7 +144,9 @@ def custom_names(path):
             names |= {
                 m.group().decode()
                 for m in CANDIDATE.finditer(content)
-                if 4 <= len(m.group()) <= 40 and not m.group().startswith(b"Flex") and content[m.end() : m.end() + 1] == b"\0"
+                if 4 <= len(m.group()) <= 40
+                and not m.group().startswith(b"Flex")
+                and content[m.end() : m.end() + 1] == b"\0"
             }
     return sorted(names)
 
@@ -173,7 +176,7 @@ def _apart(models, wrapper):
         with os.fdopen(reader) as answers:
             outcomes = [json.loads(line) for line in answers if line.endswith("\n")]
         os.waitpid(child, 0)
-        for (name, _), outcome in zip(rest, outcomes):
+        for (name, _), outcome in zip(rest, outcomes):  # noqa: B905  Python 3.6
             yield name, outcome
         if len(outcomes) < len(rest):
             yield rest[len(outcomes)][0], "crash"
@@ -208,7 +211,7 @@ def main():
         "names": names,
         "newest": newest,
         "custom": custom_ops(wrapper, custom_names(path)),
-        "schemas": {v: wrapper.text(schema_model(v)) for v in range(0, 6)},
+        "schemas": {v: wrapper.text(schema_model(v)) for v in range(6)},
         "types": {kind: wrapper.text(type_model(kind)) for kind in TYPES},
         "texts": texts,
         "delegate": has_delegate(wrapper),

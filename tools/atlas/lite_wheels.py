@@ -22,8 +22,8 @@ from tfport.atlas.versions import version_key
 
 TFLITE_RUNTIME, LITERT, TENSORFLOW = "tflite-runtime", "ai-edge-litert", "tensorflow"
 PACKAGES = (TFLITE_RUNTIME, LITERT, TENSORFLOW)
-FIRST = {TENSORFLOW: "1.9.0"}
-"""The first release whose wheel has an interpreter; the first with any wheel for the other packages."""
+FIRST = {TENSORFLOW: "1.12.0"}
+"""The first release that is recorded: interpreters before 1.12 do not look at versions of ops."""
 PYTHONS = ("311", "310", "39", "38", "37", "36")
 WRAPPER = re.compile(r"/_(py|tensorflow_)wrap_(tensorflow_|litert_)?interpreter_wrapper(\.[^/]*)?\.so$")
 NEEDED = re.compile(
@@ -31,7 +31,9 @@ NEEDED = re.compile(
     + r"|/tensorflow_wrap_interpreter_wrapper\.py$|/libtensorflow_framework\.so[.\d]*$"
     + r"|/lib_?pywrap_(tflite|litert|tensorflow_lite)_common\.so$|/libLiteRt(RuntimeCApi)?\.so$"
 )
-FLEX = re.compile(r"/libtensorflow_(framework|cc)\.so[.\d]*$|/python/_pywrap_tensorflow_internal\.so$|_common\.so$|/lib\w+\.so\.so$")
+FLEX = re.compile(
+    r"/libtensorflow_(framework|cc)\.so[.\d]*$|/python/_pywrap_tensorflow_internal\.so$|_common\.so$|/lib\w+\.so\.so$"
+)
 ENVIRONMENTS = Path("~/.cache/tfport/lite-pythons").expanduser()
 INTERPRETERS = Path("~/.pyenv/versions").expanduser()
 HEADER = 30

@@ -12,6 +12,8 @@ from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import keras_releases
 from tfport.atlas.kernel_history import with_kernels
+from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
+from tfport.atlas.lite.releases import lite_versions
 from tfport.atlas.versions import version_key
 from tfport.formats.proto.kernel_pb2 import KernelList
 
@@ -72,6 +74,8 @@ class Overview:
     packages: list[Package]
     keras: dict[str, list[str]]
     """The releases with a Keras by package, the oldest first: what loads Keras files."""
+    lite: dict[str, list[str]]
+    """The releases with a TensorFlow Lite interpreter by package, the oldest first."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -81,6 +85,7 @@ class Overview:
                 for package in self.packages
             ],
             "keras": [{"name": package, "versions": versions} for package, versions in self.keras.items()],
+            "lite": [{"name": package, "versions": versions} for package, versions in self.lite.items()],
         }
 
 
@@ -95,7 +100,8 @@ def overview(atlas: Atlas) -> Overview:
         release = Release(build, ops[build.number], kernels[build.number] if known else None)
         packages.setdefault((build.package, ARM in build.platform), []).append(release)
     keras = {package: [r.version for r in keras_releases(package)] for package in KERAS_PACKAGES}
-    return Overview([Package(name, releases) for (name, _), releases in packages.items()], keras)
+    lite = {package: list(lite_versions(package)) for package in (*LITE_PACKAGES, "tensorflow")}
+    return Overview([Package(name, releases) for (name, _), releases in packages.items()], keras, lite)
 
 
 def _ops(atlas: Atlas, builds: list[Build]) -> Counter[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.atlas import Atlas, Build, has_bit
 from tfport.atlas.kernel_history import device_order
+from tfport.atlas.lite.registry import LiteRegistry
 from tfport.formats.proto.kernel_pb2 import KernelList
 from tfport.registry.registry import Source
 
@@ -58,6 +59,8 @@ class TargetSummary:
     ops: int
     parts: list[SourceSummary]
     notes: list[str]
+    lite: LiteRegistry | None = None
+    """Its TensorFlow Lite interpreter, if one is recorded."""
 
     def to_json(self) -> dict[str, Any]:
         parts = [part.to_json() for part in self.parts]
@@ -69,16 +72,18 @@ class TargetSummary:
             "ops": self.ops,
             "parts": parts,
             "notes": self.notes,
+            "lite": self.lite.to_json() if self.lite is not None else None,
         }
 
 
 def summarize_target(target: Target, atlas: Atlas) -> TargetSummary:
     """Summarize a target; of complete builds, only the devices of kernels are decoded."""
-    builds = [target.build, *target.addons]
+    builds = [target.build, *target.addons] if target.registry.sources else []
     sources = zip(target.registry.sources, builds, strict=True)
     parts = [_summarize_source(source, build, target, atlas) for source, build in sources]
     name, ops = target.name, len(target.registry)
-    return TargetSummary(name, target.requirement, target.kind, target.device, ops, parts, target.notes)
+    kind, device, notes = target.kind, target.device, target.notes
+    return TargetSummary(name, target.requirement, kind, device, ops, parts, notes, target.lite)
 
 
 def _summarize_source(source: Source, build: Build | None, target: Target, atlas: Atlas) -> SourceSummary:

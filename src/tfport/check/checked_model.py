@@ -144,14 +144,21 @@ class CheckedModel:
         }
 
 
+def signature_names(model: Model) -> list[str]:
+    """The signatures of a model; those of a TensorFlow Lite file also if its graph cannot be built."""
+    if model.lite is not None and not model.signatures:
+        return [signature.key for signature in model.lite.signatures]
+    return list(model.signatures)
+
+
 def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence[str]) -> frozenset[str]:
     if fetches and signatures is not None:
         raise Error("signatures and tensors to fetch exclude each other: name either")
-    available = frozenset([] if fetches else model.signatures) or frozenset([ALL])
+    available = frozenset([] if fetches else signature_names(model)) or frozenset([ALL])
     if signatures is None:
         return available
     requested = frozenset([signatures] if isinstance(signatures, str) else signatures)
     if unknown := sorted(requested - available):
-        names = ", ".join(sorted(model.signatures)) or "none"
+        names = ", ".join(sorted(signature_names(model))) or "none"
         raise Error(f"{model.where}: no signature {unknown[0]}; available: {names}")
     return requested

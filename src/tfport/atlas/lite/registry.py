@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
 DELEGATES = (XNNPACK, FLEX, NONE)
@@ -44,3 +45,15 @@ class LiteRegistry:
     def says(self, text: str, **values: object) -> str:
         """One of its messages, filled in; empty if it is not recorded."""
         return self.texts.get(text, "").format(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "ops": {
+                op: sorted(versions) if versions is not None else None for op, versions in self.ops.items()
+            },
+            "custom_ops": sorted(self.custom_ops),
+            "delegates": sorted(self.delegates),
+            "delegated_ops": sorted(self.delegated),
+            "complete": self.is_complete,
+        }

@@ -41,7 +41,7 @@ class LiteUnregisteredOp(LiteFileFinding):
     Use an interpreter that registers the op (`tfport ops CONV_2D` lists them), add the op to
     the op resolver of your own build, or rewrite the model with `tfport fix`.
     ## Example
-        tfport check tests/check/lite/files/gelu.tflite --on tensorflow==2.4.4
+        tfport check tests/check/lite/files/unregistered.tflite --on ai-edge-litert==2.3.0
     """
 
 
@@ -159,19 +159,3 @@ class LiteUnknownType(LiteFileFinding):
     """
 
     type_name: str
-
-
-@finding("TFP809", "lite-delegate-static-shapes", noticed=LITE)
-class LiteDelegateStaticShapes(LiteFileFinding):
-    """the custom op `{op}` of {where} is left to XNNPACK, which takes only static shapes
-
-    ## Cause
-    The interpreter has no kernel for the op, and the delegate that has one does not take
-    nodes whose tensors have unknown sizes.
-    ## Fix
-    Convert the model with a fixed input shape, or register the op.
-    ## Example
-        tfport check tests/check/lite/files/dynamic_custom.tflite --on ai-edge-litert==2.3.0
-    """
-
-    stage: str | None = RUN

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from tfport.atlas.lite.registry import FLEX, XNNPACK, LiteRegistry
 from tfport.atlas.lite.releases import LITERT, flex_allow_list
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import RUN
+from tfport.check.findings.finding import LOAD, RUN
 from tfport.check.findings.lite_files import (
-    LiteDelegateStaticShapes,
     LiteFileFinding,
     LiteFlexNotLinked,
     LiteFlexOpMissing,
@@ -18,12 +17,15 @@ from tfport.check.findings.lite_files import (
 )
 from tfport.check.lite.places import node_places
 from tfport.check.lite.reach import MAIN, entry_points, reached
-from tfport.formats.lite.records import CUSTOM, NO_TENSOR, LiteFile, LiteOperator, Subgraph
+from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 
+NEWEST = "2.21.0"
+"""The list of Flex ops that stands for interpreters which are not part of TensorFlow."""
+AT_LOAD = "Registration failed"
 NO_LIST = "the list of Flex ops of this release is not known"
 UNREGISTERED = (
-    "Op type not registered '{op}' in binary running on localhost. Make sure the Op and Kernel are registered "
-    "in the binary running in this process."
+    "Op type not registered '{op}' in binary running on localhost. Make sure the Op and Kernel are "
+    "registered in the binary running in this process."
 )
 
 
@@ -49,9 +51,16 @@ def custom_op_findings(file: LiteFile, target: Target, registry: LiteRegistry) -
         if (finding := _finding(custom, target, registry, delegates)) is not None:
             seen.add(name)
             finding.where = node_places(file, custom.node.code)
-            finding.stage = RUN if custom.is_reached else None
+            finding.stage = _stage(finding, custom)
             finding.signatures = custom.signatures
             yield finding
+
+
+def _stage(finding: LiteFileFinding, custom: _CustomNode) -> str | None:
+    """When the interpreter notices it: before 1.15, custom ops are resolved with the others."""
+    if AT_LOAD in finding.says_text:
+        return LOAD
+    return RUN if custom.is_reached else None
 
 
 def active_delegates(target: Target, registry: LiteRegistry) -> frozenset[str]:
@@ -76,17 +85,15 @@ def _finding(
 ) -> LiteFileFinding | None:
     name = custom.node.code.name
     if op := custom.node.code.flex_op:
-        return _flex(op, name, custom, target, registry) if FLEX in delegates else _not_linked(op, custom, registry)
+        return _flex(op, target, registry) if FLEX in delegates else _not_linked(op, custom, registry)
     if name in registry.custom_ops:
         return None
     if XNNPACK in delegates and name in registry.delegated:
-        if _is_static(custom):
-            return None
-        return LiteDelegateStaticShapes(op=name, says_text=registry.says("custom", op=name, node=custom.number))
+        return None
     taken = name in registry.delegated
     return LiteUnresolvedCustomOp(
         op=name,
-        says_text=registry.says("custom", op=name, node=custom.number),
+        says_text=registry.says("custom", op=name, node=custom.number, version=custom.node.code.version),
         why="XNNPACK has it, and is not in use" if taken else "",
         doubt="" if registry.is_complete else "only some of the ops of this build are known",
         ways=("use XNNPACK, the default delegate",) if taken else ("register the custom op",),
@@ -101,25 +108,17 @@ def _not_linked(op: str, custom: _CustomNode, registry: LiteRegistry) -> LiteFil
     )
 
 
-def _flex(
-    op: str, name: str, custom: _CustomNode, target: Target, registry: LiteRegistry
-) -> LiteFileFinding | None:
+def _flex(op: str, target: Target, registry: LiteRegistry) -> LiteFileFinding | None:
     """Whether the Flex delegate has an op: TensorFlow's own registry, or the list of builds for phones."""
     if target.build is not None and target.named_lite is None:
         if op in target.registry:
             return None
-        return LiteFlexOpMissing(op=op, says_text=UNREGISTERED.format(op=op), why="TensorFlow does not register it")
+        return LiteFlexOpMissing(
+            op=op, says_text=UNREGISTERED.format(op=op), why="TensorFlow does not register it"
+        )
     newest = registry.package == LITERT or not registry.version
     allowed = flex_allow_list(NEWEST if newest else registry.version)
     if allowed is not None and op in allowed:
         return None
     doubt = NO_LIST if allowed is None else ""
     return LiteFlexOpMissing(op=op, why="it is not on the list of Flex ops", doubt=doubt)
-
-
-NEWEST = "2.21.0"
-
-
-def _is_static(custom: _CustomNode) -> bool:
-    indices = [i for i in (*custom.node.inputs, *custom.node.outputs) if i != NO_TENSOR]
-    return all(None not in custom.subgraph.tensors[i].dims for i in indices)

@@ -65,7 +65,12 @@ def _builtin(file: LiteFile, code: OperatorCode, registry: LiteRegistry) -> Iter
     doubt = "" if registry.is_complete or versions else PARTLY_KNOWN
     if not versions:
         yield LiteUnregisteredOp(
-            op=code.op, where=where, why=_since(code.op, code.version), says_text=text, ways=_ways(code), doubt=doubt
+            op=code.op,
+            where=where,
+            why=_since(code.op, code.version),
+            says_text=text,
+            ways=_ways(code),
+            doubt=doubt,
         )
         return
     yield LiteNewerOpVersion(

@@ -42,13 +42,14 @@ def needed_version(node: LiteOperator, subgraph: Subgraph) -> NeededVersion:
     seen = _Node(node, subgraph)
     for row in _rows().get(node.code.op, ()):
         if all(seen.has(feature) for feature in row.features):
-            return NeededVersion(row.version, ", ".join(filter(None, map(seen.words, row.features))))
+            return NeededVersion(row.version, ", ".join(filter(None, map(_words, row.features))))
     return NeededVersion(1, "")
 
 
-def newest_version(op: str) -> int:
-    """The newest version of an op that a node can need."""
-    return max((row.version for row in _rows().get(op, ())), default=1)
+def features_of(op: str, version: int) -> list[str]:
+    """The features of nodes that need a version of an op, in words; each entry alone asks for it."""
+    rows = (row for row in _rows().get(op, ()) if row.version == version)
+    return [words for row in rows if (words := ", ".join(filter(None, map(_words, row.features))))]
 
 
 class _Node:
@@ -64,12 +65,6 @@ class _Node:
         test = getattr(self, f"_{match['name']}")
         answer: bool = test(match["index"], match["value"])
         return answer
-
-    def words(self, feature: str) -> str:
-        """A feature in words."""
-        match = _parsed(feature)
-        template = WORDS[match["name"]]
-        return template.format(index=match["index"], value=match["value"].replace("|", " or "))
 
     def _in(self, index: str, types: str) -> bool:
         return _is_type(_at(self.inputs, int(index)), types)
@@ -164,6 +159,12 @@ WORDS = {
 }
 
 
+def _words(feature: str) -> str:
+    """A feature in words."""
+    match = _parsed(feature)
+    return WORDS[match["name"]].format(index=match["index"], value=match["value"].replace("|", " or "))
+
+
 def _tensor(subgraph: Subgraph, index: int) -> LiteTensor | None:
     return subgraph.tensors[index] if index != NO_TENSOR else None
 
@@ -215,5 +216,3 @@ def _rows() -> dict[str, list[VersionRow]]:
             current = []
             rows |= dict.fromkeys(line.split(), current)
     return rows
-
-

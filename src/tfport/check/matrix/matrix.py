@@ -32,7 +32,7 @@ PACKAGES = {
 
 KERAS_PACKAGES = ("keras>=0", "tf-keras>=0", "tensorflow>=1.4", "keras-core>=0")
 """What can load a Keras file."""
-LITE_PACKAGES = ("tflite-runtime>=0", "ai-edge-litert>=0", "tensorflow>=1.9")
+LITE_PACKAGES = ("tflite-runtime>=0", "ai-edge-litert>=0", "tensorflow>=1.12")
 """What can run a TensorFlow Lite file."""
 
 

@@ -57,7 +57,7 @@ def nearest_releases(
 
 
 def _series(target: Target) -> list[Target]:
-    """The releases of the target's package: a Keras, an interpreter, TensorFlow Serving, or the final ones of TensorFlow."""
+    """The releases of the target's package: the final ones of TensorFlow, those of Serving or a Keras, …"""
     if target.kind in PACKAGES:
         package = target.requirement.partition("==")[0]
         return resolve_targets(f"{package}>=0")

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
         metavar="MODEL",
         nargs="*",
-        help="a SavedModel, GraphDef, MetaGraph, Keras, TF.js or TensorFlow Lite model, or a folder with many",
+        help="a SavedModel, GraphDef, MetaGraph, Keras, TF.js or TensorFlow Lite model, or a folder of them",
     )
     parser.add_argument(
         "--on",
@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         help="where the model must run: tensorflow==2.8.4, 'tensorflow>=2.4,<2.9', tensorflow-serving==2.8, "
-        "ai-edge-litert==2.3.0 or tflite-runtime==2.14.0 (for .tflite), requirements.txt, . (this environment), ops_to_register.h@tensorflow==1.4.1, or tfport",
+        "ai-edge-litert==2.3.0 or tflite-runtime==2.14.0 (for .tflite), "
+        "requirements.txt, . (this environment), ops_to_register.h@tensorflow==1.4.1, or tfport",
     )
     _add_conditions(parser)
     _add_output(parser)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json
@@ -11,6 +12,7 @@ from tfport.cli.commands import command
 
 if TYPE_CHECKING:
     from tfport.atlas.atlas import Atlas
+    from tfport.atlas.target import Target
     from tfport.registry.registry import OpRegistry
 
 VERSION = 1
@@ -25,7 +27,12 @@ NO, UNDECIDED = 1, 2
     "devices and types it has kernels, according to the recorded builds.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="an op, such as FusedBatchNormV3")
+    parser.add_argument(
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help="an op, such as FusedBatchNormV3, or CONV_2D of TensorFlow Lite",
+    )
     parser.add_argument(
         "--search",
         metavar="PATTERN",
@@ -85,21 +92,31 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
 
 def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     from tfport.atlas.history import op_history
+    from tfport.atlas.lite.history import lite_op_history
 
     by_name = {name: op_history(atlas, name) for name in args.names}
     known = [history for history in by_name.values() if history]
-    unknown = [name for name, history in by_name.items() if not history]
+    lite = [history for name in args.names if (history := lite_op_history(name))]
+    unknown = [n for n, history in by_name.items() if not history and n not in {h.op for h in lite}]
     if args.json:
         from tfport.atlas.history_json import history_json
         from tfport.cli.json_output import print_json
 
         ops = [history_json(history) for history in known]
-        print_json({"version": VERSION, "ops": ops, "unknown": similar_names(atlas, unknown)})
-    elif known:
+        of_lite = [history.to_json() for history in lite]
+        similar = similar_names(atlas, unknown)
+        print_json({"version": VERSION, "ops": ops, "lite": of_lite, "unknown": similar})
+    elif known or lite:
         from tfport.check.console import show
+        from tfport.cli.ops.lite_view import lite_op_page
         from tfport.cli.ops.view import op_page
 
-        show(lambda width: (part for history in known for part in op_page(history, width)))
+        show(
+            lambda width: chain(
+                *(op_page(history, width) for history in known),
+                *(lite_op_page(history, width) for history in lite),
+            )
+        )
     return report_unknown(atlas, unknown)
 
 
@@ -121,9 +138,12 @@ def report_unknown(atlas: Atlas, unknown: list[str]) -> int:
 
 
 def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
+    from tfport.atlas.lite.releases import lite_op_numbers
     from tfport.cli.target_argument import parse_target
 
     target = parse_target(args.on)
+    if target.kind == "lite" or any(name in lite_op_numbers() for name in args.names):
+        return on_interpreter(target, args)
     registry = target.registry
     missing = [name for name in args.names if name not in registry]
     registered = [name for name in args.names if name in registry]
@@ -139,6 +159,29 @@ def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
         show(lambda width: (part for name in registered for part in registered_op(target, name, width)))
     for name in missing:
         print(f"tfport: {target.name} does not register {name}{elsewhere(atlas, name)}", file=sys.stderr)
+    return NO if missing else 0
+
+
+def on_interpreter(target: Target, args: argparse.Namespace) -> int:
+    """The versions of builtin ops that the interpreter of a target registers."""
+    from tfport.errors import Error
+
+    registry = target.lite
+    if registry is None:
+        raise Error(f"{target.name} has no recorded TensorFlow Lite interpreter")
+    versions = {name: registry.versions(name) for name in args.names if name in registry.ops}
+    missing = [name for name in args.names if name not in registry.ops]
+    if args.json:
+        from tfport.cli.json_output import print_json
+
+        ops = [{"name": name, "versions": sorted(known or ())} for name, known in versions.items()]
+        print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})
+    else:
+        for name, known in versions.items():
+            listed = ", ".join(map(str, sorted(known))) if known is not None else "unknown"
+            print(f"{name}: versions {listed} in {registry.name}")
+    for name in missing:
+        print(f"tfport: {registry.name} does not register {name}", file=sys.stderr)
     return NO if missing else 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from tfport.atlas.atlas import ARM
+from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.overview import Overview, Package, Release
 from tfport.atlas.target_summary import SourceSummary, TargetSummary
 from tfport.check.console import columns, count, facts, title
@@ -23,7 +24,9 @@ def render_overview(overview: Overview, width: int, *, everything: bool) -> Iter
         yield title("other packages with ops")
         yield columns(map(_line, others), width, head=("package", "recorded", "", "ops"), right=1)
     yield title("for Keras files")
-    yield columns(map(_keras_line, overview.keras.items()), width, head=("package", "recorded", ""))
+    yield columns(map(_version_line, overview.keras.items()), width, head=("package", "recorded", ""))
+    yield title("for TensorFlow Lite files")
+    yield columns(map(_version_line, overview.lite.items()), width, head=("package", "recorded", ""))
     if not everything:
         yield title("", "Newest patch of each release; --all lists every patch.")
 
@@ -54,20 +57,32 @@ def _line(package: Package) -> tuple[str, ...]:
     return _name(package), count(len(package.releases), "build"), _range(package), str(newest.ops)
 
 
-def _keras_line(entry: tuple[str, list[str]]) -> tuple[str, ...]:
+def _version_line(entry: tuple[str, list[str]]) -> tuple[str, ...]:
     package, versions = entry
     return package, count(len(versions), "release"), f"{versions[0]} to {versions[-1]}"
 
 
 def render_target(target: TargetSummary, width: int) -> Iterator[RenderableType]:
     """A target with all its parts."""
-    yield title(target.name, count(target.ops, "op"))
+    yield title(target.name, count(target.ops, "op") if target.parts else "")
     if target.notes:
         yield facts([("note", [note]) for note in target.notes], width)
     for part in target.parts:
         if len(target.parts) > 1:
             yield title(part.name)
         yield facts(_rows(part), width)
+    if target.lite is not None:
+        yield title("TensorFlow Lite", target.lite.name)
+        yield facts(_lite_rows(target.lite), width)
+
+
+def _lite_rows(registry: LiteRegistry) -> Iterator[tuple[str, list[str]]]:
+    """What an interpreter registers."""
+    pairs = sum(len(versions) for versions in registry.ops.values() if versions)
+    yield "builtin ops", [f"{len(registry.ops)} in {count(pairs, 'version')}"]
+    yield "custom ops", sorted(registry.custom_ops) or ["none"]
+    yield "delegates", sorted(registry.delegates) or ["none by default"]
+    yield "XNNPACK only", sorted(registry.delegated)
 
 
 def _rows(part: SourceSummary) -> Iterator[tuple[str, list[str]]]:
