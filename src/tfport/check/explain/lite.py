@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfport.atlas.lite.releases import first_release_with, lite_op_numbers
 from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 
@@ -27,12 +28,15 @@ def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
     op, version = match.names.get("op", BEYOND), match.names.get("version", "")
     if op == BEYOND:
         return Meaning(
-            ["It stands for an op with a number that this interpreter does not know: it is too old."],
+            [
+                "It stands for an op with a number that this interpreter does not know: it is too old.",
+                *_numbered(match.names.get("code", "")),
+            ],
             ["use an interpreter of the converter's release or later", "convert with an older TensorFlow"],
         )
     if version == FIRST:
         return Meaning(
-            ["Version 1 is the first one: the interpreter was built without the op."],
+            ["Version 1 is the first one: the interpreter was built without the op.", *_since(op, 1)],
             [
                 f"on a microcontroller, add {op} and every other op of the model to the op resolver",
                 "elsewhere, use an interpreter with all built-in ops",
@@ -41,7 +45,8 @@ def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
     return Meaning(
         [
             f"The interpreter supports only versions of {op} below {version}: it is older than the "
-            "converter, or has only a selection of ops."
+            "converter, or has only a selection of ops.",
+            *_since(op, int(version) if version.isdigit() else 0),
         ],
         [
             "use an interpreter of the converter's release or later",
@@ -50,6 +55,19 @@ def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
             "without dynamic-range or per-channel quantization, the converter often writes older versions",
         ],
     )
+
+
+def _numbered(code: str) -> list[str]:
+    """Which op a number is, and since when it is registered; 127 stands for every larger one."""
+    ops = {number: op for op, number in lite_op_numbers().items()}
+    op = ops.get(int(code)) if code.isdigit() else None
+    return [f"Number {code} is {op}.", *_since(op, 1)] if op else []
+
+
+def _since(op: str, version: int) -> list[str]:
+    """The first recorded interpreters with a version of an op."""
+    first = first_release_with(op, version)
+    return [f"{op} has version {version} since {', '.join(first)}."] if first else []
 
 
 def arena(match: MessageMatch, target: Target | None) -> Meaning:

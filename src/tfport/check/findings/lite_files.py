@@ -20,6 +20,11 @@ class LiteFileFinding(Finding):
     ways: tuple[str, ...] = ()
     stage: str | None = LOAD
 
+    @property
+    def at(self) -> str:
+        """The place in parentheses, for messages."""
+        return f" ({self.where})" if self.where else ""
+
     def cause(self) -> str:
         return self.why
 
@@ -32,7 +37,7 @@ class LiteFileFinding(Finding):
 
 @finding("TFP801", "lite-unregistered-op", noticed=LITE)
 class LiteUnregisteredOp(LiteFileFinding):
-    """{target} does not register the builtin op {op}
+    """{target} does not register the builtin op {op}{at}
 
     ## Cause
     The interpreter is older than the op, or was built with a selection of ops. It resolves
@@ -47,7 +52,7 @@ class LiteUnregisteredOp(LiteFileFinding):
 
 @finding("TFP802", "lite-newer-op-version", noticed=LITE)
 class LiteNewerOpVersion(LiteFileFinding):
-    """{target} registers {op} {registered}, and the file asks for version {version}
+    """{target} registers {op} {registered}, and the file asks for version {version}{at}
 
     ## Cause
     A version of an op adds dtypes, ranks or options. The converter writes the version that
@@ -65,7 +70,7 @@ class LiteNewerOpVersion(LiteFileFinding):
 
 @finding("TFP803", "lite-unknown-op-number", noticed=LITE)
 class LiteUnknownOpNumber(LiteFileFinding):
-    """the op {op} has the number {number}, and {target} knows numbers up to {newest}
+    """the op {op} has the number {number}, and {target} knows numbers up to {newest}{at}
 
     ## Cause
     The op was added to the format after the release of the interpreter.
@@ -97,7 +102,7 @@ class LiteSchemaVersion(LiteFileFinding):
 
 @finding("TFP805", "lite-unresolved-custom-op", noticed=LITE)
 class LiteUnresolvedCustomOp(LiteFileFinding):
-    """{target} does not resolve the custom op `{op}`
+    """{target} does not resolve the custom op `{op}`{at}
 
     ## Cause
     A custom op is code of the program that made the model. The interpreter notices that it
@@ -114,7 +119,7 @@ class LiteUnresolvedCustomOp(LiteFileFinding):
 
 @finding("TFP806", "lite-flex-not-linked", noticed=LITE)
 class LiteFlexNotLinked(LiteFileFinding):
-    """the TensorFlow op {op} needs the Flex delegate, which {target} does not have
+    """the TensorFlow op {op} needs the Flex delegate, which {target} does not have{at}
 
     ## Cause
     The converter wrote ops of TensorFlow (`SELECT_TF_OPS`). They run only with the Flex
@@ -132,7 +137,7 @@ class LiteFlexNotLinked(LiteFileFinding):
 
 @finding("TFP807", "lite-flex-op-missing", noticed=LITE)
 class LiteFlexOpMissing(LiteFileFinding):
-    """the Flex delegate of {target} does not have the TensorFlow op {op}
+    """the Flex delegate of {target} does not have the TensorFlow op {op}{at}
 
     ## Cause
     The delegate runs the op with a kernel of TensorFlow, and that release does not register

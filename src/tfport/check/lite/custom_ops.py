@@ -21,6 +21,8 @@ from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 
 NEWEST = "2.21.0"
 """The list of Flex ops that stands for interpreters which are not part of TensorFlow."""
+BUILT_IN = 1
+"""The version of every custom op that interpreters register."""
 AT_LOAD = "Registration failed"
 NO_LIST = "the list of Flex ops of this release is not known"
 UNREGISTERED = (
@@ -86,7 +88,7 @@ def _finding(
     name = custom.node.code.name
     if op := custom.node.code.flex_op:
         return _flex(op, target, registry) if FLEX in delegates else _not_linked(op, custom, registry)
-    if name in registry.custom_ops:
+    if name in registry.custom_ops and custom.node.code.version == BUILT_IN:
         return None
     if XNNPACK in delegates and name in registry.delegated:
         return None
