@@ -168,7 +168,8 @@ class _Resolver:
         typed = bool(keras_requirements(self.parts.typed))
         choices: list[ChosenKeras | None] = [*keras] or [None]
         made = [_with_keras(t, choice, notes, typed=typed) for t in made for choice in choices]
-        made = [_with_lite(target, choice) for target in made for choice in interpreters or [None]]
+        if interpreters:
+            made = [_with_lite(target, choice) for target in made for choice in interpreters]
         if self.parts.header is None:
             return made
         # imported here and below, because few targets need it
@@ -372,9 +373,9 @@ def _lite_target(choice: ChosenLite, notes: Sequence[str]) -> Target:
     )
 
 
-def _with_lite(target: Target, choice: ChosenLite | None) -> Target:
+def _with_lite(target: Target, choice: ChosenLite) -> Target:
     """A target with the interpreter that is installed beside its TensorFlow."""
-    return target if choice is None else replace(target, named_lite=choice.registry)
+    return replace(target, named_lite=choice.registry)
 
 
 def _with_keras(target: Target, choice: ChosenKeras | None, notes: Sequence[str], *, typed: bool) -> Target:

@@ -92,7 +92,7 @@ def _release(number: int) -> LiteRegistry:
 def flex_allow_list(version: str) -> frozenset[str] | None:
     """The TensorFlow ops that the converter of a release may write as Flex ops; None if unknown."""
     minor = version_key(version).release[:2]
-    for recorded, number in reversed(lite_versions(TENSORFLOW).items()):
+    for recorded, number in reversed([*lite_versions(TENSORFLOW).items()]):
         if version_key(recorded).release[:2] == minor and _record()["releases"][number][-1]:
             return _names(FLEX, number)
     return None
