@@ -161,4 +161,4 @@ def _ends_signed(value: Value) -> bool:
 
 
 def _shifted(load: Callable[[], Any]) -> Callable[[], Any]:
-    return lambda: (load().astype(np.int16) + SHIFT).astype(np.uint8)
+    return lambda: np.asarray(load().astype(np.int16) + SHIFT, np.uint8)

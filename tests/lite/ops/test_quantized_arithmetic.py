@@ -38,6 +38,7 @@ CASES = [
     two("ADD", SA, SB, (2**-12, 2**-13, 2**-12), SYMMETRIC),
     two("ADD", SA, SB, (2**-15, 2**-12, 2**-12), SYMMETRIC),
     two("MUL", SA, SB, (0.0011, 0.0023, 0.1), SYMMETRIC),
+    two("MUL", A, np.array(77, np.int8), y_const=True),
     two("DIV", UA, UB // 2 + 128, (0.0371, 0.0213, 0.0457), (120, 90, 100)),
     case("SQUARED_DIFFERENCE", q(A, 0.0371, 3), q(B, 0.0213, -20), outputs=[out("INT8", 0.2, -128)],
          steps=1, version=2),
