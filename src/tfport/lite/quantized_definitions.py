@@ -42,4 +42,9 @@ LiteLogSoftmax(x: T) -> y: T; T: type; scale: float
 LiteL2Normalization(x: T) -> y: T; T: type; x_zero: int; signed: bool
 LiteResizeBilinear(x: T, size: int32) -> y: T; T: type; align_corners: bool; half_pixel_centers: bool;
     offset: int; in_integers: bool
+LiteTransposeConv(size: int32, x: T, filter: int8, bias: B) -> y: T; T: type; B: type; strides: list(int);
+    padding: string; multiplier: list(int); shift: list(int); x_zero: int; filter_zero: int; y_zero: int;
+    low: int; high: int
+LiteBatchMatMul(x: T, other: T) -> y: T; T: type; adj_x: bool; adj_y: bool; multiplier: int; shift: int;
+    x_zero: int; other_zero: int; y_zero: int; low: int; high: int
 """

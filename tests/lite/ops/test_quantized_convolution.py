@@ -121,6 +121,45 @@ CASES += [
 ]
 
 
+def back(x, height, width, scales, y=("INT8", 0.9, -5), bias=False, **options):
+    """A transposed convolution to an image of this size."""
+    channels, kernel = len(scales), options.pop("kernel", (3, 3))
+    w = integers(30, (channels, *kernel, x.shape[3]), -127)
+    zeros = {"int8": -3, "int16": 0}[str(x.dtype)]
+    wide = np.int64 if x.dtype == np.int16 else np.int32
+    added = [const(q(integers(31, channels, -3000, 3000, wide), scales * np.float32(0.1)))] if bias else []
+    base = {"padding": "SAME", "stride_w": 2, "stride_h": 2, "fused_activation_function": "NONE"}
+    return case(
+        "TRANSPOSE_CONV", const(np.array([x.shape[0], height, width, channels], np.int32)),
+        const(q(w, scales)), q(x, 0.1, zeros), *added, outputs=[out(*y)], version=4, steps=1,
+        **(base | options),
+    )  # fmt: skip
+
+
+def product(x, y, out_scale, zeros=(3, -20, 5), adj_x=False, adj_y=False, **options):
+    kind = {"int8": "INT8", "int16": "INT16"}[str(x.dtype)]
+    return case(
+        "BATCH_MATMUL", q(x, 0.0371, zeros[0]), q(y, 0.0213, zeros[1]), adj_x=adj_x, adj_y=adj_y,
+        outputs=[out(kind, out_scale, zeros[2])], version=2, steps=1, **options,
+    )  # fmt: skip
+
+
+THREE = np.float32(SCALES[:3])
+CASES += [
+    back(X, 14, 12, THREE),
+    back(X, 14, 12, THREE, bias=True, fused_activation_function="RELU"),
+    back(X, 15, 13, THREE, padding="VALID", y=("INT8", 2.1, 3)),
+    back(X, 7, 6, THREE, stride_w=1, stride_h=1, kernel=(2, 3)),
+    back(S, 10, 12, THREE, y=("INT16", 0.05, 0)),
+    product(integers(32, (2, 5, 7)), integers(33, (2, 7, 4)), 0.9),
+    product(integers(32, (2, 7, 5)), integers(33, (2, 4, 7)), 0.9, adj_x=True, adj_y=True),
+    product(integers(32, (2, 5, 7)), integers(33, (1, 7, 4)), 0.9),
+    product(integers(34, (3, 5, 8), -3, 4), integers(35, (3, 6, 8)), 0.00871, adj_y=True),
+    product(integers(36, (2, 5, 7), -32768, 32768, np.int16), integers(37, (2, 7, 4), -32768, 32768, np.int16),
+            700.0, (0, 0, 0)),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("c", checks(CASES))
 def test_quantized_convolution(c):
     check("quantized_convolution", c)

@@ -10,7 +10,7 @@ import numpy as np
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Value
 from tfport.lite.builder import OperatorBuilder
-from tfport.lite.fixed_point import quantized_multipliers
+from tfport.lite.fixed_point import quantized_multiplier, quantized_multipliers
 from tfport.lite.operator import quantized
 from tfport.lite.quantized_value import (
     INT8,
@@ -119,6 +119,60 @@ def fully_connected(
     return as_stored(b, b.Reshape(y, sizes))
 
 
+@quantized("TRANSPOSE_CONV")
+def transpose_conv(
+    b: OperatorBuilder,
+    size: LiteValue,
+    weights: LiteValue,
+    x: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    padding: str,
+    stride_w: int,
+    stride_h: int,
+    fused_activation_function: str = "NONE",
+    quantized_bias_type: str = "FLOAT32",
+) -> Value:
+    """Weights are (output channels, height, width, input channels)."""
+    filter, zero = signed_weights(b, weights, (1, 2, 0, 3))
+    channels = weights.record.shape[0]
+    source, output = quantized_input(b, x), quantized_output(b, fused_activation_function)
+    multiplier, shift = product_multipliers(source, weights, output, channels)
+    added: Any = _no_bias(b, source, channels) if bias is None else bias
+    y = b.LiteTransposeConv(
+        size, source.value, filter, added, strides=[stride_h, stride_w], padding=padding,
+        multiplier=multiplier, shift=shift, x_zero=source.zero_point, filter_zero=zero, **output.limits,
+    )  # fmt: skip
+    return as_stored(b, y)
+
+
+@quantized("BATCH_MATMUL")
+def batch_matmul(
+    b: OperatorBuilder,
+    x: LiteValue,
+    y: LiteValue,
+    *,
+    adj_x: bool,
+    adj_y: bool,
+    asymmetric_quantize_inputs: bool = False,
+) -> Value:
+    left, right, output = quantized_input(b, x), quantized_input(b, y), quantized_output(b)
+    real = np.float64(left.scale * right.scale) / np.float64(output.scale)
+    multiplier, shift = quantized_multiplier(float(real))
+    product = b.LiteBatchMatMul(
+        left.value, right.value, adj_x=adj_x, adj_y=adj_y, multiplier=multiplier, shift=shift,
+        x_zero=left.zero_point, other_zero=right.zero_point, **output.limits,
+    )  # fmt: skip
+    return as_stored(b, product)
+
+
+def _no_bias(b: OperatorBuilder, source: QuantizedValue, channels: int) -> Value:
+    """Zeros, in the type of a bias: with int16, sums have 64 bits unless an option says otherwise."""
+    is_wide = source.value.dtype == INT16 and b.operator.options.get("quantized_bias_type") != "INT32"
+    kind = INT64 if is_wide else INT32
+    return b.constant(np.zeros(channels, kind.numpy), kind)
+
+
 def signed_weights(b: OperatorBuilder, weights: LiteValue, order: Sequence[int]) -> tuple[Value, int]:
     """Weights as int8 in another order of axes, and their zero point."""
     if weights.type not in ("INT8", "UINT8", "INT4", "INT2"):
@@ -189,11 +243,7 @@ def _conv_node(
         raise b.refuse(f"its weights have {len(weights.quantization.scale)} scales for {channels} channels")
     is_dense = b.operator.code.op == "FULLY_CONNECTED"
     multiplier, shift = product_multipliers(source, weights, output, channels)
-    added: Any = bias
-    if bias is None:
-        is_wide = image.dtype == INT16 and b.operator.options.get("quantized_bias_type") != "INT32"
-        kind = INT64 if is_wide else INT32
-        added = b.constant(np.zeros(channels, kind.numpy), kind)
+    added: Any = _no_bias(b, source, channels) if bias is None else bias
     if is_dense:
         options["scales"] = [float(source.scale), float(output.scale), *weights.quantization.scale]
     return b.LiteConv(

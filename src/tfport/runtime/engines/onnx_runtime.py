@@ -40,6 +40,8 @@ NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "ba
 SPIN_MICROSECONDS = "50"
 """How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
 and where other processes need the cores, threads that spin wait for threads that cannot run."""
+EXACT_PRODUCTS_OF_BYTES = ("session.x64quantprecision", "1")
+"""On processors without VNNI, products of unsigned and signed bytes saturate; they are computed otherwise."""
 _HAS: dict[tuple[object, ...], bool] = {}
 """Whether ONNX Runtime has a kernel, by op and types: tried once per process."""
 
@@ -212,6 +214,7 @@ def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
     options.inter_op_num_threads = 1
     options.log_severity_level = ONLY_FATAL
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.add_session_config_entry(*EXACT_PRODUCTS_OF_BYTES)
     return options
 
 

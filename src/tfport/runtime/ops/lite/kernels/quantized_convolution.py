@@ -9,7 +9,7 @@ import numpy as np
 from tfport.lite.fixed_point import rescale, rescale_wide, round_away, to_int32
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.convolution import convolve
-from tfport.runtime.ops.nn.windows import windows
+from tfport.runtime.ops.nn.windows import same_pads, windows
 
 
 @host("LiteConv")
@@ -26,6 +26,45 @@ def lite_conv(
         whole = round_away((sums + bias) * (of_x * np.array(of_filter) / of_y))
         return np.clip(whole + y_zero, low, high).astype(U.numpy)
     return requantized(sums, bias, multiplier, shift, y_zero, low, high).astype(U.numpy)
+
+
+@host("LiteTransposeConv")
+def lite_transpose_conv(
+    size, x, filter, bias, *, T, strides, padding, multiplier, shift, x_zero, filter_zero, y_zero, low, high
+):
+    """Each input adds its product with the filter (height, width, outputs, inputs) to a window of outputs."""
+    image, weights = centered(x, x_zero), centered(filter, filter_zero)
+    target, kernel = [int(n) for n in size[1:3]], filter.shape[:2]
+    before = transposed_pads(target, kernel, strides, padding)
+    extents = [max((n - 1) * s + k, p + t) for n, s, k, p, t in
+               zip(x.shape[1:3], strides, kernel, before, target, strict=True)]  # fmt: skip
+    sums = np.zeros((x.shape[0], *extents, filter.shape[2]))
+    for tap in np.ndindex(*kernel):
+        rows, columns = (
+            slice(t, t + (n - 1) * s + 1, s) for t, n, s in zip(tap, x.shape[1:3], strides, strict=True)
+        )
+        sums[:, rows, columns] += image @ weights[tap].T
+    (top, left), (height, width) = before, target
+    inner = sums[:, top : top + height, left : left + width].astype(np.int64)
+    return requantized(inner, bias, multiplier, shift, y_zero, low, high).astype(T.numpy)
+
+
+def transposed_pads(target: Any, kernel: Any, strides: Any, padding: str) -> list[int]:
+    """What is cut off at the start of the sums: the padding of the convolution that goes back."""
+    if padding != "SAME":
+        return [0, 0]
+    axes = zip(target, kernel, strides, strict=True)
+    return [same_pads(int(n), k, s, 1)[0] for n, k, s in axes]
+
+
+@host("LiteBatchMatMul")
+def lite_batch_matmul(x, other, *, T, adj_x, adj_y, multiplier, shift, x_zero, other_zero, y_zero, low, high):
+    left, right = centered(x, x_zero), centered(other, other_zero)
+    left = np.swapaxes(left, -1, -2) if adj_x else left
+    right = np.swapaxes(right, -1, -2) if adj_y else right
+    sums = (left @ right).astype(np.int64)
+    bias = np.zeros((), np.int64 if x.dtype == np.int16 else np.int32)
+    return requantized(sums, bias, multiplier, shift, y_zero, low, high).astype(T.numpy)
 
 
 def centered(x: Any, zero_point: int) -> Any:

@@ -12,10 +12,11 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.lite.quantized_value import INT8, UINT8
-from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, factors, quantized
+from tfport.runtime.ops.lite.kernels.quantized_convolution import transposed_pads
+from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, factor, factors, quantized
 from tfport.runtime.ops.nn.onnx_layouts import (
     channels_second,
     from_channels_second,
@@ -45,6 +46,58 @@ def lite_conv(
     operands = [b.const(scaled.transpose(3, 2, 0, 1), FLOAT32), b.const(added, FLOAT32)]
     y = _windowed(b, real, "Conv", operands, filter.shape[:2], padding, window, 0)
     return quantized(b, from_channels_second(b, y, NHWC), 1.0, y_zero, U, low, high)
+
+
+@lower("LiteTransposeConv")
+def lite_transpose_conv(
+    b, size, x, filter, bias, *, T, strides, padding, multiplier, shift, x_zero, filter_zero, y_zero, low,
+    high,
+):  # fmt: skip
+    target = [int(n) for n in constant_of(size, "the size")[1:3]]
+    if x.shape is None or None in x.shape[1:3]:
+        raise CannotLower("the size of the input is unknown")
+    kernel = filter.shape[:2]
+    before = transposed_pads(target, kernel, strides, padding)
+    after = [
+        (n - 1) * s + k - p - t for n, s, k, p, t in
+        zip(x.shape[1:3], strides, kernel, before, target, strict=True)
+    ]  # fmt: skip
+    if min(after) < 0:
+        raise CannotLower("the output is larger than the windows")
+    scales = factors(multiplier, shift)
+    weights = (constant_of(filter, "the filter").astype(np.float32) - filter_zero) * scales[:, None]
+    added = constant_of(bias, "the bias").astype(np.float64) * scales
+    inner = channels_second(b, dequantized(b, x, 1.0, x_zero), NHWC)
+    y = b.ConvTranspose(
+        inner, b.const(weights.transpose(3, 2, 0, 1), FLOAT32), b.const(added, FLOAT32),
+        strides=list(strides), kernel_shape=list(kernel), pads=[*before, *after],
+    )  # fmt: skip
+    y.shape = (x.shape[0], len(scales), *target)
+    return quantized(b, from_channels_second(b, y, NHWC), 1.0, y_zero, T, low, high)
+
+
+@lower("LiteBatchMatMul")
+def lite_batch_matmul(
+    b, x, other, *, T, adj_x, adj_y, multiplier, shift, x_zero, other_zero, y_zero, low, high
+):
+    left, right = (_transposed(b, o, adjoint) for o, adjoint in ((x, adj_x), (other, adj_y)))
+    scale = factor(multiplier, shift)
+    if T != UINT8 or scale <= 0 or not 0 <= y_zero <= 255:
+        product = b.MatMul(dequantized(b, left, scale, x_zero), dequantized(b, right, 1.0, other_zero))
+        return quantized(b, product, 1.0, y_zero, T, low, high)
+    unit, zero = b.const(1, FLOAT32), b.const(x_zero, UINT8)
+    y = b.QLinearMatMul(
+        left, b.const(scale, FLOAT32), zero, right, unit, b.const(other_zero, UINT8), unit,
+        b.const(y_zero, UINT8),
+    )  # fmt: skip
+    return clipped(b, y, low, high)
+
+
+def _transposed(b: Builder, x: Operand, adjoint: bool) -> Operand:
+    if not adjoint:
+        return x
+    rank = rank_of(x)
+    return b.transpose(x, [*range(rank - 2), rank - 1, rank - 2])
 
 
 def _bytes(
