@@ -2,7 +2,8 @@
 
 `scales` of LiteConv are those of input, output and filter where a kernel computes with real numbers.
 `multiplier` and `shift` are real factors as in `fixed_point`; `x_zero`, `y_zero` zero points; `low` and
-`high` the range of the output after its activation. A line that starts with blanks continues a definition.
+`high` the range of the output after its activation. LiteFunction is a LiteLookup in a table of a known
+function: engines compute the function, which is faster than a lookup. A line that starts with blanks continues a definition.
 """
 
 TEXT = """
@@ -12,6 +13,8 @@ LiteQuantize(x: float) -> y: T; T: type; scale: list(float); zero_point: list(in
     low: int; high: int
 LiteDequantize(x: T) -> y: float; T: type; scale: list(float); zero_point: list(int); axis: int
 LiteLookup(x: S, table: T) -> y: T; S: type; T: type
+LiteFunction(x: uint8, table: uint8) -> y: uint8; function: string; alpha: float = 0.0; x_scale: float;
+    x_zero: int; y_scale: float; y_zero: int; low: int; high: int
 LiteRescale(x: S) -> y: T; S: type; T: type; multiplier: int; shift: int; x_zero: int; y_zero: int;
     low: int; high: int
 LiteConv(x: T, filter: int8, bias: B) -> y: U; T: type; U: type; B: type; strides: list(int);

@@ -155,7 +155,8 @@ CASES += [
     product(integers(32, (2, 7, 5)), integers(33, (2, 4, 7)), 0.9, adj_x=True, adj_y=True),
     product(integers(32, (2, 5, 7)), integers(33, (1, 7, 4)), 0.9),
     product(integers(34, (3, 5, 8), -3, 4), integers(35, (3, 6, 8)), 0.00871, adj_y=True),
-    product(integers(36, (2, 5, 7), -32768, 32768, np.int16), integers(37, (2, 7, 4), -32768, 32768, np.int16),
+    product(integers(36, (2, 5, 7), -32768, 32768, np.int16),
+            integers(37, (2, 7, 4), -32768, 32768, np.int16),
             700.0, (0, 0, 0)),
 ]  # fmt: skip
 

@@ -47,7 +47,8 @@ CASES = [
       for x in (X, U) for how in ({"align_corners": True}, {"half_pixel_centers": True})),
     resize(q(S, 0.1), 9, 4, half_pixel_centers=True),
     concat(q(X, 0.1, 3), q(X[:, :, :2], 0.1, 3), axis=2, version=2),
-    concat(q(U, 0.1, 3), q(U, 0.13, 7), q(U, 0.07, 100), axis=-1, outputs=[out("UINT8", 0.11, 50)]),
+    concat(q(U, 0.1, 3), q(U, 0.13, 7), q(U, 0.07, 100), axis=-1, outputs=[out("UINT8", 0.11, 50)],
+           steps=1),
     concat(q(S, 0.1), q(S, 0.1), axis=1, version=3),
     *(case("PAD", q(x, 0.1, 3), const(i32(0, 0, 1, 2, 0, 1, 0, 0).reshape(4, 2)), version=2)
       for x in (X, U)),

@@ -9,6 +9,7 @@ from tfport.graph.graph import Value
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import quantized_multiplier, rescale
 from tfport.lite.operator import quantized
+from tfport.lite.ops.quantized_unary import known_function
 from tfport.lite.quantized_value import (
     INT16,
     OFFSETS,
@@ -49,7 +50,10 @@ def quantize(b: OperatorBuilder, x: LiteValue) -> Value:
     values = np.arange(first, first + (65536 if x.type == "INT16" else 256), dtype=np.int64)
     scaled = rescale(values - source.zero_point, multiplier, shift) + output.zero_point
     table = np.clip(scaled, output.low, output.high).astype(output.dtype.numpy)
-    return as_stored(b, b.LiteLookup(source.value, b.constant(table, output.dtype)))
+    entries = b.constant(table, output.dtype)
+    if source.value.dtype == output.dtype == UINT8:
+        return as_stored(b, known_function(b, source, output, entries))
+    return as_stored(b, b.LiteLookup(source.value, entries))
 
 
 def _from_real(b: OperatorBuilder, x: LiteValue) -> Value:

@@ -8,6 +8,7 @@ from tfport.graph.graph import Value
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import round_away
 from tfport.lite.operator import quantized
+from tfport.lite.ops.quantized_unary import known_function
 from tfport.lite.quantized_value import (
     INT16,
     QuantizedOutput,
@@ -40,4 +41,4 @@ def _rescaled(b: OperatorBuilder, x: QuantizedValue, output: QuantizedOutput) ->
     bias = np.float32(-x.zero_point) * scale
     steps = round_away(np.arange(256).astype(np.float32) * scale + bias).astype(np.int64)
     table = np.clip(steps + output.zero_point, 0, 255).astype(np.uint8)
-    return b.LiteLookup(x.value, b.constant(table, output.dtype)).output(0)
+    return known_function(b, x, output, b.constant(table, output.dtype)).output(0)

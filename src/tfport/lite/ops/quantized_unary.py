@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.graph.graph import Value
+from tfport.graph.graph import Node, Value
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import LARGEST, divide_by_power, high_product, quantized_multiplier, rescale
 from tfport.lite.fixed_point_functions import inverse_sqrt
@@ -33,17 +33,40 @@ ERFC = np.vectorize(math.erfc, otypes=[np.float64])
 SQRT_2_PI = np.float32(math.sqrt(2 / math.pi))
 
 
-def looked_up(b: OperatorBuilder, x: LiteValue, table: Table, activation: str = "NONE") -> Value:
-    """The output of a table of the input's values."""
+def looked_up(
+    b: OperatorBuilder,
+    x: LiteValue,
+    table: Table,
+    activation: str = "NONE",
+    function: str = "",
+    alpha: float = 0.0,
+) -> Value:
+    """The output of a table of the input's values; `function` is the ONNX op that computes the same."""
     source, output = quantized_input(b, x), quantized_output(b, activation)
     if b.outputs[0].type != x.type:
         raise b.refuse(f"an output of type {b.outputs[0].type.lower()} is not supported")
-    if source.zero_point and source.value.dtype == INT16:
+    is_wide = source.value.dtype == INT16
+    if source.zero_point and is_wide:
         raise b.refuse("int16 with a zero point is not supported")
-    entries = b.lazy_constant(
-        lambda: table(source, output), output.dtype, [65536 if source.value.dtype == INT16 else 256]
-    )
-    return as_stored(b, b.LiteLookup(source.value, entries))
+    entries = b.lazy_constant(lambda: table(source, output), output.dtype, [65536 if is_wide else 256])
+    if is_wide or not function:
+        return as_stored(b, b.LiteLookup(source.value, entries))
+    return as_stored(b, known_function(b, source, output, entries, function, alpha))
+
+
+def known_function(
+    b: OperatorBuilder,
+    x: QuantizedValue,
+    output: QuantizedOutput,
+    table: Value,
+    function: str = "Identity",
+    alpha: float = 0.0,
+) -> Node:
+    """A table of bytes of a known function; of `Identity`, it is only rescaled."""
+    return b.LiteFunction(
+        x.value, table, function=function, alpha=alpha, x_scale=float(x.scale), x_zero=x.zero_point,
+        y_scale=float(output.scale), **output.limits,
+    )  # fmt: skip
 
 
 @quantized("LOGISTIC TANH")
@@ -53,7 +76,7 @@ def logistic_tanh(b: OperatorBuilder, x: LiteValue) -> Value:
         table = tanh_of_int16 if is_tanh else logistic_of_int16
         return looked_up(b, x, lambda source, output: table(source.scale))
     function: Callable[[Any], Any] = np.tanh if is_tanh else _logistic
-    return looked_up(b, x, _of_reals(function))
+    return looked_up(b, x, _of_reals(function), function="Tanh" if is_tanh else "Sigmoid")
 
 
 def _logistic(x: Any) -> Any:
@@ -63,7 +86,8 @@ def _logistic(x: Any) -> Any:
 @quantized("ELU EXP GELU")
 def real_function(b: OperatorBuilder, x: LiteValue, *, approximate: bool = False) -> Value:
     functions = {"ELU": _elu, "EXP": np.exp, "GELU": _gelu_by_tanh if approximate else _gelu}
-    return looked_up(b, x, _of_reals(functions[b.operator.code.op]))
+    name = {"ELU": "Elu", "EXP": "Exp", "GELU": "" if approximate else "Gelu"}[b.operator.code.op]
+    return looked_up(b, x, _of_reals(functions[b.operator.code.op]), function=name)
 
 
 def _of_reals(function: Callable[[Any], Any]) -> Table:
@@ -153,7 +177,7 @@ def relu(b: OperatorBuilder, x: LiteValue) -> Value:
         factor = quantized_multiplier(float(source.scale / output.scale))
         return bounded(rescale(values_of(source), *factor), output)
 
-    return looked_up(b, x, table, b.operator.code.op)
+    return looked_up(b, x, table, b.operator.code.op, function="Identity")
 
 
 @quantized("LEAKY_RELU")
@@ -165,14 +189,14 @@ def leaky_relu(b: OperatorBuilder, x: LiteValue, *, alpha: float) -> Value:
         positive = rescale(values, *quantized_multiplier(float(source.scale / output.scale)))
         return bounded(np.where(values >= 0, positive, negative), output)
 
-    return looked_up(b, x, table)
+    return looked_up(b, x, table, function="LeakyRelu", alpha=alpha)
 
 
 @quantized("HARD_SWISH")
 def hard_swish(b: OperatorBuilder, x: LiteValue) -> Value:
     if x.type == "INT16":
         raise b.refuse("int16 is not supported")
-    return looked_up(b, x, _hard_swish)
+    return looked_up(b, x, _hard_swish, function="HardSwish")
 
 
 def _hard_swish(source: QuantizedValue, output: QuantizedOutput) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopHandle
+from tfport.runtime.engines.byte_products import PRECISE_SETTING, byte_products_saturate
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
@@ -40,8 +41,6 @@ NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "ba
 SPIN_MICROSECONDS = "50"
 """How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
 and where other processes need the cores, threads that spin wait for threads that cannot run."""
-EXACT_PRODUCTS_OF_BYTES = ("session.x64quantprecision", "1")
-"""On processors without VNNI, products of unsigned and signed bytes saturate; they are computed otherwise."""
 _HAS: dict[tuple[object, ...], bool] = {}
 """Whether ONNX Runtime has a kernel, by op and types: tried once per process."""
 
@@ -214,7 +213,8 @@ def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
     options.inter_op_num_threads = 1
     options.log_severity_level = ONLY_FATAL
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.add_session_config_entry(*EXACT_PRODUCTS_OF_BYTES)
+    if byte_products_saturate():
+        options.add_session_config_entry(*PRECISE_SETTING)
     return options
 
 

@@ -50,6 +50,11 @@ def lookup(x, table, *, S, T):
     return table[x.astype(np.int32) - np.iinfo(x.dtype).min]
 
 
+@host("LiteFunction")
+def function(x, table, *, function, alpha, x_scale, x_zero, y_scale, y_zero, low, high):
+    return table[x]
+
+
 def along(values: Sequence[Any], dtype: Any, axis: int, rank: int) -> Any:
     """One value, or one for each index of an axis, as an array that broadcasts."""
     array = np.array(values, dtype)

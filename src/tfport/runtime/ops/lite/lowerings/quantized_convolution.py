@@ -26,6 +26,8 @@ from tfport.runtime.ops.nn.onnx_layouts import (
 from tfport.runtime.ops.nn.windows import DataLayout
 
 NHWC = DataLayout("NHWC")
+TINY = np.float32(1e-30)
+"""The scale of channels whose outputs are all zero."""
 
 
 @lower("LiteConv")
@@ -106,8 +108,7 @@ def _bytes(
 ) -> Operand:  # fmt: skip
     if not 0 <= y_zero <= 255 or not 0 <= x_zero <= 255:
         raise CannotLower("a zero point is not a byte")
-    if not np.all(scales > 0):
-        raise CannotLower("a scale is zero")
+    scales = np.maximum(scales, TINY)
     single = scales[:1].reshape(()) if np.all(scales == scales[0]) else scales
     sizes = [n for n in filter.shape or () if n is not None]
     weights = b.transpose(filter, (3, 2, 0, 1))
