@@ -3,7 +3,8 @@
 `scales` of LiteConv are those of input, output and filter where a kernel computes with real numbers.
 `multiplier` and `shift` are real factors as in `fixed_point`; `x_zero`, `y_zero` zero points; `low` and
 `high` the range of the output after its activation. LiteFunction is a LiteLookup in a table of a known
-function: engines compute the function, which is faster than a lookup. A line that starts with blanks continues a definition.
+function: engines compute the function, which is faster than a lookup. A line that starts with blanks
+continues a definition.
 """
 
 TEXT = """

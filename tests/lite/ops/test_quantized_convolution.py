@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from tests.lite.cases import case, check, checks, const, out, q
 
+from tfport.lite.quantized_value import INT8, UINT8
+from tfport.runtime.onnx.shapes import infer_shapes
+from tfport.runtime.operand import Operand
+
 
 def integers(seed, shape, low=-128, high=128, dtype=np.int8):
     return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
@@ -164,3 +168,14 @@ CASES += [
 @pytest.mark.parametrize("c", checks(CASES))
 def test_quantized_convolution(c):
     check("quantized_convolution", c)
+
+
+def test_all_sizes_after_a_convolution_are_known_to_the_engine():
+    """So that a SAME padding is constant, and no op computes it."""
+    image, kernel = Operand(UINT8, (1, 4, 9, 8)), Operand(INT8, (6, 4, 3, 3))
+    (shape,) = infer_shapes(
+        "QLinearConv", [image, None, None, kernel], {"strides": [2, 2], "pads": [1] * 4}, 1
+    )
+    assert shape == (1, 6, 5, 4)
+    rows, columns = Operand(UINT8, (2, 5, 7)), Operand(UINT8, (2, 7, 3))
+    assert infer_shapes("QLinearMatMul", [rows, None, None, columns], {}, 1) == [(2, 5, 3)]

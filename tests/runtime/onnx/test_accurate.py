@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from tests.runtime.programs import islands_of, session_of
 
+from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.export import export_signature
+from tfport.runtime.onnx.accurate import accurate
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
 from tfport.runtime.select_signature import select_signature
 
+UINT8 = DType.parse("uint8")
 SCORES = """
     x = Placeholder() {dtype=float32, shape=(?)}
     score = Sigmoid(x) {T=float32}
@@ -47,6 +52,12 @@ def test_small_scores_keep_their_order():
 def test_a_sigmoid_that_only_a_swish_reads_is_left_to_the_engine():
     (island,) = islands_of(SWISH, ["y:0"], ["x:0"])
     assert ops(island) == ["Sigmoid", "Mul"]
+
+
+def test_a_sigmoid_that_is_quantized_is_left_to_the_engine():
+    b, x = Builder("quantized"), Operand(FLOAT32, (3,))
+    y = b.QuantizeLinear(b.Sigmoid(x), b.const(1 / 256, FLOAT32), b.const(0, UINT8))
+    assert [node.op for node in accurate(b.made, [y])] == ["Sigmoid", "QuantizeLinear"]
 
 
 @pytest.mark.parametrize("fetches", [["s:0"], ["y:0", "s:0"]])

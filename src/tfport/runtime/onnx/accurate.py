@@ -2,7 +2,8 @@
 
 The absolute error of `Sigmoid` is 1e-7, several times the result where that is small, and so the
 scores of a detector would change their order. `x · Sigmoid(x)` stays: ONNX Runtime has one kernel
-for it, and its error is small compared with `x`. An exported model keeps all nodes.
+for it, and its error is small compared with `x`. So does one whose results are quantized: their steps
+are far larger. An exported model keeps all nodes.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def accurate(nodes: Sequence[OnnxNode], results: Collection[Operand]) -> Iterato
             yield node
             continue
         output = node.outputs[0]
-        is_swish = output not in results and all(_is_swish(node, reader) for reader in readers[output])
-        yield from [node] if is_swish else _sigmoid(node)
+        is_inner = output not in results
+        stays = is_inner and all(_is_swish(node, r) or r.op == "QuantizeLinear" for r in readers[output])
+        yield from [node] if stays else _sigmoid(node)
 
 
 def _is_swish(sigmoid: OnnxNode, reader: OnnxNode) -> bool:

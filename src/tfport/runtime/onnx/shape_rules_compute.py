@@ -94,6 +94,16 @@ def _conv(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     return [(batch, w.shape[0], *_windows(x, w.shape[2:], attrs))]
 
 
+@shape_rule("QLinearConv")
+def _quantized_conv(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
+    return _conv((inputs[0], inputs[3]), attrs, outputs)
+
+
+@shape_rule("QLinearMatMul")
+def _quantized_matmul(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
+    return _matmul((inputs[0], inputs[3]), attrs, outputs)
+
+
 @shape_rule("MaxPool AveragePool LpPool")
 def _pool(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     x = required(inputs[0])
