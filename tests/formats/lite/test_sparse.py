@@ -63,7 +63,7 @@ def test_blocks():
         ((3, 4), {"traversal_order": (0, 1), "dim_metadata": [ROWS, _level((1,), (0, 1))]}, "fewer segments"),
         (
             (3, 4),
-            {"traversal_order": (0, 1), "dim_metadata": [ROWS, _level((1,), (0, 9, 3))]},
+            {"traversal_order": (0, 1), "dim_metadata": [ROWS, _level((1,), (0, 9, 3, 1))]},
             "do not fit",
         ),
         ((1 << 20, 1 << 20), {"traversal_order": (0, 1), "dim_metadata": [ROWS, COLUMNS]}, "too few"),
