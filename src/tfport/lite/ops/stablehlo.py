@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -249,9 +250,10 @@ def convolution(
 
 @builtin("STABLEHLO_RNG_BIT_GENERATOR", any_type=True)
 def rng_bit_generator(b: OperatorBuilder, state: LiteValue, *, algorithm: str = "DEFAULT") -> list[Value]:
+    """Drawn as a vector, since XLA draws the rows of a matrix one by one."""
     shape, kind = b.outputs[1].shape, b.dtype(b.outputs[1].type)
-    node = b.XlaRngBitGenerator(RNG.get(algorithm, 0), state, _integers(shape), dtype=kind)
-    return [node.output(0), node.output(1)]
+    node = b.XlaRngBitGenerator(RNG.get(algorithm, 0), state, _integers([math.prod(shape)]), dtype=kind)
+    return [node.output(0), b.Reshape(node.output(1), _integers(shape)).output(0)]
 
 
 def _integers(numbers: Sequence[int] | None) -> Any:
