@@ -25,7 +25,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("c", checks(CASES))
-def test_stablehlo_elementwise(c):
+def test_elementwise(c):
     check("stablehlo_elementwise", c)
 
 

@@ -126,7 +126,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("c", checks(CASES))
-def test_stablehlo(c):
+def test_windows(c):
     check("stablehlo", c)
 
 

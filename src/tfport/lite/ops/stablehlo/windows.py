@@ -151,13 +151,13 @@ def reduce_window(
     padding: Axes = None,
     body_subgraph_index: int,
 ) -> Node:
-    ones = [1] * x.rank
+    steps = [1] * x.rank
     pads = _integers(padding or [0] * 2 * x.rank).reshape(-1, 2)
     return b.XlaReduceWindow(
         x,
         _scalar(b, start),
         *(
-            _integers(numbers or ones)
+            _integers(numbers or steps)
             for numbers in (window_dimensions, window_strides, base_dilations, window_dilations)
         ),
         pads,

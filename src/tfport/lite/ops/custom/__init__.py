@@ -1,0 +1,1 @@
+"""Custom ops: those of interpreters and of MediaPipe, and TensorFlow's own."""
