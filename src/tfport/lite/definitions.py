@@ -17,6 +17,8 @@ from tfport.lite import quantized_definitions
 
 TEXT = """
 LiteHybridInput(x: float) -> y: float; asymmetric: bool = false; axis: int = 1
+LiteSkipGram(x: string) -> y: string; ngram_size: int; max_skip_size: int; include_all_ngrams: bool
+LiteLshProjection(hash: float, input: T, weight: float) -> y: int32; T: type; sparse: bool
 LiteDetections(boxes: float, scores: float, anchors: float)
     -> detections: float, classes: float, best: float, count: float;
     max_detections: int; max_classes_per_detection: int; detections_per_class: int; use_regular_nms: bool;

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from tests.lite.cases import case, check, checks, const, out, q
-from tests.runtime.cases import numbers
+from tests.runtime.cases import f16, f32, i8, numbers
 
 import tfport
 from tfport.formats.lite.flexbuffer import custom_options
@@ -56,6 +56,23 @@ CASES = [
     _case(num_classes=3, use_regular_nms=True),
 ]
 CASES[-1].fails = True
+VERIFY = {"custom": "NumericVerify", "outputs": [out("FLOAT32")]}
+CASES += [
+    case(
+        "CUSTOM",
+        q(i8(1, -7, 30), 0.5, 3),
+        f32(-1, -4.75, 14),
+        custom_options=bytes(flexbuffers.Dumps({"tolerance": 0.0, "log_if_failed": False})),
+        **VERIFY,
+    ),
+    case(
+        "CUSTOM",
+        f16(1, 2.5),
+        f32(1.25, 2),
+        custom_options=bytes(flexbuffers.Dumps({"tolerance": 0.05, "log_if_failed": True})),
+        **VERIFY,
+    ),
+]
 
 
 @pytest.mark.parametrize("c", checks(CASES))

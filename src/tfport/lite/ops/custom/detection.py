@@ -1,4 +1,4 @@
-"""The custom op at the end of object detectors."""
+"""Custom ops of interpreters: detections, and the comparison of quantized tensors with real ones."""
 
 from __future__ import annotations
 
@@ -43,6 +43,22 @@ def detection_post_process(
         scales=[float(scale) for scale in (y_scale, x_scale, h_scale, w_scale)],
     )
     return [node.output(place) for place in range(4)]
+
+
+@custom("NumericVerify")
+def numeric_verify(
+    b: OperatorBuilder,
+    x: LiteValue,
+    reference: LiteValue,
+    *,
+    tolerance: float = 0.0,
+    log_if_failed: bool = False,
+) -> Value:
+    """By how much a quantized tensor differs from what it stands for."""
+    if log_if_failed and tolerance >= 0.1:
+        raise b.refuse("a check that fails above a tolerance is not supported")
+    real = _real(b, x) if x.is_quantized else b.cast(x, FLOAT32)
+    return b.Sub(real, reference).output(0)
 
 
 def _real(b: OperatorBuilder, x: LiteValue) -> Any:
