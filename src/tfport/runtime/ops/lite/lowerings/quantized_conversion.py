@@ -29,7 +29,9 @@ def quantize(b, x, *, T, scale, zero_point, axis, low, high):
             raise CannotLower("channels of 16 bits")
         y = b.nodes("QuantizeLinear", x, b.const(scale, FLOAT32), zero, axis=axis, dtype=T)[0]
         return clipped(b, y, low, high) if T == UINT8 else y
-    return quantized(b, x, scale[0], zero_point[0], T, low, high)
+    # halves, which plain numbers often are, are rounded away from zero with the next smaller scale
+    step = np.nextafter(np.float32(scale[0]), np.float32(0))
+    return quantized(b, x, step, zero_point[0], T, low, high)
 
 
 @lower("LiteDequantize")
