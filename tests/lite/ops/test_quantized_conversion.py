@@ -14,7 +14,8 @@ I32 = RNG.integers(-100_000, 100_000, 300).astype(np.int32)
 CASES = [
     *(case("QUANTIZE", REAL, outputs=[out(*y)], steps=1, version=version)
       for y, version in ((("INT8", 0.0713, -5), 1), (("UINT8", 0.0713, 117), 1), (("INT16", 0.00071, 0), 2))),
-    *(case("QUANTIZE", HALVES, outputs=[out(kind, 0.5, zero)]) for kind, zero in (("INT8", 3), ("UINT8", 99))),
+    *(case("QUANTIZE", HALVES, outputs=[out(kind, 0.5, zero)])
+      for kind, zero in (("INT8", 3), ("UINT8", 99))),
     case("QUANTIZE", SMALL, outputs=[out("INT8", 0.1, 3)]),
     *(case("QUANTIZE", q(x, 0.0371, zero), outputs=[out(*y)], steps=1, version=3)
       for x, zero in ((I8, 5), (U8, 130))
