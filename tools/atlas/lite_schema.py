@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 SCHEMA = Path(__file__).parents[2] / "src/tfport/formats/lite/schema.json"
-COMMENT = re.compile(r"//[^\n]*|\(deprecated\)(?=\s*,)")
+COMMENT = re.compile(r"//[^\n]*|\(deprecated\)(?=\s*[,{])")
 BLOCK = re.compile(r"\b(enum|union|table)\s+(\w+)\s*(?::\s*(\w+))?\s*\{([^}]*)\}")
 FIELD = re.compile(r"(\w+)\s*:\s*(\[?\s*\w+\s*\]?)\s*(?:=\s*([\w.+-]+))?\s*(\([^)]*\))?\s*;")
 

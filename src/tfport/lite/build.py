@@ -176,6 +176,24 @@ class FileBuilder:
             node.set_controls([builder.last_effect])
         return function
 
+    def function_of_op(self, op: str, dtype: DType) -> str:
+        """The name of a function that computes an op of two scalars."""
+        library, name = self.graph.library, f"{op}_{dtype}"
+        if name not in library.functions:
+            definition = graph_pb2.OpDef(name=name)
+            for arg in ("x", "y"):
+                definition.input_arg.add(name=arg, type=dtype.number)
+            definition.output_arg.add(name="z", type=dtype.number)
+            function = library.functions[name] = Function(definition, self.graph.ops, library)
+            for place, arg in enumerate(definition.input_arg):
+                function.args[arg.name] = Argument(function, arg, place)
+            signature = self.graph.signature_of(op)
+            attrs: dict[str, Attr] = {"T": dtype} if signature and "T" in signature.attr_types else {}
+            result = function.add(op, [passed.output(0) for passed in function.args.values()], attrs)
+            node = function.returns["z"] = Node(function, "z", RETURN)
+            node.set_inputs([result.output(0)])
+        return name
+
     def dtype_of(self, tensor: LiteTensor) -> DType:
         """The element type of a tensor; CannotRun for one that tfport does not know."""
         dtype = lite_dtype(tensor.type)

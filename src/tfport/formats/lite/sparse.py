@@ -49,7 +49,8 @@ def dense_array(elements: NDArray[Any], shape: Sequence[int], sparsity: Mapping[
 
 def _leaves(levels: Sequence[Mapping[str, Any]], limit: int) -> list[Integers]:
     """The indices of all leaves, one array for each level."""
-    nodes, coordinates = np.zeros(1, np.int64), []
+    nodes = np.zeros(1, np.int64)
+    coordinates: list[Integers] = []
     for level in levels:
         if level.get("format", "DENSE") == "DENSE":
             size = level.get("dense_size", 0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.lite.cases import case, check, checks, graph_case, out, run
+from tests.lite.cases import case, check, checks, const, graph_case, out, run
 from tests.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32, i8, i32, i64, numbers, scalar, u64
 
@@ -110,6 +110,28 @@ CASES = [
             _window_options((1, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
             _window_options((2, 1), (2, 1), (1, 2), (1, 0, 0, 2)),
         )
+    ),
+    *(
+        case(
+            "REDUCE_WINDOW",
+            numbers(5, 6, kind=kind, low=-5, high=5),
+            const(scalar(start, kind)),
+            const(i64(2, 3)),
+            const(i64(2, 1)),
+            const(i64(1, 2)),
+            reduce_function=name,
+        )
+        for name, start in (("ADD", 0), ("MUL", 1), ("MAXIMUM", -99), ("MINIMUM", 99))
+        for kind in (np.float32, np.int32)
+    ),
+    case(
+        "REDUCE_WINDOW",
+        np.array([True, False, False, True]),
+        const(np.array(False)),
+        const(i64(2)),
+        const(i64(1)),
+        const(i64(1)),
+        reduce_function="ANY",
     ),
     graph_case("STABLEHLO_COMPOSITE", COMPOSITE, f32(1, 2)),
     *(

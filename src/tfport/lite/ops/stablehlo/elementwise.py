@@ -87,10 +87,10 @@ def broadcast_in_dim(
     b: OperatorBuilder, x: LiteValue, *, broadcast_dimensions: tuple[int, ...] | None = None
 ) -> Node:
     shape = output_shape(b)
-    axes = dict(zip(broadcast_dimensions or (), x.shape, strict=True))
-    return b.BroadcastTo(
-        b.Reshape(x, b.constant([axes.get(axis, 1) for axis in range(len(shape))], INT32)), shape
-    )
+    sizes = [-1 if size is None else size for size in x.shape]
+    axes = dict(zip(broadcast_dimensions or (), sizes, strict=True))
+    spread = b.Reshape(x, b.constant([axes.get(axis, 1) for axis in range(len(shape))], INT32))
+    return b.BroadcastTo(spread, shape)
 
 
 @builtin("STABLEHLO_TRANSPOSE", any_type=True)

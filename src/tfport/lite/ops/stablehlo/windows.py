@@ -18,6 +18,8 @@ from tfport.lite.ops.control import call_subgraph
 from tfport.lite.tensor import LiteValue
 
 Axes = tuple[int, ...] | None
+REDUCERS = {"ADD": "AddV2", "MUL": "Mul", "MINIMUM": "Minimum", "MAXIMUM": "Maximum", "ALL": "LogicalAnd",
+            "ANY": "LogicalOr"}  # fmt: skip
 RNG = {"DEFAULT": 1, "PHILOX": 1, "THREEFRY": 2}
 """The numbers of XLA's generators."""
 
@@ -162,6 +164,33 @@ def reduce_window(
         ),
         pads,
         computation=FunctionRef(b.function(body_subgraph_index)),
+    )
+
+
+@builtin("REDUCE_WINDOW", any_type=True)
+def reduce_window_by_name(
+    b: OperatorBuilder,
+    x: LiteValue,
+    start: LiteValue,
+    window: LiteValue,
+    strides: LiteValue,
+    dilations: LiteValue,
+    *,
+    reduce_function: str = "UNSUPPORTED",
+) -> Node:
+    op = REDUCERS.get(reduce_function)
+    if op is None:
+        raise b.refuse(f"the function {reduce_function} is not supported")
+    sizes = b.constant([1] * x.rank, INT64)
+    return b.XlaReduceWindow(
+        x,
+        _scalar(b, start),
+        window,
+        strides,
+        sizes,
+        dilations,
+        b.constant([[0, 0]] * x.rank, INT64),
+        computation=FunctionRef(b.graph.file.function_of_op(op, x.dtype)),
     )
 
 
