@@ -25,7 +25,7 @@ CASES = [
             scalar(lowest),
             outputs=[INDICES, NUMBER],
         )
-        for most, overlap, lowest in ((6, 0.5, 0.0), (2, 0.5, 0.4), (3, 0.1, 0.99))
+        for most, overlap, lowest in ((6, 0.5, 0.0), (2, 0.5, 0.4), (3, 0.1, 0.99), (6, 0.9, 0.0))
     ),
     *(
         case(
@@ -38,7 +38,17 @@ CASES = [
             scalar(sigma),
             outputs=[INDICES, FLOAT, NUMBER],
         )
-        for lowest, sigma in ((0.0, 0.0), (0.4, 0.0))
+        for lowest, sigma in ((0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.4, 0.1))
+    ),
+    case(
+        "NON_MAX_SUPPRESSION_V5",
+        BOXES,
+        SCORES,
+        scalar(6, np.int32),
+        scalar(0.95),
+        scalar(0.1),
+        scalar(0.5),
+        outputs=[INDICES, FLOAT, NUMBER],
     ),
     case("EMBEDDING_LOOKUP", i32(1, 0, 2), const(numbers(3, 2)), outputs=[FLOAT]),
     case("EMBEDDING_LOOKUP", i32(2), const(numbers(3, 2, 4)), outputs=[FLOAT]),

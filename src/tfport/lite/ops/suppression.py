@@ -20,19 +20,10 @@ def non_max_suppression(
     lowest: LiteValue,
     sigma: LiteValue | None = None,
 ) -> list[Value]:
-    """Indices, with scores if there is a `sigma`, padded with zeros, and how many are selected.
-
-    A positive `sigma` lowers the scores of boxes that overlap less than the limit, which TensorFlow does
-    for all boxes.
-    """
-    if sigma is not None and (sigma.array is None or sigma.array.any()):
-        raise b.refuse("scores that fall with the overlap (`sigma` above 0) are not supported")
-    numbers: list[Any] = [_number(b, x) for x in (most, overlap, lowest)]
-    if sigma is None:
-        node = b.NonMaxSuppressionV4(boxes, scores, *numbers, pad_to_max_output_size=True)
-        return [node.output(0), node.output(1)]
-    node = b.NonMaxSuppressionV5(boxes, scores, *numbers, _number(b, sigma), pad_to_max_output_size=True)
-    return [node.output(0), node.output(1), node.output(2)]
+    """Indices, with scores if there is a `sigma`, padded with zeros, and how many are selected."""
+    last = 0.0 if sigma is None else _number(b, sigma)
+    node = b.LiteNonMaxSuppression(boxes, scores, *(_number(b, x) for x in (most, overlap, lowest)), last)
+    return [node.output(place) for place in ((0, 2) if sigma is None else (0, 1, 2))]
 
 
 def _number(b: OperatorBuilder, x: LiteValue) -> Any:
