@@ -28,7 +28,12 @@ SHIFT = 128
 OFFSETS = {"INT8": SHIFT, "UINT8": 0, "INT16": 0}
 LIMITS = {"INT8": (0, 255), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """The values that a type has in the graph."""
-RANGES = {"RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+RANGES = {
+    "RELU": (0.0, None),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU_0_TO_1": (0.0, 1.0),
+}
 MOVERS = (
     "BatchToSpaceND", "BroadcastTo", "DepthToSpace", "ExpandDims", "GatherV2", "Identity", "Max", "Min",
     "MirrorPad", "PadV2", "Reshape", "ResizeNearestNeighbor", "ReverseV2", "Slice", "SpaceToDepth", "Squeeze",
