@@ -40,6 +40,8 @@ CASES = [
     *(case(op, q(I8, 0.0371, 17), outputs=[out("INT8", 0.0321, -100)], version=1 + (op != "RELU_N1_TO_1"))
       for op in ("RELU", "RELU6", "RELU_N1_TO_1")),
     case("RELU", q(U8, 0.0371, 117), outputs=[out("UINT8", 0.0321, 5)], version=2),
+    case("RELU_0_TO_1", q(I8, 0.0371, 17), outputs=[out("INT8", 0.0321, -100)]),
+    case("RELU_0_TO_1", q(U8, 0.0371, 117), outputs=[out("UINT8", 0.0121, 5)]),
     case("RELU6", q(I16, 0.0371, 0), outputs=[out("INT16", 0.0321, 0)], version=2),
     case("LEAKY_RELU", q(I8, 0.0371, 17), outputs=[out("INT8", 0.0321, -10)], version=2, alpha=0.3),
     case("LEAKY_RELU", q(I8, 0.0371, 17), outputs=[out("INT8", 0.0321, -10)], version=2, alpha=-0.3),
