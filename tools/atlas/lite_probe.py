@@ -39,9 +39,9 @@ NOT_A_VERSION = 9999
 NAME = re.compile(r"builtin opcode '([^']*)'")
 OUT_OF_RANGE = re.compile(r"out of range")
 UNRESOLVED = re.compile(r"unresolved custom op|not supported by this interpreter|Didn't find custom op")
-CANDIDATE = re.compile(rb"(?<![\w.])[A-Z][A-Za-z0-9]*(?:_[A-Z][A-Za-z0-9]*)*(?![\w.])")
+CANDIDATE = re.compile(rb"(?<![\w.])(?:[A-Z][A-Za-z0-9]*(?:_[A-Z][A-Za-z0-9]*)*|[a-z]+\.[a-z_]+)(?![\w.])")
 KNOWN_CUSTOM = [
-    "AudioSpectrogram", "Mfcc", "TFLite_Detection_PostProcess", "NumericVerify",
+    "aeq.hadamard_rotation", "AudioSpectrogram", "Mfcc", "TFLite_Detection_PostProcess", "NumericVerify",
     "Convolution2DTransposeBias", "MaxPoolingWithArgmax2D", "MaxUnpooling2D", "DenseImageWarp",
     "IRFFT2D", "RFFT2D", "Irfft2d", "Rfft2d", "Rfft", "AvgPool3D", "MaxPool3D", "AvgPool3DGrad",
     "Multinomial", "RandomStandardNormal", "RandomUniform", "Roll", "Sign", "Table", "Bucketize",

@@ -195,6 +195,8 @@ class _Resolver:
 
     def _interpreters(self) -> list[ChosenLite]:
         """The interpreters that the text names."""
+        if builds := self.parts.lite_builds:
+            return [_own_lite(path) for path in builds]
         if typed := lite_requirements(self.parts.typed):
             return [choice for wanted in typed for choice in choose_lite(wanted, typed=True)]
         listed = lite_requirements(self.parts.listed.wanted)
@@ -358,6 +360,16 @@ def _keras_target(choice: ChosenKeras, notes: Sequence[str]) -> Target:
         keras_notes=choice.notes,
         named_keras=choice.release,
     )
+
+
+def _own_lite(path: str) -> ChosenLite:
+    """A build of one's own, with a note about what is unknown of it."""
+    from tfport.atlas.lite.own_build import read_lite_build
+
+    registry = read_lite_build(path)
+    known = f"{len(registry.ops)} ops by their symbols, not their versions" if registry.ops else "no ops"
+    notes = [] if registry.is_complete else [f"{registry.name} says {known}; others may be registered"]
+    return ChosenLite(registry, notes, path)
 
 
 def _lite_target(choice: ChosenLite, notes: Sequence[str]) -> Target:

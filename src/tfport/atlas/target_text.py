@@ -10,6 +10,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 
+from tfport.atlas.lite.own_build import is_lite_build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, canonical_name
 from tfport.atlas.package_requirement import PackageList, PackageRequirement, exact_requirement
 from tfport.errors import Error, NotAModel, UnreadableFile
@@ -37,6 +38,10 @@ ENDINGS = (
     ".yaml",
     ".so",
     ".in",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".aar",
 )
 DOCKERFILES = ("dockerfile", "containerfile")
 IMAGE = re.compile(r"^[^/\\~.][^\\]*[/:]")
@@ -62,6 +67,8 @@ class TargetText:
     """An `ops_to_register.h`."""
     recorded: str | None = None
     """A file written by `tfport targets record`."""
+    lite_builds: list[str] = field(default_factory=list)
+    """Libraries and archives of TensorFlow Lite, and sources of op resolvers."""
 
 
 def parse_target_text(text: str) -> TargetText:
@@ -173,6 +180,8 @@ def _add_file(parts: TargetText, path: str) -> None:
         if parts.recorded is not None:
             raise Error(f"two recorded targets, {parts.recorded} and {path}; name only one")
         parts.recorded = path
+    elif is_lite_build(path):
+        parts.lite_builds.append(path)
     elif path.endswith(".whl"):
         from tfport.atlas.requirements import from_wheel_name
 

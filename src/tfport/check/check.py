@@ -16,7 +16,7 @@ from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
 from tfport.check.lite.check import LITE, lite_findings, lite_target, loads_lite_file
 from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
-from tfport.check.node_contexts import ALL, NodeContext
+from tfport.check.node_contexts import NodeContext
 from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.release_quirks import since
 from tfport.errors import Error
@@ -93,7 +93,7 @@ def _lite_result(model: CheckedModel, target: Target) -> Result:
 
 def _stopped(model: CheckedModel, finding: Finding) -> frozenset[str]:
     """The requested signatures that a finding about a TensorFlow Lite file stops."""
-    if finding.stage == LOAD or (finding.stage == RUN and ALL in model.signatures):
+    if finding.stage == LOAD:
         return model.signatures
     return model.signatures.intersection(finding.signatures) if finding.stage else frozenset()
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from tfport.atlas.target import Target
 from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices
 from tfport.check.graph_optimizer import DeviceRequests
+from tfport.check.lite.reach import entry_points
 from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
 from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
@@ -146,9 +147,7 @@ class CheckedModel:
 
 def signature_names(model: Model) -> list[str]:
     """The signatures of a model; those of a TensorFlow Lite file also if its graph cannot be built."""
-    if model.lite is not None and not model.signatures:
-        return [signature.key for signature in model.lite.signatures]
-    return list(model.signatures)
+    return list(model.signatures if model.lite is None else entry_points(model.lite))
 
 
 def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence[str]) -> frozenset[str]:

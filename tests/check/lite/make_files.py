@@ -77,6 +77,13 @@ def _xnnpack_custom() -> LiteFile:
     return file(subgraph(custom("MaxUnpooling2D"), *tensors, inputs=2, custom_options=pooling))
 
 
+def _without_signature() -> LiteFile:
+    """A custom op that tfport builds and interpreters without XNNPACK do not have; no signatures."""
+    record = _xnnpack_custom()
+    record.signatures = []
+    return record
+
+
 RELU = subgraph(builtin("RELU"), tensor(), tensor())
 CASES: dict[str, LiteFile] = {
     "relu": file(RELU),
@@ -110,6 +117,7 @@ CASES: dict[str, LiteFile] = {
     "flex_newer": file(subgraph(custom("FlexNoSuchOp"), tensor(), tensor(), custom_options=ERF)),
     "int4": file(RELU, subgraph(builtin("RELU"), tensor(kind="INT4"), tensor(kind="INT4"))),
     "xnnpack_custom": _xnnpack_custom(),
+    "without_signature": _without_signature(),
     "second_entry": file(RELU, subgraph(custom("Acme"), tensor(), tensor())),
     "unused_code": file(RELU, codes=(builtin("GELU"),)),
 }  # fmt: skip

@@ -23,7 +23,8 @@ VERDICTS = [  # file, target, delegate, verdict and stage, codes, words of the i
     ("xnnpack_custom", LITERT, "none", "fails", "run", ["TFP805"], "custom op: MaxUnpooling2D"),
     ("xnnpack_custom", TFLITE_14, None, "fails", "run", ["TFP805"], "custom op: MaxUnpooling2D"),
     ("flex", "tensorflow==2.18.1", None, "runs", None, [], ""),
-    ("flex", "tensorflow==2.18.1", "none", "fails", "run", ["TFP806"], "Select TensorFlow op(s)"),
+    ("flex", "tensorflow==2.18.1", "none", "runs", None, [], ""),
+    ("flex", "tensorflow==2.18.1", "xnnpack", "fails", "run", ["TFP806"], "Select TensorFlow op(s)"),
     ("flex", "tensorflow==2.21.0", None, "fails", "run", ["TFP806"], "Select TensorFlow op(s)"),
     ("flex", "tensorflow==2.2.3", None, "fails", "run", ["TFP806"], "Regular TensorFlow ops are not"),
     ("flex", TFLITE_14, "flex", "runs", None, [], ""),
@@ -31,6 +32,7 @@ VERDICTS = [  # file, target, delegate, verdict and stage, codes, words of the i
     ("flex_newer", TFLITE_14, "flex", "fails", "run", ["TFP807"], ""),
     ("int4", TFLITE_7, None, "fails", "load", ["TFP808"], "Unsupported data type 17 in tensor"),
     ("int4", TFLITE_14, None, "runs", None, [], ""),
+    ("without_signature", TFLITE_14, None, "fails", "run", ["TFP805"], "custom op: MaxUnpooling2D"),
     ("second_entry", LITERT, None, "fails", "run", ["TFP805"], "custom op: Acme"),
 ]  # fmt: skip
 

@@ -17,6 +17,8 @@ class ChosenLite:
 
     registry: LiteRegistry
     notes: list[str] = field(default_factory=list)
+    path: str = ""
+    """The file of a build of one's own."""
 
     @property
     def name(self) -> str:
@@ -24,7 +26,7 @@ class ChosenLite:
 
     @property
     def requirement(self) -> str:
-        return f"{self.registry.package}=={self.registry.version}"
+        return self.path or f"{self.registry.package}=={self.registry.version}"
 
 
 def lite_requirements(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:

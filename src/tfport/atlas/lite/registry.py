@@ -8,7 +8,7 @@ from typing import Any
 
 XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
 DELEGATES = (XNNPACK, FLEX, NONE)
-"""What `--delegate` accepts; `none` is an interpreter without any."""
+"""What `--delegate` accepts; `none` is an interpreter without its default delegate, XNNPACK."""
 SCHEMA = 3
 """The version of the schema that every interpreter reads."""
 

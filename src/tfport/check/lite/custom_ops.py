@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tfport.atlas.lite.registry import FLEX, XNNPACK, LiteRegistry
+from tfport.atlas.lite.registry import FLEX, NONE, XNNPACK, LiteRegistry
 from tfport.atlas.lite.releases import LITERT, flex_allow_list
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import LOAD, RUN
@@ -69,7 +69,9 @@ def active_delegates(target: Target, registry: LiteRegistry) -> frozenset[str]:
     """The delegates that the interpreter applies."""
     if target.delegate is None:
         return registry.delegates
-    return frozenset([target.delegate]) & {XNNPACK, FLEX}
+    if target.delegate == NONE:
+        return registry.delegates - {XNNPACK}  # where Flex is found, it is always applied
+    return frozenset([target.delegate])
 
 
 def _custom_nodes(file: LiteFile) -> Iterator[_CustomNode]:

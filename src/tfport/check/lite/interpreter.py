@@ -62,7 +62,7 @@ def _builtin(file: LiteFile, code: OperatorCode, registry: LiteRegistry) -> Iter
     if versions is None or code.version in versions:
         return
     text = registry.says("version" if versions else "op", op=code.op, version=code.version)
-    doubt = "" if registry.is_complete or versions else PARTLY_KNOWN
+    doubt = "" if registry.is_complete else PARTLY_KNOWN
     if not versions:
         yield LiteUnregisteredOp(
             op=code.op,

@@ -8,6 +8,8 @@ from tfport.formats.lite.records import LiteFile, LiteOperator
 
 SUBGRAPH = ("subgraph", "_subgraph_index")
 """How the names of options that refer to a subgraph end."""
+UNNAMED = "serving_default"
+"""The name of the main subgraph of a file without signatures, and of a signature without a name."""
 MAIN = 0
 """The subgraph that `allocate_tensors` and `invoke` use."""
 
@@ -33,7 +35,7 @@ def called_subgraphs(node: LiteOperator) -> Iterator[int]:
 
 
 def entry_points(file: LiteFile) -> dict[str, frozenset[int]]:
-    """The subgraphs that each signature runs; one entry without a name if there is no signature."""
+    """The subgraphs that each signature runs; without any, the main subgraph is the only one."""
     if not file.signatures:
-        return {"": reached(file, MAIN)}
-    return {signature.key: reached(file, signature.subgraph) for signature in file.signatures}
+        return {UNNAMED: reached(file, MAIN)}
+    return {s.key or UNNAMED: reached(file, s.subgraph) for s in file.signatures}

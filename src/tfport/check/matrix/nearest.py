@@ -59,7 +59,9 @@ def nearest_releases(
 def _series(target: Target) -> list[Target]:
     """The releases of the target's package: the final ones of TensorFlow, those of Serving or a Keras, …"""
     if target.kind in PACKAGES:
-        package = target.requirement.partition("==")[0]
+        package, is_release, _ = target.requirement.partition("==")
+        if not is_release:
+            return []  # a build of one's own
         return resolve_targets(f"{package}>=0")
     if target.kind == "serving":
         return resolve_targets(SERVING, device=target.device)
