@@ -78,8 +78,8 @@ def rescale_wide(x: Integers, multiplier: Integers, shift: Integers) -> Any:
     return to_int32((np.asarray(x, np.int64) * reduced + (np.int64(1) << (total - 1))) >> total)
 
 
-def multiply_by_power(x: Integers, exponent: int) -> Any:
+def multiply_by_power(x: Integers, exponent: int, bits: int = BITS) -> Any:
     """`x * 2**exponent`; a product that is too large saturates."""
     if exponent < 0:
         return divide_by_power(x, -exponent)
-    return np.clip(np.asarray(x, np.int64) << exponent, -LARGEST - 1, LARGEST)
+    return np.clip(np.asarray(x, np.int64) << exponent, -(1 << bits), (1 << bits) - 1)

@@ -1,0 +1,108 @@
+"""LSTM layers of quantized tensors: int8 activations and weights, an int16 cell.
+
+The gates are those of input, forget, cell and output, in this order; the first may be left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import INT32
+from tfport.graph.graph import Value
+from tfport.lite.builder import OperatorBuilder
+from tfport.lite.fixed_point import quantized_multiplier, quantized_multipliers
+from tfport.lite.operator import quantized
+from tfport.lite.quantized_value import INT8
+from tfport.lite.recurrent import over_time, stacked
+from tfport.lite.tensor import LiteValue
+
+GATE_SCALE = np.float32(2.0**-12)
+HIDDEN = 4
+"""The place of the hidden state among the intermediate tensors."""
+
+
+@quantized("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def sequence_lstm(
+    b: OperatorBuilder,
+    x: LiteValue,
+    *rest: LiteValue | None,
+    fused_activation_function: str,
+    cell_clip: float,
+    proj_clip: float,
+    time_major: bool,
+    asymmetric_quantize_inputs: bool,
+    diagonal_recurrent_tensors: bool = False,
+) -> Value:
+    inputs = [x, *rest, *[None] * (24 - len(rest))]
+    if any(part is not None for part in (*inputs[9:12], *inputs[20:24])):
+        raise b.refuse("peepholes and layer normalization are not supported for integers")
+    state, cell = inputs[18], inputs[19]
+    if x.type != "INT8" or state is None or cell is None or cell.type != "INT16":
+        raise b.refuse("only int8 with an int16 cell is supported")
+    weights, recurrent, bias = (_present(b, inputs[first : first + 4]) for first in (1, 5, 12))
+    attrs = _factors(b, x, state, weights, recurrent, inputs[16])
+    attrs |= _clips(cell, b, cell_clip, proj_clip)
+    projection = inputs[16] if inputs[16] is not None else b.constant(np.zeros((0, 0), np.int8), INT8)
+    added = inputs[17] if inputs[17] is not None else b.constant(np.zeros(0, np.int32), INT32)
+    node = b.LiteIntegerLstm(
+        over_time(b, x, time_major=time_major), stacked(b, weights), stacked(b, recurrent), stacked(b, bias),
+        projection, added, state, cell, gates=len(weights), **attrs,
+    )  # fmt: skip
+    b.keep(18, node.output(1))
+    b.keep(19, node.output(2))
+    return over_time(b, node.output(0), time_major=time_major)
+
+
+def _present(b: OperatorBuilder, parts: Sequence[LiteValue | None]) -> list[LiteValue]:
+    present = [part for part in parts if part is not None]
+    if len(present) < 3 or any(part is None for part in parts[1:]):
+        raise b.refuse("some of its weights are left out")
+    return present
+
+
+def _factors(
+    b: OperatorBuilder,
+    x: LiteValue,
+    state: LiteValue,
+    weights: Sequence[LiteValue],
+    recurrent: Sequence[LiteValue],
+    projection: LiteValue | None,
+) -> dict[str, Any]:
+    """The factors of all products; those of gates end in steps of 1/4096."""
+    places = b.operator.intermediates
+    hidden = b.graph.record.tensors[places[HIDDEN]].quantization if len(places) > HIDDEN else None
+    if hidden is None or not hidden.scale:
+        raise b.refuse("it has no scale of the hidden state")
+    scale = np.float32(hidden.scale[0])
+    multiplier, shift = quantized_multipliers(
+        float(np.float32(w.scale) * np.float32(x.scale) / GATE_SCALE) for w in weights
+    )
+    recurrent_multiplier, recurrent_shift = quantized_multipliers(
+        float(np.float32(w.scale) * np.float32(state.scale) / GATE_SCALE) for w in recurrent
+    )
+    hidden_factor = quantized_multiplier(float(np.float32(2.0**-15 / np.float64(scale) * 2.0**-15)))
+    last = np.float32(projection.scale) * scale / np.float32(state.scale) if projection is not None else 0.0
+    projection_factor = quantized_multiplier(float(last))
+    return {
+        "multiplier": multiplier, "shift": shift, "recurrent_multiplier": recurrent_multiplier,
+        "recurrent_shift": recurrent_shift, "hidden_multiplier": hidden_factor[0],
+        "hidden_shift": hidden_factor[1], "hidden_zero": hidden.zero_point[0] if hidden.zero_point else 0,
+        "projection_multiplier": projection_factor[0], "projection_shift": projection_factor[1],
+        "x_zero": x.zero_point, "state_zero": state.zero_point,
+    }  # fmt: skip
+
+
+def _clips(cell: LiteValue, b: OperatorBuilder, cell_clip: float, proj_clip: float) -> dict[str, int]:
+    """The bounds of the cell and of the projection, in steps; 0 for none."""
+    output = b.outputs[0].quantization
+    power = round(math.log2(cell.scale)) if cell.scale > 0 else 0
+    step = output.scale[0] if output and output.scale else 1.0
+    return {
+        "cell_power": power,
+        "cell_clip": int(min(cell_clip / cell.scale, 32767.0)) if cell_clip > 0 else 0,
+        "projection_clip": int(min(proj_clip / step, 127.0)) if proj_clip > 0 else 0,
+    }

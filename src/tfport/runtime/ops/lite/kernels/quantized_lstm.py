@@ -1,0 +1,66 @@
+"""LSTM layers of int8 with an int16 cell, as the kernels compute them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.lite.fixed_point import divide_by_power, rescale
+from tfport.lite.fixed_point_functions import logistic_of_16_bits, tanh_of_16_bits
+from tfport.runtime.lower import host
+
+GATE_BITS = 3
+"""The integer bits of gates before their activation."""
+
+
+@host("LiteIntegerLstm")
+def lite_integer_lstm(
+    x, weights, recurrent, bias, projection, projection_bias, state, cell, *, gates, multiplier, shift,
+    recurrent_multiplier, recurrent_shift, hidden_multiplier, hidden_shift, hidden_zero,
+    projection_multiplier, projection_shift, x_zero, state_zero, cell_power, cell_clip, projection_clip,
+):  # fmt: skip
+    """The sequence is (time, batch, inputs); products of all gates are one."""
+    cells = len(bias) // gates
+    factor, exponent = (np.repeat(np.array(v, np.int64), cells) for v in (multiplier, shift))
+    again, again_exponent = (
+        np.repeat(np.array(v, np.int64), cells) for v in (recurrent_multiplier, recurrent_shift)
+    )
+    from_x = _product(x.astype(np.float64) - x_zero, weights) + bias
+    gates_of_x = np.clip(rescale(from_x, factor, exponent), -32768, 32767)
+    hidden, memory = state.astype(np.int64), cell.astype(np.int64)
+    outputs = np.empty((*x.shape[:2], state.shape[-1]), np.int8)
+    for time, part in enumerate(gates_of_x):
+        sums = _product(hidden.astype(np.float64) - state_zero, recurrent)
+        total = np.clip(part + rescale(sums, again, again_exponent), -32768, 32767)
+        enter, forget, new, leave = _activated(total, gates, cells)
+        kept = divide_by_power(forget * memory, 15)
+        added = divide_by_power(enter * new, 30 + cell_power)
+        memory = np.clip(kept + added, -32768, 32767)
+        if cell_clip:
+            memory = np.clip(memory, -cell_clip, cell_clip)
+        product = rescale(leave * tanh_of_16_bits(memory, 15 + cell_power), hidden_multiplier, hidden_shift)
+        if projection.size:
+            inner = np.clip(product - hidden_zero, -128, 127) + hidden_zero
+            sums = _product(inner.astype(np.float64), projection)
+            sums = sums + projection_bias if projection_bias.size else sums
+            hidden = np.clip(rescale(sums, projection_multiplier, projection_shift) + state_zero, -128, 127)
+            if projection_clip:
+                hidden = np.clip(hidden, -projection_clip, projection_clip)
+        else:
+            hidden = np.clip(product + hidden_zero, -128, 127)
+        outputs[time] = hidden
+    return outputs, hidden.astype(np.int8), memory.astype(np.int16)
+
+
+def _product(x: Any, weights: Any) -> Any:
+    return (x @ weights.astype(np.float64).T).astype(np.int64)
+
+
+def _activated(total: Any, gates: int, cells: int) -> tuple[Any, Any, Any, Any]:
+    """The gates of input, forget, cell and output; without the first, it is one less the second."""
+    parts = [total[..., place * cells : (place + 1) * cells] for place in range(gates)]
+    forget, new, leave = parts[-3:]
+    opened = logistic_of_16_bits(forget, GATE_BITS)
+    enter = logistic_of_16_bits(parts[0], GATE_BITS) if gates == 4 else 32767 - opened
+    return enter, opened, tanh_of_16_bits(new, GATE_BITS), logistic_of_16_bits(leave, GATE_BITS)
