@@ -57,4 +57,6 @@ LiteIntegerLstm(x: int8, weights: int8, recurrent: int8, bias: int32, projection
     recurrent_shift: list(int); hidden_multiplier: int; hidden_shift: int; hidden_zero: int;
     projection_multiplier: int; projection_shift: int; x_zero: int; state_zero: int; cell_power: int;
     cell_clip: int; projection_clip: int
+LiteIntegerSvdf(x: int8, features: int8, times: int16, bias: int32, state: int16) -> y: int8,
+    new_state: int16; rank: int; multiplier: list(int); shift: list(int); x_zero: int; y_zero: int
 """

@@ -85,7 +85,11 @@ def _logistic(x: Any) -> Any:
 
 @quantized("ELU EXP GELU")
 def real_function(b: OperatorBuilder, x: LiteValue, *, approximate: bool = False) -> Value:
-    functions = {"ELU": _elu, "EXP": np.exp, "GELU": _gelu_by_tanh if approximate else _gelu}
+    functions: dict[str, Callable[[Any], Any]] = {
+        "ELU": _elu,
+        "EXP": np.exp,
+        "GELU": _gelu_by_tanh if approximate else _gelu,
+    }
     name = {"ELU": "Elu", "EXP": "Exp", "GELU": "" if approximate else "Gelu"}[b.operator.code.op]
     return looked_up(b, x, _of_reals(functions[b.operator.code.op]), function=name)
 
