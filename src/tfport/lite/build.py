@@ -181,8 +181,8 @@ class FileBuilder:
         library, name = self.graph.library, f"{op}_{dtype}"
         if name not in library.functions:
             definition = graph_pb2.OpDef(name=name)
-            for arg in ("x", "y"):
-                definition.input_arg.add(name=arg, type=dtype.number)
+            for letter in ("x", "y"):
+                definition.input_arg.add(name=letter, type=dtype.number)
             definition.output_arg.add(name="z", type=dtype.number)
             function = library.functions[name] = Function(definition, self.graph.ops, library)
             for place, arg in enumerate(definition.input_arg):

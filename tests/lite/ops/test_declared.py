@@ -14,6 +14,8 @@ WITHOUT_ANSWER = {
     "Landmarks2TransformMatrix": "only MediaPipe registers it",
     "TransformLandmarks": "only MediaPipe registers it",
     "TransformTensorBilinear": "only MediaPipe registers it",
+    "MaxPoolingWithArgmax2D": "only MediaPipe registers it",
+    "MaxUnpooling2D": "only MediaPipe registers it",
     "Convolution2DTransposeBias": "only a delegate runs it",
     "Flex": "the interpreter of TensorFlow 2.21 has no Flex delegate",
     "*": "any other custom op",
