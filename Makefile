@@ -15,7 +15,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras \
+.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras bench-lite \
 	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models truth-fix keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -68,6 +68,10 @@ bench-real: $(BENCH_READY)
 # Keras files with tfport, and with Keras on each backend that is installed there (TensorFlow, JAX, torch).
 bench-keras: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/keras_files.py $(MODELS)
+
+# TensorFlow Lite files beside LiteRT and OpenVINO: make bench-lite MODELS="a.tflite b.tflite --threads 2"
+bench-lite: $(BENCH_READY)
+	$(BENCH)/bin/python benchmarks/lite_files.py $(MODELS)
 
 bench-fix: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/fix.py
@@ -182,6 +186,6 @@ $(DOCS_READY): pyproject.toml
 $(BENCH_READY): pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(BENCH)/bin/python $(PIP) install -e . tensorflow==$(TENSORFLOW) onnx openvino requests jax
+	$(BENCH)/bin/python $(PIP) install -e . tensorflow==$(TENSORFLOW) onnx openvino requests jax ai-edge-litert
 	$(BENCH)/bin/python $(PIP) install --no-deps tf2onnx
 	@touch $@

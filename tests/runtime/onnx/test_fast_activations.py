@@ -20,6 +20,7 @@ def _prelu(slope):
     ("slope", "ops"),
     [
         ([0.5, 1, 0.1], ["Mul", "Max"]),
+        ([0.5, -1.5, 0.1], ["Mul", "Max"]),
         ([0.5, 0, 0.1], ["Max", "Min", "Mul", "Add"]),
         ([-1, 2, 0.1], ["Max", "Min", "Mul", "Add"]),
         ([np.inf, 0, 0], ["PRelu"]),
@@ -29,6 +30,20 @@ def _prelu(slope):
 def test_prelu_is_computed_by_fast_nodes(slope, ops):
     _, _, b = _prelu(slope)
     assert [node.op for node in with_fast_activations(b.made)] == ops
+
+
+@pytest.mark.parametrize("slope", [[0.5, -1.5, 0.1], [0.5, -1.5, 2], [0.5, 0, -1]])
+def test_the_fast_nodes_answer_as_prelu(slope):
+    x, y, b = _prelu(slope)
+    island = onnx_model(b.made, [x], [y])
+    names = (
+        [info.name for info in island.model.graph.input],
+        [info.name for info in island.model.graph.output],
+    )
+    run = OnnxRuntime(1).compile(island.model.SerializeToString(), island.weights, *names)
+    values = np.array([[-2, -3, -4], [2, 3, 4]], np.float32)
+    slopes = np.array(slope, np.float32)
+    np.testing.assert_allclose(run([values])[0], np.where(values > 0, values, slopes * values), rtol=1e-6)
 
 
 def test_an_exported_model_keeps_prelu():

@@ -38,10 +38,13 @@ def with_fast_activations(nodes: Iterable[OnnxNode]) -> Iterator[OnnxNode]:
 
 
 def _prelu(node: OnnxNode, slope: NDArray[Any]) -> list[OnnxNode]:
-    """`max(x, slope * x)` if all slopes are between 0 and 1, else `max(x, 0) + slope * min(x, 0)`."""
+    """`max(x, slope * x)` if no slope is above 1, else `max(x, 0) + slope * min(x, 0)`.
+
+    A slope of 0 times an infinite number is none, so it takes the second way.
+    """
     b, x = Builder(node.outputs[0].name), node.inputs[0]
     factor, zero = b.const(slope, FLOAT32), b.const(0, FLOAT32)
-    if ((slope > 0) & (slope <= 1)).all():
+    if ((slope != 0) & (slope <= 1)).all():
         scaled = b.Mul(x, factor)
         return [*b.made, OnnxNode("Max", (x, scaled), node.outputs, {})]
     above, below = b.Max(x, zero), b.Mul(b.Min(x, zero), factor)
