@@ -18,6 +18,7 @@ CATALOGS = (
     "tfport.check.findings.finding",
     "tfport.check.report.formats",
     "tfport.cli.commands",
+    "tfport.fix.lite.rule",
     "tfport.fix.rule",
     "tfport.keras.layer",
     "tfport.lite.operator",

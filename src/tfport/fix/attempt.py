@@ -55,6 +55,7 @@ class ModelForm(Enum):
     LOWERED = "as TF1 writes models, branches and loops too"
     FROZEN = "with variables as constants"
     KERAS = "as a Keras file"
+    LITE = "as a TensorFlow Lite file"
 
 
 @dataclass
@@ -91,7 +92,7 @@ def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
     if options.freeze:
         return (ModelForm.FROZEN,)
     ops = {node.op for node in every_node(model.graph)}
-    left_out = {ModelForm.KERAS}  # `fix.keras` writes that
+    left_out = {ModelForm.KERAS, ModelForm.LITE}  # `fix.keras` and `fix.lite` write them
     left_out |= set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
     left_out |= set() if ops.intersection(FUNCTIONAL) else {ModelForm.LOWERED}
     left_out |= {ModelForm.AS_IT_IS} if options.fetches and not model.signatures else set()  # not extracted

@@ -1,0 +1,1 @@
+"""Rewrite TensorFlow Lite files for older interpreters."""

@@ -1,0 +1,132 @@
+"""Rewrite the operators of a TensorFlow Lite file until an interpreter resolves them.
+
+An operator whose version is too new gets the version that it needs, if the interpreter has that; otherwise
+rules replace it by others, which may need rules of their own. Codes that no operator uses are dropped, as
+interpreters resolve them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+
+from tfport.atlas.lite.registry import LiteRegistry
+from tfport.check.lite.op_versions import needed_version
+from tfport.fix.journal import Journal
+from tfport.fix.lite.editor import SubgraphEditor
+from tfport.fix.lite.rule import LITE_RULES, LiteRule
+from tfport.fix.rule import LOSSY, Refusal
+from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
+
+DEEPEST = 6
+"""The most rules, one after the other, for one operator."""
+
+
+@dataclass
+class LiteRewrite:
+    """A copy of a file, rewritten for an interpreter."""
+
+    source: LiteFile
+    registry: LiteRegistry
+    allow_lossy: bool = False
+    journal: Journal = field(default_factory=Journal)
+    reasons: list[str] = field(default_factory=list)
+    """Why operators could not be replaced."""
+
+    def __post_init__(self) -> None:
+        self.file = _copy(self.source)
+        for graph in self.file.subgraphs:
+            graph.operators = [made for node in graph.operators for made in self._resolved(graph, node, 0)]
+        self._drop_unused_codes()
+
+    def _resolved(self, graph: Subgraph, node: LiteOperator, depth: int) -> Iterator[LiteOperator]:
+        """The operator with a version that the interpreter has, or what replaces it."""
+        version = self._version(graph, node)
+        if version is not None:
+            if version != node.code.version and depth == 0:
+                says = "An operator has the version that it needs, which the interpreter registers."
+                self.journal.changed("lower version", says, [(_name(graph, node), node.code.op)])
+            node.code = replace(node.code, version=version)
+            yield node
+            return
+        yield from self._replaced(graph, node, depth)
+
+    def _version(self, graph: Subgraph, node: LiteOperator) -> int | None:
+        """The version to write; None if the interpreter has none that does it."""
+        code = node.code
+        if code.op == CUSTOM:
+            known = code.custom in self.registry.custom_ops | self.registry.delegated
+            return code.version if known else None
+        versions = self.registry.versions(code.op)
+        if versions is None or (code.version in versions and len(graph.operators)):
+            return code.version
+        needed = needed_version(node, graph).version
+        return min((version for version in versions if version >= needed), default=None)
+
+    def _replaced(self, graph: Subgraph, node: LiteOperator, depth: int) -> list[LiteOperator]:
+        refusals: list[str] = []
+        for rule in sorted(LITE_RULES.of(node.code.name), key=lambda rule: rule.keeps.price):
+            if rule.keeps is LOSSY and not self.allow_lossy:
+                refusals.append(f"{rule.name} loses accuracy; --allow-lossy permits it")
+                continue
+            made = self._attempt(graph, node, rule, depth, refusals)
+            if made is not None:
+                return made
+        if depth == 0:
+            self.reasons.append(_reason(graph, node, refusals))
+        return [node]
+
+    def _attempt(
+        self, graph: Subgraph, node: LiteOperator, rule: LiteRule, depth: int, refusals: list[str]
+    ) -> list[LiteOperator] | None:
+        """The operators of a rule, all resolved; None if it refuses or does not lead to that."""
+        editor = SubgraphEditor(self.file, graph, _name(graph, node))
+        tensors, buffers, reasons = len(graph.tensors), len(self.file.buffers), len(self.reasons)
+        try:
+            if depth >= DEEPEST:
+                raise Refusal("too many rules one after the other")
+            rule.make(editor, node)
+            made = [new for old in editor.made for new in self._resolved(graph, old, depth + 1)]
+            if missing := [new.code.name for new in made if self._version(graph, new) is None]:
+                raise Refusal(f"it needs {missing[0]}")
+        except Refusal as refusal:
+            refusals.append(f"{rule.name}: {refusal.why}")
+            del graph.tensors[tensors:], self.file.buffers[buffers:], self.reasons[reasons:]
+            return None
+        self.journal.changed(rule.name, rule.says, [(_name(graph, node), node.code.name)], rule.keeps)
+        return made
+
+    def _drop_unused_codes(self) -> None:
+        used = {node.code for graph in self.file.subgraphs for node in graph.operators}
+        unused = [code for code in self.source.operator_codes if not _is_used(code.name, self.source)]
+        says = "Ops that no operator uses are not listed, as interpreters resolve them too."
+        self.journal.changed("without unused ops", says, [("", code.name) for code in unused])
+        self.file.operator_codes = [code for code in self.file.operator_codes if code in used]
+
+
+def _is_used(name: str, file: LiteFile) -> bool:
+    return any(node.code.name == name for graph in file.subgraphs for node in graph.operators)
+
+
+def _copy(file: LiteFile) -> LiteFile:
+    """A copy whose operators and tensors may be changed; the data is shared."""
+    graphs = [
+        replace(
+            graph,
+            tensors=list(graph.tensors),
+            operators=[replace(node, options=deepcopy(node.options)) for node in graph.operators],
+        )
+        for graph in file.subgraphs
+    ]
+    return replace(file, subgraphs=graphs, buffers=list(file.buffers), operator_codes=list(file.operator_codes))
+
+
+def _name(graph: Subgraph, node: LiteOperator) -> str:
+    return next((graph.tensors[index].name for index in node.outputs if index >= 0), node.code.name)
+
+
+def _reason(graph: Subgraph, node: LiteOperator, refusals: list[str]) -> str:
+    code = node.code
+    what = f"{code.name} version {code.version} (`{_name(graph, node)}`)"
+    return f"{what}: " + ("; ".join(refusals) if refusals else "no rule replaces it")

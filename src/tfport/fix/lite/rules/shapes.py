@@ -1,0 +1,117 @@
+"""Other shapes of the same elements, and matrix products with other options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfport.fix.lite.editor import SubgraphEditor
+from tfport.fix.lite.rule import lite_rule
+from tfport.fix.rule import EXACT, ROUNDING, Refusal
+from tfport.formats.lite.records import LiteOperator
+
+FLOAT = "FLOAT32"
+
+
+@lite_rule("EXPAND_DIMS SQUEEZE", keeps=EXACT)
+def by_reshape(e: SubgraphEditor, n: LiteOperator) -> None:
+    """RESHAPE adds or removes axes of size 1."""
+    shape = e.static_shape(n.outputs[0])
+    e.op("RESHAPE", (n.inputs[0], e.constant(shape, "int32")), to=n.outputs[0])
+
+
+@lite_rule("BROADCAST_TO", keeps=EXACT)
+def broadcast_by_mul(e: SubgraphEditor, n: LiteOperator) -> None:
+    """MUL by ones of the larger shape repeats the elements."""
+    e.require(n.inputs[0], FLOAT)
+    shape = e.static_shape(n.outputs[0])
+    if len(shape) > 4:
+        raise Refusal(f"it has {len(shape)} dimensions")
+    e.op("MUL", (n.inputs[0], e.constant(np.ones(shape))), to=n.outputs[0])
+
+
+@lite_rule("ADD_N", keeps=EXACT)
+def add_one_by_one(e: SubgraphEditor, n: LiteOperator) -> None:
+    """ADD sums two tensors at a time."""
+    total = n.inputs[0]
+    for index in n.inputs[1:-1]:
+        total = e.op("ADD", (total, index), like=n.outputs[0])
+    e.op("ADD", (total, n.inputs[-1]), to=n.outputs[0])
+
+
+@lite_rule("FULLY_CONNECTED", keeps=EXACT)
+def with_flat_result(e: SubgraphEditor, n: LiteOperator) -> None:
+    """A bias of zeros is stated, and RESHAPE restores the dimensions that keep_num_dims keeps."""
+    x, weights, *rest = n.inputs
+    e.require(x, FLOAT)
+    e.require(weights, FLOAT)
+    keeps = bool(e.option(n, "keep_num_dims"))
+    if rest and not keeps:
+        raise Refusal("it has a bias and does not keep dimensions")
+    options = {name: value for name, value in n.options.items() if name != "keep_num_dims"}
+    units = e.static_shape(weights)[0]
+    bias = rest[0] if rest else e.constant(np.zeros(units))
+    if not keeps:
+        e.op("FULLY_CONNECTED", (x, weights, bias), to=n.outputs[0], **options)
+        return
+    shape = e.static_shape(n.outputs[0])
+    rows = int(np.prod(shape[:-1]))
+    flat = e.op(
+        "FULLY_CONNECTED", (x, weights, bias), like=n.outputs[0], shape=(rows, shape[-1]), **options
+    )
+    e.op("RESHAPE", (flat, e.constant(shape, "int32")), to=n.outputs[0])
+
+
+@lite_rule("BATCH_MATMUL", keeps=ROUNDING)
+def matmul_by_fully_connected(e: SubgraphEditor, n: LiteOperator) -> None:
+    """FULLY_CONNECTED multiplies by a constant matrix."""
+    x, y = n.inputs
+    e.require(x, FLOAT)
+    e.require(y, FLOAT)
+    if e.option(n, "adj_x"):
+        raise Refusal("its first input is transposed")
+    matrix = e.array(y)
+    if matrix.ndim != 2:
+        raise Refusal(f"its constant has {matrix.ndim} dimensions")
+    weights = e.constant(matrix if e.option(n, "adj_y") else matrix.T)
+    shape = e.static_shape(n.outputs[0])
+    rows = int(np.prod(shape[:-1]))
+    bias = e.constant(np.zeros(shape[-1]))
+    flat = e.op(
+        "FULLY_CONNECTED", (x, weights, bias), like=n.outputs[0], shape=(rows, shape[-1]),
+        fused_activation_function="NONE",
+    )  # fmt: skip
+    e.op("RESHAPE", (flat, e.constant(shape, "int32")), to=n.outputs[0])
+
+
+@lite_rule("TRANSPOSE", keeps=EXACT)
+def transpose_of_fewer_dimensions(e: SubgraphEditor, n: LiteOperator) -> None:
+    """Dimensions that stay side by side are transposed as one."""
+    shape = e.static_shape(n.inputs[0])
+    order = [int(axis) for axis in e.array(n.inputs[1])]
+    groups = _kept_together(order)
+    if len(groups) == len(order):
+        raise Refusal("no dimensions stay side by side")
+    first = sorted(groups)
+    merged = [int(np.prod([shape[axis] for axis in group])) for group in first]
+    joined = e.op(
+        "RESHAPE", (n.inputs[0], e.constant(merged, "int32")), like=n.inputs[0], shape=merged
+    )
+    new_order = [first.index(group) for group in groups]
+    moved = e.op(
+        "TRANSPOSE", (joined, e.constant(new_order, "int32")), like=n.inputs[0],
+        shape=[merged[axis] for axis in new_order],
+    )  # fmt: skip
+    e.op("RESHAPE", (moved, e.constant(e.static_shape(n.outputs[0]), "int32")), to=n.outputs[0])
+
+
+def _kept_together(order: Sequence[int]) -> list[tuple[int, ...]]:
+    """The runs of axes that follow each other before and after: [0, 2, 3, 1] has (0,), (2, 3), (1,)."""
+    groups: list[tuple[int, ...]] = []
+    for axis in order:
+        if groups and axis == groups[-1][-1] + 1:
+            groups[-1] = (*groups[-1], axis)
+        else:
+            groups.append((axis,))
+    return groups
