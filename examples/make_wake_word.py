@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import keras
 import tensorflow as tf
+
+import keras
 
 WORDS = 4
 

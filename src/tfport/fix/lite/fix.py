@@ -52,7 +52,9 @@ def fix_lite(model: Model, target: Target, output: str | os.PathLike[str], optio
     if Path(output).suffix.lower() not in SUFFIXES:
         raise Error(f"{output}: a TensorFlow Lite file is written again as .tflite")
     if target.lite is None:
-        raise Error(f"{target.name} has no TensorFlow Lite interpreter; name one, such as ai-edge-litert==2.3.0")
+        raise Error(
+            f"{target.name} has no TensorFlow Lite interpreter; name one, such as ai-edge-litert==2.3.0"
+        )
     model.require_graph()
     rewrite = LiteRewrite(model.lite, target.lite, options.allow_lossy)
     data = lite_bytes(rewrite.file)

@@ -17,6 +17,7 @@ from tfport.fix.journal import Journal
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import LITE_RULES, LiteRule
 from tfport.fix.rule import LOSSY, Refusal
+from tfport.formats.lite.metadata import MIN_RUNTIME
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 
 DEEPEST = 6
@@ -39,6 +40,8 @@ class LiteRewrite:
         for graph in self.file.subgraphs:
             graph.operators = [made for node in graph.operators for made in self._resolved(graph, node, 0)]
         self._drop_unused_codes()
+        if self.journal.entries:  # it says which runtime the old file needs
+            self.file.metadata = [entry for entry in self.file.metadata if entry[0] != MIN_RUNTIME]
 
     def _resolved(self, graph: Subgraph, node: LiteOperator, depth: int) -> Iterator[LiteOperator]:
         """The operator with a version that the interpreter has, or what replaces it."""
@@ -59,7 +62,7 @@ class LiteRewrite:
             known = code.custom in self.registry.custom_ops | self.registry.delegated
             return code.version if known else None
         versions = self.registry.versions(code.op)
-        if versions is None or (code.version in versions and len(graph.operators)):
+        if versions is None or code.version in versions:
             return code.version
         needed = needed_version(node, graph).version
         return min((version for version in versions if version >= needed), default=None)
@@ -119,7 +122,8 @@ def _copy(file: LiteFile) -> LiteFile:
         )
         for graph in file.subgraphs
     ]
-    return replace(file, subgraphs=graphs, buffers=list(file.buffers), operator_codes=list(file.operator_codes))
+    codes = list(file.operator_codes)
+    return replace(file, subgraphs=graphs, buffers=list(file.buffers), operator_codes=codes)
 
 
 def _name(graph: Subgraph, node: LiteOperator) -> str:

@@ -67,9 +67,7 @@ def leaky_relu(e: SubgraphEditor, n: LiteOperator) -> None:
 def hard_swish(e: SubgraphEditor, n: LiteOperator) -> None:
     """ADD with RELU6 and MUL compute HARD_SWISH."""
     e.require(n.inputs[0], FLOAT)
-    gate = e.op(
-        "ADD", (n.inputs[0], e.constant(3.0)), like=n.outputs[0], fused_activation_function="RELU6"
-    )
+    gate = e.op("ADD", (n.inputs[0], e.constant(3.0)), like=n.outputs[0], fused_activation_function="RELU6")
     product = e.op("MUL", (n.inputs[0], gate), like=n.outputs[0])
     e.op("MUL", (product, e.constant(1 / 6)), to=n.outputs[0])
 

@@ -57,9 +57,7 @@ def with_flat_result(e: SubgraphEditor, n: LiteOperator) -> None:
         return
     shape = e.static_shape(n.outputs[0])
     rows = int(np.prod(shape[:-1]))
-    flat = e.op(
-        "FULLY_CONNECTED", (x, weights, bias), like=n.outputs[0], shape=(rows, shape[-1]), **options
-    )
+    flat = e.op("FULLY_CONNECTED", (x, weights, bias), like=n.outputs[0], shape=(rows, shape[-1]), **options)
     e.op("RESHAPE", (flat, e.constant(shape, "int32")), to=n.outputs[0])
 
 
@@ -95,9 +93,7 @@ def transpose_of_fewer_dimensions(e: SubgraphEditor, n: LiteOperator) -> None:
         raise Refusal("no dimensions stay side by side")
     first = sorted(groups)
     merged = [int(np.prod([shape[axis] for axis in group])) for group in first]
-    joined = e.op(
-        "RESHAPE", (n.inputs[0], e.constant(merged, "int32")), like=n.inputs[0], shape=merged
-    )
+    joined = e.op("RESHAPE", (n.inputs[0], e.constant(merged, "int32")), like=n.inputs[0], shape=merged)
     new_order = [first.index(group) for group in groups]
     moved = e.op(
         "TRANSPOSE", (joined, e.constant(new_order, "int32")), like=n.inputs[0],

@@ -1,0 +1,50 @@
+"""TensorFlow Lite files rewritten for older interpreters: what is written, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from tests.lite.cases import case
+from tests.runtime.cases import numbers
+
+import tfport
+from tfport.atlas.target import resolve_targets
+from tfport.errors import Error
+from tfport.fix.fix_to import fix_to
+from tfport.fix.options import FixOptions
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "wake_word.tflite"
+OLD = "tflite-runtime==2.7.0"
+
+
+def fixed_to(source, output, target=OLD):
+    (chosen,) = resolve_targets(target)
+    return fix_to(tfport.load(source), chosen, str(output), FixOptions())
+
+
+def test_a_file_for_an_older_interpreter_is_written_with_a_certificate(tmp_path):
+    output = tmp_path / "old.tflite"
+    fixed = fixed_to(str(EXAMPLE), output)
+    fixed.save(output)
+    assert tfport.check(str(output), on=OLD).verdict == "runs"
+    assert tfport.check(str(EXAMPLE), on=OLD).verdict == "fails"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "old.tflite",
+        "old.tflite.certificate.html",
+        "old.tflite.certificate.json",
+    ]
+    assert fixed.certificate.to_json()["keeps"] == "rounding"
+    assert "min_runtime_version" not in dict(tfport.load(str(output)).lite.metadata)
+
+
+def test_what_remains_is_listed_and_nothing_is_written(tmp_path):
+    fixed = fixed_to(case("GELU", numbers(2, 3)).model, tmp_path / "old.tflite")
+    assert fixed.verdict == "remains"
+    assert any("GELU version 1" in reason for reason in fixed.remaining)
+    with pytest.raises(Error, match="not written"):
+        fixed.save(tmp_path / "old.tflite")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_output_must_be_a_lite_file(tmp_path):
+    with pytest.raises(Error, match=r"written again as \.tflite"):
+        fixed_to(str(EXAMPLE), tmp_path / "old.pb")
