@@ -1,0 +1,68 @@
+"""What the TensorFlow Lite converter of a TensorFlow release makes of an op, as recorded from real conversions.
+
+The record is `converter.json`, written by `tools/atlas/lite_converter.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+
+PACKAGE = "tflite-converter"
+"""What users name for `tf.lite.TFLiteConverter`; its versions are those of TensorFlow."""
+STRUCTURE = frozenset(
+    """
+    Placeholder PlaceholderWithDefault Const Identity NoOp VarHandleOp ReadVariableOp VariableV2 AssignVariableOp
+    PartitionedCall StatefulPartitionedCall If StatelessIf While StatelessWhile Assert
+    """.split()  # noqa: SIM905
+)
+"""Ops that the converter inlines, freezes, drops, or turns into subgraphs; no case of one node shows them."""
+
+
+class Converted(Enum):
+    """What becomes of an op."""
+
+    BUILTIN = "b"
+    """Builtin ops compute it."""
+    KEPT = "c"
+    """It stays as it is: a Flex op if the list of these has it, otherwise a custom op."""
+    DEPENDS = "m"
+    """It depends on its attributes or inputs."""
+    FAILS = "e"
+    """The converter fails."""
+    MISSING = "-"
+    """The release does not have the op."""
+    UNKNOWN = "?"
+    """Nobody has tried it."""
+
+
+def converter_releases() -> list[str]:
+    """The TensorFlow releases whose converters are recorded, from the oldest."""
+    releases: list[str] = _record()["releases"]
+    return releases
+
+
+def converted(release: str, op: str, types: Mapping[str, str]) -> Converted:
+    """What the converter of a release makes of an op with these types, `{"T": "float32"}`."""
+    if op in STRUCTURE:
+        return Converted.BUILTIN
+    rows: dict[str, str] = _record()["ops"].get(op, {})
+    column = converter_releases().index(release)
+    exact = rows.get(" ".join(f"{name}={dtype}" for name, dtype in sorted(types.items())))
+    if exact is not None:
+        return Converted(exact[column])
+    answers = {row[column] for row in rows.values()} - {Converted.UNKNOWN.value}
+    if len(answers) == 1:
+        return Converted(answers.pop())
+    return Converted.DEPENDS if answers else Converted.UNKNOWN
+
+
+@functools.cache
+def _record() -> dict[str, dict[str, dict[str, str]]]:
+    record: dict[str, dict[str, dict[str, str]]] = json.loads(
+        Path(__file__).with_name("converter.json").read_text(encoding="utf-8")
+    )
+    return record
