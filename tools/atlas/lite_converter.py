@@ -1,10 +1,11 @@
 """Record which ops the TensorFlow Lite converter of a release turns into builtins.
 
-    python tools/atlas/lite_converter.py RELEASE PYTHON
+    python tools/atlas/lite_converter.py RELEASE PYTHON [OP…]
 
 PYTHON is an interpreter that has this TensorFlow release. The models are recorded cases of the tests: one
-node whose first input is fed, with its other integers constant and all sizes known. The answers are kept in
-`src/tfport/atlas/lite/converter.json`, a letter for each release, by op and types:
+node with at least one input that is fed, its other integers constant and all sizes known. Ops that no single
+node shows, such as those of loops and tables, are taken from the SavedModels of the tests that convert. The
+answers are kept in `src/tfport/atlas/lite/converter.json`, a letter for each release, by op and types:
 
 - `b`: builtins compute it
 - `c`: it stays as it is, a custom op, or a Flex op where the allow-list has it
@@ -30,11 +31,14 @@ sys.path.append(str(Path(__file__).parents[2]))
 import numpy as np
 from tests.runtime.cases import Case
 
+import tfport
+from tfport.atlas.lite.converter import STRUCTURE
 from tfport.formats.files import Folder
 from tfport.formats.lite.read import read_lite
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import DType
+from tfport.graph.reach import called_by, needed_by
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "src/tfport/atlas/lite/converter.json"
@@ -43,7 +47,13 @@ SKIPPED = "not in this release"
 TYPES = ["float32", "int32", "int64", "string", "bool", "uint8", "float16", "int8", "complex64", "float64"]
 MOST_TYPES, MOST_CASES = 6, 2
 """For each op, and for each of its types."""
+WHOLE = ("keras_lstm", "loops_v2", "tensor_lists")
 OUTPUT = re.compile(r"c(\d+)_")
+MODELS = [
+    ROOT / "examples/attention",
+    *(ROOT / "tests/models" / name for name in ("keras_lstm", "loops_v2", "tensor_lists")),
+]
+ANY = "any"
 Key = tuple[str, str]
 """An op, and its types as `T=float32 Tidx=int32`."""
 
@@ -80,10 +90,11 @@ def chosen_cases() -> Iterator[tuple[Key, Case]]:
 
 
 def graph_of(case: Case) -> pb.GraphDef | None:
-    """The graph with its first input fed; None if an input is a resource or variant."""
+    """The graph with an input that is fed; None if an input is a resource or variant."""
     graph, _ = case.model("static")
+    is_fed = any(node.op == "Placeholder" for node in graph.node)
     for node in graph.node:
-        if node.name == "in0" and node.op == "Const":
+        if node.name == "in0" and node.op == "Const" and not is_fed:
             shape = node.attr["value"].tensor.tensor_shape
             node.attr["shape"].shape.CopyFrom(shape)
             node.op = "Placeholder"
@@ -130,7 +141,7 @@ def record(release: str, letters: dict[Key, str]) -> None:
         name: {(op, types): row[i] for op, rows in stored["ops"].items() for types, row in rows.items()}
         for i, name in enumerate(stored["releases"])
     }
-    columns[release] = letters
+    columns[release] = {**columns.get(release, {}), **letters}
     releases = sorted(columns, key=lambda name: [int(part) for part in name.split(".")])
     ops: dict[str, dict[str, str]] = {}
     for op, types in sorted({key for column in columns.values() for key in column}):
@@ -140,18 +151,39 @@ def record(release: str, letters: dict[Key, str]) -> None:
     RECORD.write_text(f'{{"releases": {json.dumps(releases)}, "ops": {{\n' + ",\n".join(lines) + "\n}}\n")
 
 
-def main(release: str, python: str) -> None:
+def whole_models(python: str, folder: Path) -> dict[Key, str]:
+    """The ops of SavedModels that convert, where no case of one node shows them; their types do not count."""
+    letters: dict[Key, str] = {}
+    shown = {op for op, _ in cases_by_types()}
+    for path in MODELS:
+        out = folder / f"{path.name}.tflite"
+        done = subprocess.run([python, str(PROBE), "--saved-model", str(path), str(out)], cwd=folder)
+        if done.returncode:
+            continue
+        model = tfport.load(str(path))
+        ends = [value.node for s in model.signatures.values() for value in model.ends_of(s)]
+        needed = needed_by(ends)
+        functions = called_by(needed)
+        nodes = {node.op for part in (needed, *functions.values()) for node in part} - set(functions)
+        kept = {code.custom for code in read_lite(Folder(folder), out.name).operator_codes}
+        for op in nodes - shown - STRUCTURE:
+            letters[op, ANY] = "c" if op in kept or letters.get((op, ANY)) == "c" else "b"
+    return letters
+
+
+def main(release: str, python: str, *ops: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         cases, out = Path(folder, "cases"), Path(folder, "out")
         cases.mkdir()
         out.mkdir()
         keys: list[Key] = []
         for key, case in chosen_cases():
-            if (graph := graph_of(case)) is not None:
+            if (not ops or key[0] in ops) and (graph := graph_of(case)) is not None:
                 (cases / f"{len(keys)}.pb").write_bytes(graph.SerializeToString())
                 keys.append(key)
         subprocess.run([python, str(PROBE), str(cases), str(out)], check=True, cwd=folder)
-        record(release, answers(out, keys))
+        letters = answers(out, keys)
+        record(release, letters if ops else {**letters, **whole_models(python, Path(folder))})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ CASES is a folder of GraphDefs `NUMBER.pb` with nodes `in0`, `in1`, … and `nod
 OUT as `.tflite` files of many cases, whose tensors have the prefix `cNUMBER_`; what does not is listed in
 `errors.json` by number. Ops that the converter does not know stay in the file as custom ops. A group of
 cases that fails is split until the case that fails is alone. Works from TensorFlow 2.3 and Python 3.6 on.
+
+    python lite_converter_probe.py --saved-model FOLDER OUT.tflite
 """
 
 import json
@@ -118,5 +120,16 @@ def main(cases, out):
             json.dump(errors, file)
 
 
+def convert_saved_model(folder, path):
+    """Convert a SavedModel."""
+    converter = tf.lite.TFLiteConverter.from_saved_model(folder)
+    converter.allow_custom_ops = True
+    with open(path, "wb") as file:
+        file.write(converter.convert())
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "--saved-model":
+        convert_saved_model(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

@@ -21,11 +21,19 @@ from dataclasses import dataclass, field, replace
 from tfport.atlas import serving_releases
 from tfport.atlas.atlas import X86, Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
-from tfport.atlas.choose_builds import ChosenBuild, choose_addon, choose_serving, choose_tensorflow
+from tfport.atlas.choose_builds import (
+    ChosenBuild,
+    choose_addon,
+    choose_serving,
+    choose_tensorflow,
+    choose_versions,
+)
 from tfport.atlas.choose_keras import ChosenKeras, choose_keras, keras_requirements, legacy_note
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import TF_KERAS, KerasRelease, keras_of_tensorflow
 from tfport.atlas.lite.choose import ChosenLite, choose_lite, lite_requirements
+from tfport.atlas.lite.converter import PACKAGE as CONVERTER
+from tfport.atlas.lite.converter import converter_releases
 from tfport.atlas.lite.registry import DELEGATES, LiteRegistry
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_of_tensorflow
@@ -67,7 +75,7 @@ class Target:
     addons: tuple[Build, ...] = ()
     device: str = "cpu"
     kind: str = "tensorflow"
-    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras`, `lite` or `tfport`."""
+    """`tensorflow`, `serving`, `reduced`, `recorded`, `keras`, `lite`, `converter` or `tfport`."""
     notes: list[str] = field(default_factory=list)
     """What was derived, not recorded."""
     capability: str | None = None
@@ -80,6 +88,8 @@ class Target:
     """Notes that matter only for Keras files."""
     named_lite: LiteRegistry | None = None
     """The TensorFlow Lite interpreter that its text names, if it names one."""
+    converter: str = ""
+    """The TensorFlow release of the TensorFlow Lite converter, if the target is one."""
     delegate: str | None = None
     """The delegate of the interpreter: `xnnpack`, `flex` or `none`; None for those that it has by default."""
 
@@ -157,6 +167,8 @@ class _Resolver:
         self.parts = parse_target_text(text)
 
     def targets(self) -> list[Target]:
+        if converters := self._converters():
+            return converters
         keras, notes = self._keras()
         interpreters = self._interpreters()
         if interpreters and not self._names_tensorflow():
@@ -192,6 +204,14 @@ class _Resolver:
             return choose_keras(usual[0], typed=False), legacy_note(listed[1:])
         except Error as error:
             return [], [str(error)]
+
+    def _converters(self) -> list[Target]:
+        """The TensorFlow Lite converters that the text names."""
+        wanted = next((part for part in self.parts.typed if part.package == CONVERTER), None)
+        if wanted is None:
+            return []
+        versions, notes = choose_versions(wanted, converter_releases(), typed=True)
+        return [_converter_target(version, notes) for version in versions]
 
     def _interpreters(self) -> list[ChosenLite]:
         """The interpreters that the text names."""
@@ -382,6 +402,15 @@ def _lite_target(choice: ChosenLite, notes: Sequence[str]) -> Target:
         kind="lite",
         notes=[*notes, *choice.notes],
         named_lite=choice.registry,
+    )
+
+
+def _converter_target(version: str, notes: Sequence[str]) -> Target:
+    """The TensorFlow Lite converter of a TensorFlow release: a target for models that may be converted."""
+    name = f"{CONVERTER} {version}"
+    registry = OpRegistry(name, [])
+    return Target(
+        name, f"{CONVERTER}=={version}", registry, None, kind="converter", notes=[*notes], converter=version
     )
 
 

@@ -15,6 +15,7 @@ from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
 from tfport.check.lite.check import LITE, lite_findings, lite_target, loads_lite_file
+from tfport.check.lite.converter import CONVERTER_KIND, conversion_findings, converts
 from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
 from tfport.check.node_contexts import NodeContext
 from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
@@ -52,6 +53,8 @@ def check_on(
     `soft_placement` says whether a session may use another device than a node asks for (default:
     what each loader does).
     """
+    if converts(model, target):
+        return [_conversion_result(model, target)]
     if loads_lite_file(model.model, target, loaders):
         return [_lite_result(model, target)]
     if loads_keras_file(model.model, target, loaders):
@@ -89,6 +92,13 @@ def _lite_result(model: CheckedModel, target: Target) -> Result:
             finding.stage = None
     verdict, stage = verdict_of(findings)
     return Result(on, (LITE,), verdict, stage, findings)
+
+
+def _conversion_result(model: CheckedModel, target: Target) -> Result:
+    """What the TensorFlow Lite converter of a release does with a model."""
+    findings = [finding.on_target(target) for finding in conversion_findings(model, target)]
+    verdict, stage = verdict_of(findings)
+    return Result(target, (CONVERTER_KIND,), verdict, stage, findings)
 
 
 def _stopped(model: CheckedModel, finding: Finding) -> frozenset[str]:

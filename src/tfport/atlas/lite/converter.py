@@ -1,4 +1,4 @@
-"""What the TensorFlow Lite converter of a TensorFlow release makes of an op, as recorded from real conversions.
+"""What the TensorFlow Lite converter of a release makes of an op, as recorded from real conversions.
 
 The record is `converter.json`, written by `tools/atlas/lite_converter.py`.
 """
@@ -15,8 +15,8 @@ PACKAGE = "tflite-converter"
 """What users name for `tf.lite.TFLiteConverter`; its versions are those of TensorFlow."""
 STRUCTURE = frozenset(
     """
-    Placeholder PlaceholderWithDefault Const Identity NoOp VarHandleOp ReadVariableOp VariableV2 AssignVariableOp
-    PartitionedCall StatefulPartitionedCall If StatelessIf While StatelessWhile Assert
+    Placeholder PlaceholderWithDefault Const Identity NoOp VarHandleOp ReadVariableOp VariableV2
+    AssignVariableOp PartitionedCall StatefulPartitionedCall If StatelessIf While StatelessWhile Assert
     """.split()  # noqa: SIM905
 )
 """Ops that the converter inlines, freezes, drops, or turns into subgraphs; no case of one node shows them."""
@@ -49,7 +49,7 @@ def converted(release: str, op: str, types: Mapping[str, str]) -> Converted:
     """What the converter of a release makes of an op with these types, `{"T": "float32"}`."""
     if op in STRUCTURE:
         return Converted.BUILTIN
-    rows: dict[str, str] = _record()["ops"].get(op, {})
+    rows: dict[str, str] = _record()["ops"].get(op, {})  # by types; `any` for those of whole models
     column = converter_releases().index(release)
     exact = rows.get(" ".join(f"{name}={dtype}" for name, dtype in sorted(types.items())))
     if exact is not None:

@@ -1,0 +1,84 @@
+"""Will a TensorFlow model convert to TensorFlow Lite? Asked of the record of real converters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tfport.atlas.lite.converter import Converted, converted
+from tfport.atlas.lite.registry import FLEX
+from tfport.atlas.lite.releases import flex_allow_list
+from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.lite_converter import (
+    ConversionFinding,
+    ConversionUnknown,
+    ConvertsToFlex,
+    NotConvertible,
+)
+from tfport.errors import Error
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node
+from tfport.graph.reach import called_by, needed_by
+
+CONVERTER_KIND = "converter"
+DEPENDS = "other nodes of this op became builtin ops in real conversions, and others not"
+NEVER_TRIED = "no real conversion of this op is recorded"
+Key = tuple[str, str]
+"""An op, and its types."""
+
+
+def converts(model: CheckedModel, target: Target) -> bool:
+    """Whether the question is about conversion; an error if the model has nothing to convert."""
+    if target.kind != CONVERTER_KIND:
+        return False
+    if model.model.lite is not None:
+        raise Error(f"{model.model.where} is a TensorFlow Lite file already; name an interpreter")
+    model.model.require_graph()
+    return True
+
+
+def conversion_findings(model: CheckedModel, target: Target) -> Iterator[ConversionFinding]:
+    """What the converter does not turn into builtin ops, one finding for each op with its types."""
+    groups: dict[Key, list[Node]] = defaultdict(list)
+    for node in _nodes(model):
+        groups[node.op, _types(node)].append(node)
+    for (op, kinds), nodes in sorted(groups.items()):
+        outcome = converted(target.converter, op, dict(part.split("=") for part in kinds.split()))
+        finding = _finding(op, outcome, target)
+        if finding is not None:
+            finding.nodes, finding.kinds = nodes, kinds
+            finding.signatures = sorted(model.signatures)
+            yield finding
+
+
+def _finding(op: str, outcome: Converted, target: Target) -> ConversionFinding | None:
+    if outcome is Converted.BUILTIN:
+        return None
+    allowed = flex_allow_list(target.converter) or frozenset()
+    if op in allowed and target.delegate == FLEX:
+        return None
+    if outcome in (Converted.DEPENDS, Converted.UNKNOWN):
+        why = DEPENDS if outcome is Converted.DEPENDS else NEVER_TRIED
+        return ConversionUnknown(op=op, why=why, doubt=why)
+    return ConvertsToFlex(op=op) if op in allowed else NotConvertible(op=op)
+
+
+def _nodes(model: CheckedModel) -> list[Node]:
+    """The nodes that the requested signatures need, with those of the functions that they call."""
+    signatures = [s for name, s in model.model.signatures.items() if name in model.signatures]
+    if model.outputs is not None:
+        signatures.append(model.outputs.signature)
+    ends = [value.node for signature in signatures for value in model.model.ends_of(signature)]
+    fed = [value for signature in signatures for value in model.model.starts_of(signature)]
+    needed = needed_by(ends, fed)
+    functions = called_by(needed)
+    inside = [node for function in functions.values() for node in function]
+    return [node for node in (*needed, *inside) if node.op not in functions]
+
+
+def _types(node: Node) -> str:
+    names = node.signature.attr_types if node.signature is not None else {}
+    attrs = node.signature.with_defaults(node.attrs) if node.signature is not None else node.attrs
+    types = sorted((k, v.name) for k, v in attrs.items() if isinstance(v, DType) and k in names)
+    return " ".join(f"{name}={dtype}" for name, dtype in types)

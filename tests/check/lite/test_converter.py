@@ -1,0 +1,55 @@
+"""Will it convert? Verdicts from the record of real TensorFlow Lite converters."""
+
+import pytest
+from tests.recorded_models import graph
+
+import tfport
+from tfport.atlas.lite.converter import Converted, converted, converter_releases
+from tfport.errors import Error
+from tfport.formats.proto import graph_pb2
+from tfport.graph.build import graph_to_def
+
+ON = "tflite-converter==2.15.1"
+
+
+def model(text):
+    made: graph_pb2.GraphDef = graph_to_def(graph(text))
+    return made.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("text", "delegate", "verdict", "codes"),
+    [
+        ("x = Placeholder() {dtype=float32}\ny = Relu(x) {T=float32}", None, "runs", []),
+        ("x = Placeholder() {dtype=float32}\ny = Erf(x) {T=float32}", None, "fails", ["TFP821"]),
+        ("x = Placeholder() {dtype=float32}\ny = Erf(x) {T=float32}", "flex", "runs", []),
+        ("x = Placeholder() {dtype=float64}\ny = MatMul(x, x) {T=float64}", None, "fails", ["TFP821"]),
+        ("x = Placeholder() {dtype=float32}\ny = Spence(x) {T=float32}", "flex", "fails", ["TFP822"]),
+        ("x = Placeholder() {dtype=float32}\ny = NotAnOp(x) {T=float32}", None, "unknown", ["TFP823"]),
+    ],
+)
+def test_verdicts_follow_the_record(text, delegate, verdict, codes):
+    report = tfport.check(tfport.load(model(text)), on=ON, delegate=delegate)
+    assert (report.verdict, [finding.code for finding in report.findings]) == (verdict, codes)
+
+
+def test_a_lite_file_is_not_converted_again():
+    with pytest.raises(Error, match="already"):
+        tfport.check("examples/wake_word.tflite", on=ON)
+
+
+def test_a_release_that_is_not_recorded_is_named_with_the_nearest():
+    with pytest.raises(Error, match=r"tflite-converter 2\.1 is not recorded; nearest: "):
+        tfport.check("examples/attention", on="tflite-converter==2.1")
+
+
+def test_at_least_six_converters_are_recorded():
+    assert len(converter_releases()) >= 6
+
+
+def test_types_decide():
+    assert converted("2.21.0", "MatMul", {"T": "float32"}) is Converted.BUILTIN
+    assert converted("2.21.0", "MatMul", {"T": "float64"}) is Converted.KEPT
+    assert converted("2.21.0", "MatMul", {"T": "bfloat16"}) is Converted.DEPENDS
+    assert converted("2.21.0", "Lgamma", {"T": "float32"}) is Converted.BUILTIN
+    assert converted("2.4.4", "Lgamma", {"T": "float32"}) is Converted.KEPT
