@@ -38,6 +38,7 @@ class ConvertsToFlex(ConversionFinding):
     delegate (`tfport check --delegate flex` assumes that), replace the op in the model, or
     run the model with tfport.
     ## Example
+        x = Placeholder() {dtype=float32}
         y = Erf(x) {T=float32}
         on tflite-converter==2.15.1
     """
@@ -57,6 +58,7 @@ class NotConvertible(ConversionFinding):
     Replace the op in the model, move it out of the model, or convert with
     `allow_custom_ops = True` and register a custom op of that name on the device.
     ## Example
+        x = Placeholder() {dtype=float32}
         y = Spence(x) {T=float32}
         on tflite-converter==2.15.1
     """
@@ -74,7 +76,8 @@ class ConversionUnknown(ConversionFinding):
     ## Fix
     Convert the model with that release, or with `SELECT_TF_OPS` if the op is on its list.
     ## Example
-        y = TensorListStack(x, s) {element_dtype=float32}
+        x = Placeholder() {dtype=bfloat16}
+        y = MatMul(x, x) {T=bfloat16}
         on tflite-converter==2.15.1
     """
 
