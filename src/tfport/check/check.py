@@ -96,7 +96,7 @@ def _lite_result(model: CheckedModel, target: Target) -> Result:
 
 def _conversion_result(model: CheckedModel, target: Target) -> Result:
     """What the TensorFlow Lite converter of a release does with a model."""
-    findings = [finding.on_target(target) for finding in conversion_findings(model, target)]
+    findings: list[Finding] = [f.on_target(target) for f in conversion_findings(model, target)]
     verdict, stage = verdict_of(findings)
     return Result(target, (CONVERTER_KIND,), verdict, stage, findings)
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 PACKAGE = "tflite-converter"
 """What users name for `tf.lite.TFLiteConverter`; its versions are those of TensorFlow."""
@@ -61,8 +62,8 @@ def converted(release: str, op: str, types: Mapping[str, str]) -> Converted:
 
 
 @functools.cache
-def _record() -> dict[str, dict[str, dict[str, str]]]:
-    record: dict[str, dict[str, dict[str, str]]] = json.loads(
+def _record() -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(
         Path(__file__).with_name("converter.json").read_text(encoding="utf-8")
     )
     return record
