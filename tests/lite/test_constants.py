@@ -7,6 +7,10 @@ from tests.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32
 
 import tfport
+from tfport.formats.lite.flatbuffer_read import FlatbufferReader
+from tfport.formats.lite.flatbuffer_write import FlatbufferWriter
+from tfport.formats.lite.schema import lite_schema
+from tfport.formats.lite.signature import IDENTIFIER
 from tfport.formats.lite.write import lite_bytes
 
 
@@ -75,3 +79,24 @@ def test_sparse_weights_are_whole_for_any_operator(way):
     answers = run(graph_case("DENSIFY", file, f32(1, 2, 3)), way)
     assert [answer.tolist() for answer in answers] == [[1, 2, 8], [1, 2, 8]]
     assert np.float32(8) == answers[0][2]
+
+
+def _outside(size=8):
+    """A file whose constant is behind the flatbuffer, as in files over 2 GB."""
+    file = lite_file(graph("x -> y", op("ADD", "x c", "y"), x="FLOAT32 2", y="FLOAT32 2", c=f32(1, 2)))
+    root = FlatbufferReader(memoryview(lite_bytes(file)), lite_schema(), "file").root("Model")
+    data = bytes(1 << 20)
+    for _ in ("for its length", "with the real offset"):
+        root["buffers"][1] = {"offset": len(data), "size": size}
+        data = FlatbufferWriter(lite_schema()).file("Model", root, IDENTIFIER)
+        data += bytes(-len(data) % 16)
+    return data + f32(1, 2).tobytes()
+
+
+def test_weights_behind_the_flatbuffer():
+    assert _run(tfport.load(_outside())) == [11, 22]
+
+
+def test_weights_that_end_after_the_file_are_refused():
+    with pytest.raises(tfport.Error, match="100 bytes of data end after the file"):
+        tfport.load(_outside(size=100))
