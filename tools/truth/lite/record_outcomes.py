@@ -16,11 +16,11 @@ from ask import outcomes
 STEPS = ["load", "allocate"]
 NO_RESOLVERS = (
     "tensorflow-1.",
-    "tensorflow-2.0",
+    "tensorflow-2.0.",
     "tensorflow-2.1.",
-    "tensorflow-2.2",
-    "tensorflow-2.3",
-    "tensorflow-2.4",
+    "tensorflow-2.2.",
+    "tensorflow-2.3.",
+    "tensorflow-2.4.",
 )
 """Releases whose Python interface has one way only."""
 
