@@ -48,6 +48,7 @@ CASES = [
     case("LEAKY_RELU", q(U8, 0.0371, 117), outputs=[out("UINT8", 0.0321, 120)], version=2, alpha=0.1),
     case("LEAKY_RELU", q(I16, 0.0371, 0), outputs=[out("INT16", 0.0321, 0)], version=2, alpha=0.1),
     case("HARD_SWISH", q(I8, 0.0371, 17), outputs=[out("INT8", 0.0321, -110)]),
+    case("TANH", q(I8.reshape(4, 64, 1), 0.03, 0), outputs=[out("INT8", 1 / 128, 0)]),
     case("HARD_SWISH", q(I8, 0.1, 0), outputs=[out("INT8", 0.06, -120)]),
     case("HARD_SWISH", q(U8, 0.03, 128), outputs=[out("UINT8", 0.02, 10)]),
 ]  # fmt: skip

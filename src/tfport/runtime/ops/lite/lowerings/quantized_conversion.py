@@ -7,18 +7,27 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.lite.quantized_value import INT8, UINT8
 from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
 from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, factor, quantized
 
 
 @lower("LiteUnsigned")
 def unsigned(b, x):
-    """Sums of bytes wrap around."""
-    return b.Add(b.cast(x, UINT8), b.const(0x80, UINT8))
+    return _moved(b, b.cast(x, UINT8))
 
 
 @lower("LiteSigned")
 def signed(b, x):
-    return b.cast(b.Add(x, b.const(0x80, UINT8)), INT8)
+    return b.cast(_moved(b, x), INT8)
+
+
+def _moved(b: Builder, x: Operand) -> Operand:
+    """128 more, as sums of bytes wrap around; flat if the last axis has size 1, where the engine is slow."""
+    if x.shape is None or x.shape[-1:] != (1,) or x.shape.count(None) > 1:
+        return b.Add(x, b.const(0x80, UINT8))
+    flat = b.Add(b.Reshape(x, b.ints(-1)), b.const(0x80, UINT8))
+    return b.Reshape(flat, b.ints(*(-1 if size is None else size for size in x.shape)))
 
 
 @lower("LiteQuantize")
