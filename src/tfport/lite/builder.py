@@ -25,7 +25,7 @@ from tfport.lite.tensor import LiteValue
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tfport.lite.build import SubgraphBuilder
+    from tfport.lite.subgraph import SubgraphBuilder
 
 MOST_NODES = 50_000
 """The nodes of one operator: an unrolled loop over thousands of steps needs fewer."""
