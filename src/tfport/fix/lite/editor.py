@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.rule import Refusal
-from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
+from tfport.formats.lite.records import (
+    LiteFile,
+    LiteOperator,
+    LiteTensor,
+    OperatorCode,
+    Subgraph,
+    TensorQuantization,
+)
 from tfport.formats.lite.schema import lite_schema
 from tfport.lite.constants import constant_array, has_data
 from tfport.lite.dtypes import NAMES
@@ -18,6 +25,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 TYPES = {numpy: lite for lite, numpy in reversed(NAMES.items())}
+SHARED_OPTIONS = {
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"), "Pool2DOptions"),
+    **dict.fromkeys(("SUM", "MEAN", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"), "ReducerOptions"),
+    **dict.fromkeys(("REDUCE_ALL", "REDUCE_ANY"), "ReducerOptions"),
+    "MAXIMUM": "MaximumMinimumOptions",
+    "MINIMUM": "MaximumMinimumOptions",
+    "L2_NORMALIZATION": "L2NormOptions",
+}
+"""Tables of options that are not named after their op."""
 
 
 class SubgraphEditor:
@@ -46,12 +62,21 @@ class SubgraphEditor:
             raise Refusal(f"the shape of `{tensor.name}` is not known")
         return tensor.shape
 
+    def is_constant(self, index: int) -> bool:
+        """Whether a tensor is a constant of the file."""
+        return has_data(self.file, self.tensor(index))
+
     def array(self, index: int) -> NDArray[Any]:
-        """The elements of a constant; Refusal for anything else."""
+        """The elements of a constant, or of one stored as float16; Refusal for anything else."""
         tensor = self.tensor(index)
-        if not has_data(self.file, tensor):
-            raise Refusal(f"`{tensor.name}` is not constant")
-        return constant_array(self.file, tensor)
+        if has_data(self.file, tensor):
+            return constant_array(self.file, tensor)
+        maker = next((node for node in self.graph.operators if index in node.outputs), None)
+        if maker is not None and maker.code.op == "DEQUANTIZE":
+            stored = self.tensor(maker.inputs[0])
+            if stored.type == "FLOAT16" and has_data(self.file, stored):
+                return constant_array(self.file, stored).astype(np.float32)
+        raise Refusal(f"`{tensor.name}` is not constant")
 
     def require(self, index: int, *types: str) -> None:
         """Refuse unless a tensor has one of these types."""
@@ -59,17 +84,21 @@ class SubgraphEditor:
         if tensor.type not in types:
             raise Refusal(f"`{tensor.name}` is {tensor.type}; expected {' or '.join(types)}")
 
-    def constant(self, value: ArrayLike, kind: str = "float32") -> int:
+    def constant(
+        self, value: ArrayLike, kind: str = "float32", quantization: TensorQuantization | None = None
+    ) -> int:
         """Add a constant; returns its index."""
         array = np.asarray(value, np.dtype(kind))
         self.file.buffers.append(np.ascontiguousarray(array).tobytes())
         buffer = len(self.file.buffers) - 1
-        return self._add(LiteTensor("", TYPES[kind], array.shape, buffer, has_rank=True))
+        return self._add(LiteTensor("", TYPES[kind], array.shape, buffer, quantization, has_rank=True))
 
     def new(self, like: int, shape: Sequence[int] | None = None, kind: str = "") -> int:
-        """Add a tensor with the type and quantization of another; returns its index."""
+        """Add a tensor with the type and quantization of another, or of another type; returns its index."""
         old = self.graph.tensors[like]
-        made = replace(old, buffer=0, is_variable=False, sparsity=None, type=kind or old.type)
+        made = replace(old, buffer=0, is_variable=False, sparsity=None)
+        if kind:
+            made = replace(made, type=kind, quantization=None)
         if shape is not None:
             made = replace(made, shape=tuple(shape), shape_signature=())
         return self._add(made)
@@ -87,20 +116,35 @@ class SubgraphEditor:
         to: int | None = None,
         like: int | None = None,
         shape: Sequence[int] | None = None,
+        kind: str = "",
         **options: Any,
     ) -> int:
         """Add an operator that writes to a tensor, or to a new one like another; returns the tensor."""
         if to is None:
             assert like is not None
-            to = self.new(like, shape)
-        code = OperatorCode(op, lite_schema().enums["BuiltinOperator"].numbers[op])
-        self.made.append(LiteOperator(code, tuple(inputs), (to,), options, _options_type(op, bool(options))))
+            to = self.new(like, shape, kind)
+        self.node(op, inputs, (to,), **options)
         return to
 
+    def node(self, op: str, inputs: Sequence[int], outputs: Sequence[int], **options: Any) -> None:
+        """Add an operator that writes to these tensors."""
+        code = OperatorCode(op, lite_schema().enums["BuiltinOperator"].numbers[op])
+        table = _options_type(op) if options else ""
+        self.made.append(LiteOperator(code, tuple(inputs), tuple(outputs), options, table))
 
-def _options_type(op: str, needed: bool) -> str:
-    if not needed:
-        return ""
+    def reshaped(self, index: int, shape: Sequence[int], to: int | None = None) -> int:
+        """The same elements in another shape."""
+        sizes = self.constant(shape, "int32")
+        return self.op("RESHAPE", (index, sizes), to=to, like=index, shape=shape)
+
+    def transposed(self, index: int, order: Sequence[int], to: int | None = None) -> int:
+        """The same elements with the axes in another order."""
+        sizes = self.static_shape(index)
+        shape = [sizes[axis] for axis in order]
+        return self.op("TRANSPOSE", (index, self.constant(order, "int32")), to=to, like=index, shape=shape)
+
+
+def _options_type(op: str) -> str:
     unions = lite_schema().unions
     names = {name.lower(): name for union in ("BuiltinOptions", "BuiltinOptions2") for name in unions[union]}
-    return names[op.replace("_", "").lower() + "options"]
+    return SHARED_OPTIONS.get(op) or names[op.replace("_", "").lower() + "options"]

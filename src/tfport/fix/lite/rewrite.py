@@ -16,6 +16,7 @@ from tfport.check.lite.op_versions import needed_version
 from tfport.fix.journal import Journal
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import LITE_RULES, LiteRule
+from tfport.fix.lite.unused_state import STATE, without_unused_state
 from tfport.fix.rule import LOSSY, Refusal
 from tfport.formats.lite.metadata import MIN_RUNTIME
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
@@ -37,6 +38,7 @@ class LiteRewrite:
 
     def __post_init__(self) -> None:
         self.file = _copy(self.source)
+        self._drop_unused_state()
         for graph in self.file.subgraphs:
             graph.operators = [made for node in graph.operators for made in self._resolved(graph, node, 0)]
         self._drop_unused_codes()
@@ -99,6 +101,14 @@ class LiteRewrite:
             return None
         self.journal.changed(rule.name, rule.says, [(_name(graph, node), node.code.name)], rule.keeps)
         return made
+
+    def _drop_unused_state(self) -> None:
+        nodes = [(graph, node) for graph in self.file.subgraphs for node in graph.operators]
+        if any(node.code.op in STATE and self._version(graph, node) is None for graph, node in nodes):
+            says = "Variables that no output depends on are left out."
+            removed = without_unused_state(self.file)
+            changed = [(_name(graph, node), node.code.op) for graph, node in removed]
+            self.journal.changed("without unused state", says, changed)
 
     def _drop_unused_codes(self) -> None:
         used = {node.code for graph in self.file.subgraphs for node in graph.operators}

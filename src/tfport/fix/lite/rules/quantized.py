@@ -1,0 +1,67 @@
+"""Quantized operators as real ones between DEQUANTIZE and QUANTIZE."""
+
+from __future__ import annotations
+
+from tfport.fix.lite.editor import SubgraphEditor
+from tfport.fix.lite.rule import lite_rule
+from tfport.fix.rule import EXACT, ROUNDING, Refusal
+from tfport.formats.lite.records import NO_TENSOR, LiteOperator
+
+INTEGERS = ("INT8", "UINT8", "INT16")
+MOVES = (
+    "TILE DEPTH_TO_SPACE SPACE_TO_DEPTH TRANSPOSE PAD MIRROR_PAD GATHER GATHER_ND SLICE STRIDED_SLICE "
+    "REVERSE_V2 PACK UNPACK SPLIT SPLIT_V BROADCAST_TO SELECT SELECT_V2 EXPAND_DIMS SQUEEZE RESHAPE "
+    "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND RESIZE_NEAREST_NEIGHBOR DYNAMIC_UPDATE_SLICE MAX_POOL_2D RELU "
+    "REDUCE_MAX REDUCE_MIN MAXIMUM MINIMUM"
+)
+"""Ops whose results are some of the inputs, with the same scale."""
+COMPUTES = (
+    "ABS EXP LOG SQRT RSQRT GELU SQUARED_DIFFERENCE ADD SUB MUL DIV SUM MEAN REDUCE_PROD LEAKY_RELU PRELU ELU "
+    "HARD_SWISH LOGISTIC TANH SOFTMAX LOG_SOFTMAX NEG FLOOR_MOD FLOOR_DIV RESIZE_BILINEAR L2_NORMALIZATION "
+    "AVERAGE_POOL_2D BATCH_MATMUL RELU_0_TO_1 RELU6 RELU_N1_TO_1 CUMSUM"
+)
+
+
+@lite_rule(MOVES, keeps=EXACT)
+def moved_as_real_numbers(e: SubgraphEditor, n: LiteOperator) -> None:
+    """DEQUANTIZE and QUANTIZE with the same scale change no value, so quantized numbers move as real ones."""
+    scales = {
+        (quantization.scale, quantization.zero_point)
+        for index in (*n.inputs, *n.outputs)
+        if index != NO_TENSOR and (quantization := e.tensor(index).quantization) is not None
+    }
+    if len(scales) != 1:
+        raise Refusal("its inputs and outputs have different scales")
+    _through_float(e, n)
+
+
+@lite_rule(COMPUTES, keeps=ROUNDING)
+def computed_as_real_numbers(e: SubgraphEditor, n: LiteOperator) -> None:
+    """The op on real numbers, between DEQUANTIZE and QUANTIZE, gives results within one step."""
+    _through_float(e, n)
+
+
+def _through_float(e: SubgraphEditor, n: LiteOperator) -> None:
+    if not any(_is_quantized(e, index) for index in n.outputs):
+        raise Refusal("it is not quantized")
+    inputs = [
+        e.op("DEQUANTIZE", (index,), like=index, kind="FLOAT32") if _is_quantized(e, index) else index
+        for index in n.inputs
+    ]
+    outputs = [e.new(index, kind="FLOAT32") if _is_quantized(e, index) else index for index in n.outputs]
+    e.node(n.code.op, inputs, outputs, **n.options)
+    for real, index in zip(outputs, n.outputs, strict=True):
+        if real != index:
+            e.op("QUANTIZE", (real,), to=index)
+
+
+def _is_quantized(e: SubgraphEditor, index: int) -> bool:
+    if index == NO_TENSOR:
+        return False
+    tensor = e.tensor(index)
+    quantization = tensor.quantization
+    if quantization is None or not quantization.scale or tensor.type not in INTEGERS:
+        return False
+    if quantization.is_per_channel:
+        raise Refusal(f"`{tensor.name}` has a scale for each channel")
+    return True
