@@ -54,7 +54,7 @@ class FileBuilder:
         """Build the graph; returns its signatures. CannotRun names all that is missing."""
         meta = pb.MetaGraphDef()
         built: dict[int, SubgraphBuilder] = {}
-        for key, number, inputs, outputs in self._signatures():
+        for key, number, inputs, outputs in file_signatures(self.file):
             if number not in built:
                 built[number] = self._main(number)
             signature = meta.signature_def[key]
@@ -69,14 +69,6 @@ class FileBuilder:
             init = self.graph.add("NoOp", name="initialize", controls=self.initializers)
             meta.collection_def[MAIN_OP].node_list.value.append(init.name)
         return meta
-
-    def _signatures(self) -> Iterable[tuple[str, int, Mapping[str, int], Mapping[str, int]]]:
-        """The signatures of the file; without any, the first subgraph with the names of its tensors."""
-        for signature in self.file.signatures:
-            yield signature.key or SIGNATURE, signature.subgraph, signature.inputs, signature.outputs
-        if not self.file.signatures and self.file.subgraphs:
-            main = self.file.subgraphs[0]
-            yield SIGNATURE, 0, _by_name(main, main.inputs), _by_name(main, main.outputs)
 
     def _main(self, number: int) -> SubgraphBuilder:
         record = self.file.subgraphs[number]
@@ -189,6 +181,15 @@ class FileBuilder:
         if dtype is None:
             raise CannotRun(f"tensor `{tensor.name}` has the unknown type {tensor.type}")
         return dtype
+
+
+def file_signatures(file: LiteFile) -> Iterable[tuple[str, int, Mapping[str, int], Mapping[str, int]]]:
+    """The signatures of a file; without any, the first subgraph with the names of its tensors."""
+    for signature in file.signatures:
+        yield signature.key or SIGNATURE, signature.subgraph, signature.inputs, signature.outputs
+    if not file.signatures and file.subgraphs:
+        main = file.subgraphs[0]
+        yield SIGNATURE, 0, _by_name(main, main.inputs), _by_name(main, main.outputs)
 
 
 def _by_name(graph: Subgraph, indices: Sequence[int]) -> dict[str, int]:

@@ -11,7 +11,8 @@ with an `atol` that grows with the largest number of the output, as rounding err
 usually large, and small in one trial, the small numbers are what remains of larger ones, and have
 their rounding errors: for numbers up to one, the usual size counts. `atol` is at least the smallest
 normal number, since engines may flush smaller numbers to zero. Integers, bools and strings agree if
-they are equal; shapes and dtypes must always be equal.
+they are equal; shapes and dtypes must always be equal. Quantized outputs of TensorFlow Lite may be one step
+apart where a rule rounds in other places, as its own kernels are.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Tolerance:
 
     rtol: float | None = None
     atol: float | None = None
+    steps: int = 0
+    """By how many steps quantized outputs may differ: integers of eight or sixteen bits."""
 
     def of(self, kind: np.dtype[Any], largest: float) -> tuple[float, float]:
         """`rtol` and `atol` for a dtype, in an output with this largest number."""
@@ -114,6 +117,10 @@ def compare(
     if is_float(b.dtype):
         return _floats(a, b, tolerance, difference, so_far.largest)
     unequal = int(np.count_nonzero(_texts(a) != _texts(b))) if b.size else 0
+    if tolerance.steps and b.dtype.kind in "iu" and b.dtype.itemsize <= 2:
+        apart = np.abs(a.astype(np.int64) - b.astype(np.int64))
+        beyond = int(np.count_nonzero(apart > tolerance.steps))
+        return replace(difference, unequal=unequal, beyond=beyond, absolute=float(apart.max(initial=0)))
     return replace(difference, unequal=unequal, beyond=unequal)
 
 

@@ -101,14 +101,17 @@ class OwnSession:
         return TrialOutcome(pack_outputs(signature, values))
 
 
-class TensorFlow:
-    """A Python with a TensorFlow, run in a new process."""
+class OtherRunner:
+    """A Python with another runtime, run in a new process."""
+
+    runtime = "TensorFlow"
+    worker = WORKER
 
     def __init__(self, python: str, *, own: bool = False) -> None:
         program = shutil.which(python)
         if program is None:
             raise Error(
-                f"{python}: not an executable program; expected a Python with the target's TensorFlow"
+                f"{python}: not an executable program; expected a Python with the target's {self.runtime}"
             )
         self.python = program
         self.own = own
@@ -117,18 +120,23 @@ class TensorFlow:
 
     @property
     def name(self) -> str:
-        return f"TensorFlow {self.version or '(unknown)'}, Python {self.python_version or '(unknown)'}"
+        return f"{self.runtime} {self.version or '(unknown)'}, Python {self.python_version or '(unknown)'}"
+
+    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+        """The job for the worker; writes the model next to it if needed."""
+        asked = [{"fetches": _fetches(side.entrances[trial.signature])} for trial in trials]
+        return {**_placed(side, place / "model"), "trials": asked}
 
     def ask(self, sides: Sequence[ModelSide], trials: Sequence[Trial]) -> list[RunnerResult]:
         """Run each side on trials; the outcomes are in the same order.
 
-        One process runs all sides, as importing TensorFlow takes long; a side that it does not reach,
+        One process runs all sides, as importing a runtime takes long; a side that it does not reach,
         because it ended before, gets another process.
         """
         with tempfile.TemporaryDirectory(prefix="tfport-") as folder:
             left = [(Path(folder) / str(i), side) for i, side in enumerate(sides)]
             for place, side in left:
-                _write_job(place, side, trials)
+                self._write_job(place, side, trials)
             results: list[RunnerResult] = []
             while left:
                 seconds = SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials) * len(left)
@@ -138,6 +146,15 @@ class TensorFlow:
                 left = left[reached:]
             return results
 
+    def _write_job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> None:
+        """Write what the worker reads: the model, the inputs and the names of the outputs."""
+        place.mkdir()
+        job = {**self.job(place, side, trials), "memory": _memory()}
+        for i, trial in enumerate(trials):
+            with suppress(Error):  # the worker refuses a trial whose inputs are missing
+                write_tensors(place / f"{i}.in", _feeds(side, trial))
+        (place / "job.json").write_text(json.dumps(job))
+
     def _run(self, folder: Path, places: Sequence[Path], seconds: float) -> str:
         """Run the worker on the jobs in these places; returns how it failed, or an empty string."""
         dropped = () if self.own else _NOT_FOR_OTHERS
@@ -145,7 +162,7 @@ class TensorFlow:
         quiet = {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
         with open(folder / "log.txt", "wb") as log:
             process = subprocess.Popen(
-                [self.python, str(WORKER), *map(str, places)],
+                [self.python, str(self.worker), *map(str, places)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=quiet, cwd=folder,
                 start_new_session=True,
             )  # fmt: skip
@@ -166,7 +183,8 @@ class TensorFlow:
     def _read(self, place: Path, side: ModelSide, trials: Sequence[Trial], ended: str) -> RunnerResult:
         if (place / "about.json").exists():
             about = json.loads((place / "about.json").read_text())
-            self.version, self.python_version = str(about["tensorflow"]), str(about["python"])
+            self.runtime = str(about.get("runtime", self.runtime))
+            self.version, self.python_version = str(about["version"]), str(about["python"])
         if (place / "load.txt").exists():
             return RunnerResult(why=(place / "load.txt").read_text(errors="replace"))
         if not (place / "loaded.txt").exists():
@@ -186,20 +204,13 @@ class TensorFlow:
         return TrialOutcome(why=ended, ran=False)
 
 
+class TensorFlow(OtherRunner):
+    """A Python with a TensorFlow."""
+
+
 def live_tensorflow() -> TensorFlow | None:
     """The TensorFlow of this environment, if it is installed."""
     return TensorFlow(sys.executable, own=True) if importlib.util.find_spec("tensorflow") else None
-
-
-def _write_job(place: Path, side: ModelSide, trials: Sequence[Trial]) -> None:
-    """Write what the worker reads: the model, the inputs and the names of the outputs."""
-    place.mkdir()
-    asked = [{"fetches": _fetches(side.entrances[trial.signature])} for trial in trials]
-    job = {**_placed(side, place / "model"), "memory": _memory(), "trials": asked}
-    for i, trial in enumerate(trials):
-        with suppress(Error):  # the worker refuses a trial whose inputs are missing
-            write_tensors(place / f"{i}.in", _feeds(side, trial))
-    (place / "job.json").write_text(json.dumps(job))
 
 
 def _placed(side: ModelSide, path: Path) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def main(folders):
         if hasattr(v1, "disable_eager_execution"):
             v1.disable_eager_execution()
     for folder, job in zip(folders, jobs):
-        about = json.dumps({"tensorflow": version, "python": python})
+        about = json.dumps({"version": version, "python": python})
         write_text(os.path.join(folder, "about.json"), about)
         answer(folder, job, tf, v1, np)
 

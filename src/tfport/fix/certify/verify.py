@@ -17,6 +17,7 @@ from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
 from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs
 from tfport.fix.certify.runners import (
     ModelSide,
+    OtherRunner,
     OwnSession,
     RunnerResult,
     TensorFlow,
@@ -52,7 +53,9 @@ def verify(
     only_answers: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
+    steps: int = 0,
     pythons: Sequence[str] = (),
+    others: Sequence[OtherRunner] | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda doing: None,
 ) -> Verification:
@@ -60,19 +63,22 @@ def verify(
 
     `fetches` are the outputs of a graph without signatures, and `feeds` its inputs besides the
     placeholders; with `only_answers`, those that the
-    original cannot compute are skipped and reported.
+    original cannot compute are skipped and reported. Quantized outputs may differ by `steps`.
+    `others` are the runners besides tfport (default: TensorFlow if it is installed, and `pythons`).
     """
     sides = both_sides(before, after, signatures, fetches, feeds)
-    others = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
+    if others is None:
+        live = live_tensorflow()
+        named = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
+        others = [*([live] if live else []), *named]
     _fits_somewhere(inputs, sides[0])
     sides, left_out = with_outputs(sides)
     if not before.signatures and (only_answers or not fetches):
         sides, left_out = answerable(sides, registry)
     verification = Verification(list(sides[0].entrances), left_out=left_out, rtol=rtol, atol=atol)
-    verifier = _Verifier(sides, verification, Tolerance(rtol, atol), registry, progress)
+    verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps), registry, progress)
     verifier.own(inputs)
-    live = live_tensorflow()
-    for runner in [*([live] if live else []), *others]:
+    for runner in others:
         verifier.foreign(runner)
     return verification
 
@@ -130,7 +136,7 @@ class _Verifier:
             self.references[own_name()] = outcomes
         self._compare(own_name(), own_name(), outcomes, answers, self._ask_own)
 
-    def foreign(self, runner: TensorFlow) -> None:
+    def foreign(self, runner: OtherRunner) -> None:
         """Run both models on the trials in another process; the original if it loads there."""
         self.progress(f"running {runner.python}")
         first, second = runner.ask([self.before, self.after], self.trials)
@@ -151,10 +157,10 @@ class _Verifier:
     def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
 
-    def _ask_twice(self, runner: TensorFlow, trial: Trial) -> list[TrialOutcome]:
+    def _ask_twice(self, runner: OtherRunner, trial: Trial) -> list[TrialOutcome]:
         return [_first(result) for result in runner.ask([self.before, self.before], [trial])]
 
-    def _stopped(self, runner: TensorFlow, why: str) -> None:
+    def _stopped(self, runner: OtherRunner, why: str) -> None:
         """Record a rewritten model that does not load: a failure on the target, a caveat elsewhere."""
         if runner.own:
             self.verification.not_asked.append((runner.name, f"it does not load the rewritten model: {why}"))

@@ -13,9 +13,11 @@ from tfport.check.report.report import check_model
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import verify
+from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
+from tfport.fix.rule import EXACT
 from tfport.formats.find import find_model
 from tfport.formats.lite.write import lite_bytes
 from tfport.formats.output import new_path
@@ -64,5 +66,13 @@ def fix_lite(model: Model, target: Target, output: str | os.PathLike[str], optio
     if not attempt.runs:
         return FixedLite(model, target, attempt, None)
     written.require_graph()
-    verification = verify(model, written, inputs=options.inputs or None, rtol=options.rtol, atol=options.atol)
+    verification = verify(
+        model,
+        written,
+        inputs=options.inputs or None,
+        rtol=options.rtol,
+        atol=options.atol,
+        steps=0 if rewrite.journal.keeps is EXACT else 1,
+        others=[LiteInterpreter(python) for python in options.pythons],
+    )
     return FixedLite(model, target, attempt, verification, data)

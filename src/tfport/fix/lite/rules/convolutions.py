@@ -70,6 +70,9 @@ def transposed_convolution_and_bias(e: SubgraphEditor, n: LiteOperator) -> None:
     if len(options) != struct.calcsize("<iii"):
         raise Refusal("its options are not known")
     padding, width, height = struct.unpack("<iii", options)
+    image = e.static_shape(x)
+    if padding == SAME and (image[1] % height or image[2] % width):
+        raise Refusal("the size of its input is not a multiple of its strides")
     shape = e.constant(e.static_shape(n.outputs[0]), "int32")
     product = e.op(
         "TRANSPOSE_CONV", (shape, weights, x), like=n.outputs[0],

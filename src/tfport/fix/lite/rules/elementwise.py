@@ -115,8 +115,7 @@ def reciprocal(e: SubgraphEditor, n: LiteOperator) -> None:
 
 @lite_rule("FlexTan", keeps=ROUNDING)
 def tangent(e: SubgraphEditor, n: LiteOperator) -> None:
-    """SIN divided by COS is the tangent; COS is SIN of a shifted angle."""
+    """SIN divided by COS is the tangent."""
     x, y = n.inputs[0], n.outputs[0]
     e.require(x, FLOAT)
-    cosine = e.op("SIN", (e.op("ADD", (x, e.constant(pi / 2)), like=y),), like=y)
-    e.op("DIV", (e.op("SIN", (x,), like=y), cosine), to=y)
+    e.op("DIV", (e.op("SIN", (x,), like=y), e.op("COS", (x,), like=y)), to=y)

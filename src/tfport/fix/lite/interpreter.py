@@ -1,0 +1,48 @@
+"""A Python with a TensorFlow Lite interpreter as a runner of a verification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tfport.fix.certify.runners import ModelSide, OtherRunner
+from tfport.fix.certify.trials import Trial
+from tfport.formats.lite.records import LiteFile
+from tfport.formats.lite.write import lite_bytes
+from tfport.graph.model import Signature
+from tfport.lite.build import file_signatures
+
+MODEL = "model.tflite"
+
+
+class LiteInterpreter(OtherRunner):
+    """A Python with ai-edge-litert, tflite-runtime or tensorflow."""
+
+    runtime = "TensorFlow Lite interpreter"
+    worker = Path(__file__).with_name("interpreter_worker.py")
+
+    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+        """The file, and for each trial the indices of its tensors."""
+        file = side.model.lite
+        assert file is not None
+        (place / MODEL).write_bytes(lite_bytes(file))
+        asked = [_indices(file, side.entrances[trial.signature]) for trial in trials]
+        return {"model": str(place / MODEL), "trials": asked}
+
+
+def _indices(file: LiteFile, signature: Signature) -> dict[str, Any] | None:
+    """The inputs and outputs by the names of tfport's tensors; None if it is not the first subgraph's.
+
+    Old interpreters run no other one.
+    """
+    for key, number, inputs, outputs in file_signatures(file):
+        if key == signature.name and number == 0:
+            return {
+                "inputs": {spec.tensors[0]: inputs[name] for name, spec in signature.inputs.items()},
+                "outputs": {
+                    spec.tensors[0]: [outputs[name], file.subgraphs[0].tensors[outputs[name]].type]
+                    for name, spec in signature.outputs.items()
+                },
+            }
+    return None
