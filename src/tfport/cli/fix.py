@@ -76,8 +76,8 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
         metavar="PYTHON",
         action="append",
         default=[],
-        help="Python interpreter with the target's TensorFlow, to run the rewritten model there too; "
-        "can be repeated",
+        help="Python with the target's TensorFlow or TensorFlow Lite interpreter, to run the rewritten model "
+        "there too; can be repeated",
     )
 
 

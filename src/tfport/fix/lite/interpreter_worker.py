@@ -118,7 +118,9 @@ def answer(folder, job, module, np):
         if trial is None:
             continue
         try:
-            write_tensors(place + ".out", outputs(module.Interpreter(model_content=content), trial, place, np), np)
+            write_tensors(
+                place + ".out", outputs(module.Interpreter(model_content=content), trial, place, np), np
+            )
         except Exception as error:
             write_text(place + ".txt", message(error))
 

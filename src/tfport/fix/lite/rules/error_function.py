@@ -45,7 +45,9 @@ def gelu_by_erf(e: SubgraphEditor, n: LiteOperator) -> None:
 
 
 def _erf(e: SubgraphEditor, x: int, like: int, to: int | None = None) -> int:
-    bounded = e.op("MINIMUM", (e.op("MAXIMUM", (x, e.constant(-LIMIT)), like=like), e.constant(LIMIT)), like=like)
+    bounded = e.op(
+        "MINIMUM", (e.op("MAXIMUM", (x, e.constant(-LIMIT)), like=like), e.constant(LIMIT)), like=like
+    )
     square = e.op("MUL", (bounded, bounded), like=like)
     top = e.op("MUL", (bounded, _polynomial(e, square, NUMERATOR, like)), like=like)
     return e.op("DIV", (top, _polynomial(e, square, DENOMINATOR, like)), to=to, like=like)

@@ -14,7 +14,8 @@ BUILTINS = {
 }  # fmt: skip
 TYPES = ("FLOAT32", "INT32", "INT64", "BOOL")
 COMPARISONS = {
-    "EQ": "EQUAL", "NE": "NOT_EQUAL", "GE": "GREATER_EQUAL", "GT": "GREATER", "LE": "LESS_EQUAL", "LT": "LESS",
+    "EQ": "EQUAL", "NE": "NOT_EQUAL", "GE": "GREATER_EQUAL", "GT": "GREATER", "LE": "LESS_EQUAL",
+    "LT": "LESS",
 }  # fmt: skip
 PREFIX = "STABLEHLO_"
 

@@ -1,0 +1,25 @@
+"""A Python with an interpreter as a runner: what it says if that Python has no interpreter."""
+
+import sys
+
+from tests.lite.cases import case
+from tests.runtime.cases import numbers
+
+import tfport
+from tfport.fix.certify.verify import verify
+from tfport.fix.lite.interpreter import LiteInterpreter
+
+EMPTY = 'import sys; sys.modules.update(dict.fromkeys(("ai_edge_litert", "tflite_runtime", "tensorflow")))'
+
+
+def test_a_python_without_an_interpreter_is_named(tmp_path):
+    python = tmp_path / "python"
+    program = (
+        f"{EMPTY}; import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    python.write_text(f"""#!/bin/sh\nexec {sys.executable} -c "{program.replace('"', chr(39))}" "$@"\n""")
+    python.chmod(0o755)
+    model = tfport.load(case("NEG", numbers(2, 3)).model)
+    verification = verify(model, model, others=[LiteInterpreter(str(python))])
+    assert verification.verdict == "differs"
+    assert "no ai_edge_litert, tflite_runtime or tensorflow in this Python" in verification.statement
