@@ -12,13 +12,14 @@ import json
 import lzma
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from keras_classes import ClassTable, KerasClass
 from keras_sources import PACKAGES, TENSORFLOW, releases_of, sources
+from number_ranges import numbers_in, ranges_of
 
 from tfport.atlas.versions import version_key
 
@@ -157,10 +158,10 @@ def stored() -> dict[Release, ReleaseRecord]:
     for kind, classes in document["classes"].items():
         for name, rows in classes.items():
             for spans, *row in rows:
-                for number in _numbers(spans):
+                for number in numbers_in(spans):
                     by_release[numbers[number]][0][kind, name] = row
     for module, spans in document["modules"].items():
-        for number in _numbers(spans):
+        for number in numbers_in(spans):
             by_release[numbers[number]][1].append(module)
     return by_release
 
@@ -177,31 +178,14 @@ def write(by_release: Mapping[Release, ReleaseRecord]) -> None:
         for module in by_release[release][1]:
             modules.setdefault(module, []).append(number)
     for (kind, name), variants in sorted(rows.items()):
-        classes[kind][name] = [[_spans(where), *json.loads(row)] for row, where in variants.items()]
+        classes[kind][name] = [[ranges_of(where), *json.loads(row)] for row, where in variants.items()]
     document = {
         "releases": numbers,
         "classes": classes,
-        "modules": {module: _spans(where) for module, where in sorted(modules.items())},
+        "modules": {module: ranges_of(where) for module, where in sorted(modules.items())},
     }
     text = json.dumps(document, separators=(",", ":")).encode()
     OUTPUT.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
-
-
-def _spans(numbers: Iterable[int]) -> str:
-    """`0-3,5`: the numbers as ranges."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-
-
-def _numbers(spans: str) -> Iterator[int]:
-    for span in spans.split(","):
-        first, _, last = span.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def main() -> None:

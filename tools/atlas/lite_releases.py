@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from lite_wheels import (
     wheel_of,
     wrapper_in,
 )
+from number_ranges import numbers_in, ranges_of
 from package_index import File
 
 from tfport.atlas.atlas import atlas
@@ -98,13 +99,14 @@ def compact(answers: Mapping[str, Any]) -> Record:
     names = lite_schema().enums["BuiltinOperator"].names
     return {
         "ops": {
-            names[int(code)]: [int(code), spans(versions)] for code, versions in answers["versions"].items()
+            names[int(code)]: [int(code), ranges_of(versions)]
+            for code, versions in answers["versions"].items()
         },
         "newest": answers["newest"],
         "custom": sorted(answers["custom"]),
         "xnnpack": bool(answers["delegate"]),
         "delegated": sorted(name for name, text in answers["xnnpack"].items() if text is None),
-        "types": spans(int(kind) for kind, text in answers["types"].items() if text is None),
+        "types": ranges_of(int(kind) for kind, text in answers["types"].items() if text is None),
         "linked": flex.get("linked"),
         "flex": flex.get("flex"),
         "texts": {
@@ -150,10 +152,12 @@ def write(by_release: Mapping[Release, Record]) -> None:
         "releases": releases,
         "texts": texts,
         "ops": {
-            name: [code, {versions: spans(where) for versions, where in rows.items()}]
+            name: [code, {versions: ranges_of(where) for versions, where in rows.items()}]
             for name, (code, rows) in sorted(ops.items())
         },
-        **{kind: {name: spans(where) for name, where in sorted(by.items())} for kind, by in names.items()},
+        **{
+            kind: {name: ranges_of(where) for name, where in sorted(by.items())} for kind, by in names.items()
+        },
     }
     text_bytes = json.dumps(document, separators=(",", ":")).encode()
     OUTPUT.write_bytes(lzma.compress(text_bytes, preset=9 | lzma.PRESET_EXTREME))
@@ -179,30 +183,13 @@ def stored() -> dict[Release, Record]:
     records = list(by_release.values())
     for name, (code, rows) in document["ops"].items():
         for versions, where in rows.items():
-            for number in numbers(where):
+            for number in numbers_in(where):
                 records[number]["ops"][name] = [code, versions]
     for kind in ("custom", "delegated", "flex"):
         for name, where in document[kind].items():
-            for number in numbers(where):
+            for number in numbers_in(where):
                 records[number][kind].append(name)
     return by_release
-
-
-def spans(values: Iterable[int]) -> str:
-    """`0-3,5`: the numbers as ranges."""
-    ranges: list[list[int]] = []
-    for value in values:
-        if ranges and ranges[-1][1] == value - 1:
-            ranges[-1][1] = value
-        else:
-            ranges.append([value, value])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-
-
-def numbers(text: str) -> Iterator[int]:
-    for span in text.split(","):
-        first, _, last = span.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def main() -> None:

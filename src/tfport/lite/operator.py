@@ -6,8 +6,9 @@
 
 The positional parameters are the inputs (`LiteValue`, None for an optional one that is left out), the
 keyword-only ones the options that the function uses, by their names in the schema. An option that it
-does not name is refused unless it has its default. The function returns a node, a value, or a list with
-one for each output.
+does not name is refused unless it has its default. Options that several operators share are the fields of a
+dataclass, the default of a parameter (`windows: Convolution2D = Convolution2D`). The function returns a
+node, a value, or a list with one for each output.
 
 `@builtin` is for real numbers, and for integers and strings that are meant as such. An operator whose
 first input or output is quantized needs `@quantized`, or `@builtin(…, any_type=True)` for ops that only
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 from tfport.discovery import Catalog
@@ -40,6 +41,8 @@ class DeclaredOperator:
     """The options that it uses, with their defaults where it has any."""
     quantized: bool = False
     any_type: bool = False
+    groups: Mapping[str, type[Any]] = field(default_factory=dict)
+    """Parameters that get several options as one object of a dataclass."""
 
 
 BUILTINS = Catalog[DeclaredOperator]("lite builtins", "tfport.lite.ops")
@@ -67,9 +70,12 @@ def custom(ops: str) -> Callable[[F], F]:
 def _declare(catalog: Catalog[DeclaredOperator], ops: str, **kinds: bool) -> Callable[[F], F]:
     def declare(function: F) -> F:
         parameters = inspect.signature(function).parameters.values()
-        options = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
+        stated = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
+        groups = {n: group for n, group in stated.items() if isinstance(group, type) and is_dataclass(group)}
+        options = {name: default for name, default in stated.items() if name not in groups}
+        options |= {f.name: inspect.Parameter.empty for group in groups.values() for f in fields(group)}
         for op in ops.split():
-            catalog.add(op, DeclaredOperator(function, options, **kinds))
+            catalog.add(op, DeclaredOperator(function, options, groups=groups, **kinds))
         return function
 
     return declare

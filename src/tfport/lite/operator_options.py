@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import fields
 from inspect import Parameter
 from typing import Any
 
@@ -31,7 +32,14 @@ def operator_options(b: OperatorBuilder, declared: DeclaredOperator) -> dict[str
             raise b.refuse(f"its option {name}={value} is not supported")
     stated = {name: value for name, value in declared.options.items() if value is not Parameter.empty}
     options = {**_usual_defaults(), **stated, **defaults, **operator.options}
-    return {name: options[name] for name in declared.options}
+    return _grouped({name: options[name] for name in declared.options}, declared.groups)
+
+
+def _grouped(options: dict[str, Any], groups: Mapping[str, type[Any]]) -> dict[str, Any]:
+    """Options that belong to a group become one object."""
+    made = {name: group(**{f.name: options[f.name] for f in fields(group)}) for name, group in groups.items()}
+    inside = {f.name for group in groups.values() for f in fields(group)}
+    return {name: value for name, value in options.items() if name not in inside} | made
 
 
 @functools.cache

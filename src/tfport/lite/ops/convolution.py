@@ -10,6 +10,7 @@ from tfport.lite.builder import OperatorBuilder
 from tfport.lite.hybrid import is_hybrid, real_weights, rounded_rows
 from tfport.lite.operator import builtin
 from tfport.lite.tensor import LiteValue
+from tfport.lite.windows import Convolution2D, Convolution3D, Windows2D
 
 
 @builtin("CONV_2D")
@@ -19,12 +20,7 @@ def conv_2d(
     weights: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
-    fused_activation_function: str,
-    dilation_w_factor: int,
-    dilation_h_factor: int,
+    windows: Convolution2D = Convolution2D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (output channels, height, width, input channels); fewer of these are groups."""
     scales_differ = len(set(weights.quantization.scale)) > 1
@@ -32,11 +28,11 @@ def conv_2d(
     y = b.Conv2D(
         features,
         b.Transpose(kernel, [1, 2, 3, 0]),
-        strides=[1, stride_h, stride_w, 1],
-        dilations=[1, dilation_h_factor, dilation_w_factor, 1],
-        padding=padding,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
     )
-    return biased(b, y, bias, fused_activation_function)
+    return biased(b, y, bias, windows.fused_activation_function)
 
 
 @builtin("DEPTHWISE_CONV_2D")
@@ -46,13 +42,8 @@ def depthwise_conv_2d(
     weights: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
     depth_multiplier: int,
-    fused_activation_function: str,
-    dilation_w_factor: int,
-    dilation_h_factor: int,
+    windows: Convolution2D = Convolution2D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (1, height, width, channels): those of one input channel are neighbors."""
     _, height, width, channels = weights.record.shape
@@ -63,11 +54,11 @@ def depthwise_conv_2d(
     y = b.DepthwiseConv2dNative(
         features,
         b.Reshape(kernel, [height, width, depth, channels // depth]),
-        strides=[1, stride_h, stride_w, 1],
-        dilations=[1, dilation_h_factor, dilation_w_factor, 1],
-        padding=padding,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
     )
-    return biased(b, y, bias, fused_activation_function)
+    return biased(b, y, bias, windows.fused_activation_function)
 
 
 @builtin("CONV_3D")
@@ -77,24 +68,17 @@ def conv_3d(
     weights: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_d: int,
-    stride_w: int,
-    stride_h: int,
-    fused_activation_function: str,
-    dilation_d_factor: int,
-    dilation_w_factor: int,
-    dilation_h_factor: int,
+    windows: Convolution3D = Convolution3D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (depth, height, width, input channels, output channels), as in TensorFlow."""
     y = b.Conv3D(
         x,
         weights,
-        strides=[1, stride_d, stride_h, stride_w, 1],
-        dilations=[1, dilation_d_factor, dilation_h_factor, dilation_w_factor, 1],
-        padding=padding,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
     )
-    return biased(b, y, bias, fused_activation_function)
+    return biased(b, y, bias, windows.fused_activation_function)
 
 
 @builtin("TRANSPOSE_CONV")
@@ -105,20 +89,17 @@ def transpose_conv(
     x: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
-    fused_activation_function: str,
+    windows: Windows2D = Windows2D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (output channels, height, width, input channels)."""
     y = b.Conv2DBackpropInput(
         output_shape,
         b.Transpose(weights, [1, 2, 0, 3]),
         x,
-        strides=[1, stride_h, stride_w, 1],
-        padding=padding,
+        strides=windows.strides,
+        padding=windows.padding,
     )
-    return biased(b, y, bias, fused_activation_function)
+    return biased(b, y, bias, windows.fused_activation_function)
 
 
 @builtin("CONV_3D_TRANSPOSE")
@@ -129,25 +110,18 @@ def conv_3d_transpose(
     x: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_d: int,
-    stride_w: int,
-    stride_h: int,
-    fused_activation_function: str,
-    dilation_d_factor: int,
-    dilation_w_factor: int,
-    dilation_h_factor: int,
+    windows: Convolution3D = Convolution3D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (depth, height, width, output channels, input channels), as in TensorFlow."""
     y = b.Conv3DBackpropInputV2(
         output_shape,
         weights,
         x,
-        strides=[1, stride_d, stride_h, stride_w, 1],
-        dilations=[1, dilation_d_factor, dilation_h_factor, dilation_w_factor, 1],
-        padding=padding,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
     )
-    return biased(b, y, bias, fused_activation_function)
+    return biased(b, y, bias, windows.fused_activation_function)
 
 
 def biased(b: OperatorBuilder, y: Node, bias: LiteValue | None, activation: str) -> Value:

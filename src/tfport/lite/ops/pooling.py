@@ -7,6 +7,7 @@ from tfport.lite.activations import activate
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.operator import builtin
 from tfport.lite.tensor import LiteValue
+from tfport.lite.windows import Pooling2D
 
 
 @builtin("AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D")
@@ -14,20 +15,15 @@ def pool_2d(
     b: OperatorBuilder,
     x: LiteValue,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
-    filter_width: int,
-    filter_height: int,
-    fused_activation_function: str,
+    windows: Pooling2D = Pooling2D,  # type: ignore[assignment]
 ) -> Value:
     """An average of squares under a root is the L2 pool; padding counts in none."""
     kind = b.operator.code.op
     y = b.node(
         "MaxPool" if kind == "MAX_POOL_2D" else "AvgPool",
         b.Square(x) if kind == "L2_POOL_2D" else x,
-        ksize=[1, filter_height, filter_width, 1],
-        strides=[1, stride_h, stride_w, 1],
-        padding=padding,
+        ksize=windows.ksize,
+        strides=windows.strides,
+        padding=windows.padding,
     )
-    return activate(b, b.Sqrt(y) if kind == "L2_POOL_2D" else y, fused_activation_function)
+    return activate(b, b.Sqrt(y) if kind == "L2_POOL_2D" else y, windows.fused_activation_function)

@@ -22,6 +22,7 @@ from tfport.lite.quantized_value import (
     quantized_output,
 )
 from tfport.lite.tensor import LiteValue
+from tfport.lite.windows import Convolution2D
 
 
 @quantized("CONV_2D")
@@ -31,13 +32,8 @@ def conv_2d(
     weights: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
-    fused_activation_function: str,
-    dilation_w_factor: int,
-    dilation_h_factor: int,
     quantized_bias_type: str,
+    windows: Convolution2D = Convolution2D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (output channels, height, width, input channels of a group)."""
     filter, zero = signed_weights(b, weights, (1, 2, 3, 0))
@@ -45,14 +41,14 @@ def conv_2d(
     if depth is None or not per_group or depth % per_group:
         raise b.refuse(f"weights for {per_group} channels do not match an input with {depth}")
     options = {
-        "strides": [stride_h, stride_w],
-        "dilations": [dilation_h_factor, dilation_w_factor],
-        "padding": padding,
+        "strides": windows.strides[1:3],
+        "dilations": windows.dilations[1:3],
+        "padding": windows.padding,
         "groups": depth // per_group,
         "filter_zero": zero,
     }
     channels = weights.record.shape[0]
-    return _convolve(b, x, weights, filter, bias, channels, fused_activation_function, options)
+    return _convolve(b, x, weights, filter, bias, channels, windows.fused_activation_function, options)
 
 
 @quantized("DEPTHWISE_CONV_2D")
@@ -62,13 +58,8 @@ def depthwise_conv_2d(
     weights: LiteValue,
     bias: LiteValue | None = None,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
     depth_multiplier: int,
-    fused_activation_function: str,
-    dilation_w_factor: int,
-    dilation_h_factor: int,
+    windows: Convolution2D = Convolution2D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (1, height, width, output channels)."""
     filter, zero = signed_weights(b, weights, (1, 2, 0, 3))
@@ -76,13 +67,13 @@ def depthwise_conv_2d(
     if not depth or channels % depth:
         raise b.refuse(f"weights for {channels} output channels do not match an input with {depth}")
     options = {
-        "strides": [stride_h, stride_w],
-        "dilations": [dilation_h_factor, dilation_w_factor],
-        "padding": padding,
+        "strides": windows.strides[1:3],
+        "dilations": windows.dilations[1:3],
+        "padding": windows.padding,
         "groups": depth,
         "filter_zero": zero,
     }
-    return _convolve(b, x, weights, filter, bias, channels, fused_activation_function, options)
+    return _convolve(b, x, weights, filter, bias, channels, windows.fused_activation_function, options)
 
 
 @quantized("FULLY_CONNECTED")

@@ -9,6 +9,7 @@ from tfport.lite.builder import OperatorBuilder
 from tfport.lite.operator import quantized
 from tfport.lite.quantized_value import OFFSETS, as_stored, quantized_input, quantized_output
 from tfport.lite.tensor import LiteValue
+from tfport.lite.windows import Pooling2D
 
 
 @quantized("AVERAGE_POOL_2D")
@@ -16,18 +17,13 @@ def average_pool(
     b: OperatorBuilder,
     x: LiteValue,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
-    filter_width: int,
-    filter_height: int,
-    fused_activation_function: str,
+    windows: Pooling2D = Pooling2D,  # type: ignore[assignment]
 ) -> Value:
     """The integers are averaged as they are: input and output have the same scale."""
-    output = quantized_output(b, fused_activation_function)
+    output = quantized_output(b, windows.fused_activation_function)
     y = b.LiteAveragePool(
-        quantized_input(b, x).value, ksize=[filter_height, filter_width], strides=[stride_h, stride_w],
-        padding=padding, offset=OFFSETS[x.type], low=output.low, high=output.high,
+        quantized_input(b, x).value, ksize=windows.ksize[1:3], strides=windows.strides[1:3],
+        padding=windows.padding, offset=OFFSETS[x.type], low=output.low, high=output.high,
     )  # fmt: skip
     return as_stored(b, y)
 
@@ -37,17 +33,12 @@ def max_pool(
     b: OperatorBuilder,
     x: LiteValue,
     *,
-    padding: str,
-    stride_w: int,
-    stride_h: int,
-    filter_width: int,
-    filter_height: int,
-    fused_activation_function: str,
+    windows: Pooling2D = Pooling2D,  # type: ignore[assignment]
 ) -> Value:
-    output = quantized_output(b, fused_activation_function)
+    output = quantized_output(b, windows.fused_activation_function)
     y: Any = b.MaxPool(
-        quantized_input(b, x).value, ksize=[1, filter_height, filter_width, 1],
-        strides=[1, stride_h, stride_w, 1], padding=padding,
+        quantized_input(b, x).value, ksize=windows.ksize,
+        strides=windows.strides, padding=windows.padding,
     )  # fmt: skip
     if output.is_clipped:
         y = b.Minimum(b.Maximum(y, output.low), output.high)
