@@ -52,6 +52,20 @@ def reducing(name, function, start, shape, /, **options):
     return graph_case(name, lite_file(main, body(function)), IMAGE)
 
 
+def sparse():
+    """A model that adds a sparse constant, 0 0 5."""
+    ops = op("DENSIFY", "c", "d"), op("ADD", "x d", "y")
+    file = lite_file(graph("x -> y", *ops, c=f32(5), x="FLOAT32 3", y="FLOAT32 3", d="FLOAT32 3"))
+    tensor = file.subgraphs[0].tensors[0]
+    tensor.shape = (3,)
+    level = {
+        "format": "SPARSE_CSR", "array_segments_type": "Int32Vector", "array_segments": {"values": (0, 1)},
+        "array_indices_type": "Uint8Vector", "array_indices": {"values": bytes([2])},
+    }  # fmt: skip
+    tensor.sparsity = {"traversal_order": (0,), "dim_metadata": [level]}
+    return graph_case("DENSIFY", file, f32(1, 2, 3))
+
+
 WINDOWS = {"base_dilations": (1, 1, 1, 1), "window_dilations": (1, 1, 1, 1)}
 CONVOLUTION = {
     "padding": (1, 1, 0, 1), "lhs_dilation": (1, 1), "window_reversal": (False, False),
@@ -76,6 +90,8 @@ REPLACED = [
     case("SQUEEZE", numbers(2, 1, 3), squeeze_dims=(1,), outputs=[out("FLOAT32", shape=(2, 3))]),
     case("BROADCAST_TO", numbers(1, 3), const(i32(2, 3)), version=2, outputs=[out("FLOAT32", shape=(2, 3))]),
     case("ADD_N", X, X, X),
+    sparse(),
+    case("SELECT_V2", X > 0, X, const(f32(9)), outputs=[out("FLOAT32", shape=(2, 3))]),
     case(
         "BATCH_MATMUL", numbers(2, 4, 3), const(numbers(3, 5)), adj_x=False,
         outputs=[out("FLOAT32", shape=(2, 4, 5))],

@@ -31,6 +31,31 @@ def broadcast_by_mul(e: SubgraphEditor, n: LiteOperator) -> None:
     e.op("MUL", (n.inputs[0], e.constant(np.ones(shape))), to=n.outputs[0])
 
 
+@lite_rule("SELECT_V2", keeps=EXACT)
+def select_of_one_shape(e: SubgraphEditor, n: LiteOperator) -> None:
+    """SELECT chooses between tensors of one shape; BROADCAST_TO repeats what is smaller."""
+    condition, *choices = n.inputs
+    shape = e.static_shape(n.outputs[0])
+    if e.static_shape(condition) != shape:
+        raise Refusal("its condition is smaller than its result")
+    same = [
+        index
+        if e.static_shape(index) == shape
+        else e.op("BROADCAST_TO", (index, e.constant(shape, "int32")), like=index, shape=shape)
+        for index in choices
+    ]
+    e.op("SELECT", (condition, *same), to=n.outputs[0])
+
+
+@lite_rule("DENSIFY", keeps=EXACT)
+def dense_constant(e: SubgraphEditor, n: LiteOperator) -> None:
+    """A sparse constant is stored with its zeros."""
+    stored = e.tensor(n.inputs[0])
+    values = e.array(n.inputs[0])
+    dense = e.constant(values, values.dtype.name, stored.quantization)
+    e.reshaped(dense, values.shape, to=n.outputs[0])
+
+
 @lite_rule("ADD_N", keeps=EXACT)
 def add_one_by_one(e: SubgraphEditor, n: LiteOperator) -> None:
     """ADD sums two tensors at a time."""
