@@ -12,6 +12,8 @@ from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import keras_releases
 from tfport.atlas.kernel_history import with_kernels
+from tfport.atlas.lite.converter import PACKAGE as CONVERTER
+from tfport.atlas.lite.converter import converter_releases
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_versions
 from tfport.atlas.versions import version_key
@@ -101,6 +103,7 @@ def overview(atlas: Atlas) -> Overview:
         packages.setdefault((build.package, ARM in build.platform), []).append(release)
     keras = {package: [r.version for r in keras_releases(package)] for package in KERAS_PACKAGES}
     lite = {package: list(lite_versions(package)) for package in (*LITE_PACKAGES, "tensorflow")}
+    lite[CONVERTER] = converter_releases()
     return Overview([Package(name, releases) for (name, _), releases in packages.items()], keras, lite)
 
 
