@@ -29,6 +29,9 @@ POWERS = (
     (-2, 1672461947), (-1, 1302514674), (0, 790015084), (1, 290630308), (2, 39332535), (3, 720401), (4, 242),
 )  # fmt: skip
 """exp(-2**n) for each n."""
+TANH_BITS = range(7)
+"""The integer bits of an LSTM's cell that the kernels have tanh for. With others, such as those of cells
+below 1/2, they multiply the output gate by what is left in the place of tanh: the input gate."""
 
 
 def reciprocal(x: Any, integer_bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,9 +1,12 @@
 """LSTM layers of int8 with an int16 cell, one invocation after another."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.lite.cases import check, checks, graph_case
 
+import tfport
 from tfport.formats.lite.records import (
     LiteFile,
     LiteOperator,
@@ -18,7 +21,9 @@ CODE = OperatorCode(OP, 44, 1)
 RNG = np.random.default_rng(7)
 
 
-def lstm(batch=2, steps=5, inputs=6, cells=7, outputs=None, has_input_gate=True, **options):
+def lstm(
+    batch=2, steps=5, inputs=6, cells=7, outputs=None, has_input_gate=True, cell_scale=2.0**-11, **options
+):
     """A file with one layer; with `outputs`, its cells are projected to so many."""
     width = outputs or cells
     buffers, tensors = [b""], []
@@ -50,7 +55,7 @@ def lstm(batch=2, steps=5, inputs=6, cells=7, outputs=None, has_input_gate=True,
     operands += [*absent, *(bias(cells, scales[g] * 0.0213) for g in gates)]
     operands += [weights(width, cells, 0.0083), bias(width, 0.0083 * 0.0071)] if outputs else [-1, -1]
     operands.append(tensor((batch, width), "INT8", 0.0078, -4, is_variable=True))
-    operands.append(tensor((batch, cells), "INT16", 2.0**-11, 0, is_variable=True))
+    operands.append(tensor((batch, cells), "INT16", cell_scale, 0, is_variable=True))
     operands += [-1] * 4
     y = tensor((batch, steps, width), "INT8", 0.0078, -4)
     hidden = ("INT8", 0.0071, 5) if outputs else ("INT8", 0.0078, -4)
@@ -71,9 +76,33 @@ CASES = [
     lstm(outputs=4),
     lstm(cell_clip=0.5),
     lstm(outputs=4, proj_clip=0.3, has_input_gate=False),
+    *(lstm(cell_scale=2.0**power, cell_clip=10.0) for power in range(-15, -8)),
+    # the interpreter has no tanh for these cells: the input gate takes its place
+    *(lstm(cell_scale=2.0**power, cell_clip=10.0) for power in (-30, -21, -17, -16, -8, -3, 1)),
+    lstm(cell_scale=2.0**-16, batch=1, outputs=4),
+    lstm(cell_scale=2.0**-17, batch=3, steps=1),
 ]
 
 
 @pytest.mark.parametrize("c", checks(CASES))
 def test_quantized_lstm(c):
     check("quantized_lstm", c)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (
+            {"cell_scale": 2.0**-16, "has_input_gate": False},
+            "is 2**-16, which the interpreter has no tanh for",
+        ),
+        ({"cell_scale": 2.0**-8, "has_input_gate": False}, "is 2**-8, which the interpreter has no tanh for"),
+        ({"cell_scale": 0.0, "cell_clip": 10.0}, "is 0, not a power of two"),
+        ({"cell_scale": 0.0003}, "is 0.0003, not a power of two"),
+        ({"cell_scale": 2.0**-31}, "is 4.65661e-10, not a power of two from 2**-30 to 2"),
+    ],
+)
+def test_a_layer_that_the_interpreter_leaves_undefined_is_refused(options, why):
+    model = tfport.load(lstm(**options).model)
+    with pytest.raises(tfport.Error, match=re.escape(f"the scale of its cell {why}")):
+        tfport.Session(model)

@@ -15,6 +15,7 @@ from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Value
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import quantized_multiplier, quantized_multipliers
+from tfport.lite.fixed_point_functions import TANH_BITS
 from tfport.lite.operator import quantized
 from tfport.lite.quantized_value import INT8
 from tfport.lite.recurrent import over_time, stacked
@@ -23,6 +24,8 @@ from tfport.lite.tensor import LiteValue
 GATE_SCALE = np.float32(2.0**-12)
 HIDDEN = 4
 """The place of the hidden state among the intermediate tensors."""
+CELL_POWERS = range(-30, 2)
+"""The powers of two that the kernels can divide by for a cell with this step."""
 
 
 @quantized("UNIDIRECTIONAL_SEQUENCE_LSTM")
@@ -45,6 +48,7 @@ def sequence_lstm(
         raise b.refuse("only int8 with an int16 cell is supported")
     weights, recurrent, bias = (_present(b, inputs[first : first + 4]) for first in (1, 5, 12))
     attrs = _factors(b, x, state, weights, recurrent, inputs[16])
+    attrs["cell_power"] = _cell_power(b, cell, has_input_gate=len(weights) == 4)
     attrs |= _clips(cell, b, cell_clip, proj_clip)
     projection = inputs[16] if inputs[16] is not None else b.constant(np.zeros((0, 0), np.int8), INT8)
     added = inputs[17] if inputs[17] is not None else b.constant(np.zeros(0, np.int32), INT32)
@@ -96,13 +100,25 @@ def _factors(
     }  # fmt: skip
 
 
+def _cell_power(b: OperatorBuilder, cell: LiteValue, *, has_input_gate: bool) -> int:
+    """The step of the cell as a power of two."""
+    exact = math.log2(cell.scale) if cell.scale > 0 else math.inf
+    power = round(exact) if math.isfinite(exact) else 0
+    if abs(exact - power) >= 1e-3 or power not in CELL_POWERS:
+        raise b.refuse(f"the scale of its cell is {cell.scale:g}, not a power of two from 2**-30 to 2")
+    if 15 + power not in TANH_BITS and not has_input_gate:
+        raise b.refuse(
+            f"the scale of its cell is 2**{power}, which the interpreter has no tanh for, and without an "
+            "input gate its outputs are undefined; convert the model with a scale from 2**-15 to 2**-9"
+        )
+    return power
+
+
 def _clips(cell: LiteValue, b: OperatorBuilder, cell_clip: float, proj_clip: float) -> dict[str, int]:
     """The bounds of the cell and of the projection, in steps; 0 for none."""
     output = b.outputs[0].quantization
-    power = round(math.log2(cell.scale)) if cell.scale > 0 else 0
     step = output.scale[0] if output and output.scale else 1.0
     return {
-        "cell_power": power,
         "cell_clip": int(min(cell_clip / cell.scale, 32767.0)) if cell_clip > 0 else 0,
         "projection_clip": int(min(proj_clip / step, 127.0)) if proj_clip > 0 else 0,
     }

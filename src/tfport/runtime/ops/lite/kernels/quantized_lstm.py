@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.lite.fixed_point import divide_by_power, rescale
-from tfport.lite.fixed_point_functions import logistic_of_16_bits, tanh_of_16_bits
+from tfport.lite.fixed_point_functions import TANH_BITS, logistic_of_16_bits, tanh_of_16_bits
 from tfport.runtime.lower import host
 
 GATE_BITS = 3
@@ -21,7 +21,7 @@ def lite_integer_lstm(
     projection_multiplier, projection_shift, x_zero, state_zero, cell_power, cell_clip, projection_clip,
 ):  # fmt: skip
     """The sequence is (time, batch, inputs); products of all gates are one."""
-    cells = len(bias) // gates
+    cells, cell_bits = len(bias) // gates, 15 + cell_power
     factor, exponent = (np.repeat(np.array(v, np.int64), cells) for v in (multiplier, shift))
     again, again_exponent = (
         np.repeat(np.array(v, np.int64), cells) for v in (recurrent_multiplier, recurrent_shift)
@@ -35,11 +35,12 @@ def lite_integer_lstm(
         total = np.clip(part + rescale(sums, again, again_exponent), -32768, 32767)
         enter, forget, new, leave = _activated(total, gates, cells)
         kept = divide_by_power(forget * memory, 15)
-        added = divide_by_power(enter * new, 30 + cell_power)
+        added = divide_by_power(enter * new, 30 + cell_power).astype(np.int16)
         memory = np.clip(kept + added, -32768, 32767)
         if cell_clip:
             memory = np.clip(memory, -cell_clip, cell_clip)
-        product = rescale(leave * tanh_of_16_bits(memory, 15 + cell_power), hidden_multiplier, hidden_shift)
+        shown = tanh_of_16_bits(memory, cell_bits) if cell_bits in TANH_BITS else enter
+        product = rescale(leave * shown, hidden_multiplier, hidden_shift)
         if projection.size:
             inner = np.clip(product - hidden_zero, -128, 127) + hidden_zero
             sums = _product(inner.astype(np.float64), projection)
