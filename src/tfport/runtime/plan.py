@@ -7,6 +7,7 @@ small to be worth the copying is computed on the host instead.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -268,7 +269,10 @@ def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], Non
     work = island_work(nodes, stage.reads)
     if release is not None:
         release()
-    hints = IslandHints(least_size(nodes), alone, work)
+    whole = None
+    if any(node.op == "PRelu" for node in nodes):
+        whole = functools.partial(onnx_model, nodes, stage.reads, stage.writes, whole_prelus=True)
+    hints = IslandHints(least_size(nodes), alone, work, whole)
     run = engine.compile(model, island.weights, *outside, hints)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]

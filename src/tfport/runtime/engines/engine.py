@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfport.errors import Error, RunFailed
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
+from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class IslandHints:
     """Whether no other island and no loop needs the cores between calls."""
     work: IslandWork = UNKNOWN_WORK
     """An estimate, to choose threads by."""
+    with_prelus: Callable[[], OnnxModel] | None = None
+    """The model with PRelu in place of the nodes that are faster in ONNX Runtime, if it has any."""
 
 
 NO_HINTS = IslandHints()

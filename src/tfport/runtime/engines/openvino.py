@@ -50,6 +50,9 @@ class OpenVino:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
+        if hints.with_prelus is not None:
+            whole = hints.with_prelus()
+            model, weights = whole.model.SerializeToString(), whole.weights
         try:
             read = self._core.read_model(_with_weights(model, weights))
             compiled = self._core.compile_model(read, "CPU", self._options)

@@ -16,8 +16,9 @@ from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
-from tfport.runtime.onnx.fast_activations import with_fast_activations
 from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
+from tfport.runtime.onnx.fast_prelu import with_fast_prelus
+from tfport.runtime.onnx.fast_softplus import with_fast_softplus
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -57,15 +58,17 @@ def onnx_model(
     *,
     names: dict[Operand, str] | None = None,
     exported: bool = False,
+    whole_prelus: bool = False,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
-    An exported model has output shapes, and keeps bfloat16 inputs and outputs.
+    An exported model has output shapes, and keeps bfloat16 inputs and outputs. `whole_prelus`: PRelu is
+    not replaced by what is faster in ONNX Runtime.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
     model.opset_import.add(domain="", version=OPSET)
     model.graph.name = "tfport"
-    writer = _Writer(model.graph, names or {}, exported)
+    writer = _Writer(model.graph, names or {}, exported, whole_prelus)
     writer.borders(inputs, outputs, nodes)
     if writer.contrib:
         model.opset_import.add(domain=CONTRIB, version=1)
@@ -75,8 +78,11 @@ def onnx_model(
 class _Writer:
     """Writes the top-level graph; subgraphs share its constants."""
 
-    def __init__(self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool) -> None:
+    def __init__(
+        self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool, whole_prelus: bool
+    ) -> None:
         self.graph, self.names, self.exported = graph, names, exported
+        self.whole_prelus = whole_prelus
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
         self._written: dict[int, str] = {}
@@ -132,7 +138,9 @@ class _Writer:
         return name
 
     def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
-        fast = with_fast_convolutions(with_fast_activations(accurate(nodes, results)))
+        fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))
+        if not self.whole_prelus:
+            fast = with_fast_prelus(fast)
         for node in nodes if self.exported else fast:
             self.contrib |= bool(node.domain)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
