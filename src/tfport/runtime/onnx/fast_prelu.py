@@ -4,7 +4,7 @@ It takes several times as long as a product and a maximum, which use vector inst
 convolution both are still slow, because ONNX Runtime keeps images in blocks of 16 channels between
 convolutions, and must rearrange them for other nodes. Products with a number for each channel are
 convolutions too (one pixel, one channel each), so PRelu is computed by such convolutions only. Measured
-in one thread, MediaPipe's palm detection takes 0.65 of the time. An exported model keeps all nodes, and so
+in one thread, MediaPipe's palm detection takes 0.7 of the time. An exported model keeps all nodes, and so
 does OpenVINO's, which computes PRelu together with the convolution before it.
 """
 
