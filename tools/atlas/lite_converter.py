@@ -29,6 +29,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[2]))
 
 import numpy as np
+from tests.recorded_models import graph
 from tests.runtime.cases import Case
 
 import tfport
@@ -37,6 +38,7 @@ from tfport.formats.files import Folder
 from tfport.formats.lite.read import read_lite
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.build import graph_to_def
 from tfport.graph.dtypes import DType
 from tfport.graph.reach import called_by, needed_by
 
@@ -54,6 +56,11 @@ MODELS = [
     *(ROOT / "tests/models" / name for name in ("keras_lstm", "loops_v2", "tensor_lists")),
 ]
 ANY = "any"
+NORMALIZATIONS = {
+    "FusedBatchNorm": "T=float32 is_training=false",
+    "FusedBatchNormV2": "T=float32 U=float32 is_training=false",
+    "FusedBatchNormV3": "T=float32 U=float32 is_training=false",
+}
 Key = tuple[str, str]
 """An op, and its types as `T=float32 Tidx=int32`."""
 
@@ -87,6 +94,19 @@ def chosen_cases() -> Iterator[tuple[Key, Case]]:
         if used[op] < MOST_TYPES and all(part.split("=")[1] in TYPES for part in types.split()):
             used[op] += 1
             yield from (((op, types), case) for case in groups[op, types][:MOST_CASES])
+
+
+def inference_cases() -> Iterator[tuple[Key, pb.GraphDef]]:
+    """Batch normalization as trained models have it: with constant statistics, and only its first result."""
+    for op, types in NORMALIZATIONS.items():
+        attrs = ", ".join(types.split())
+        text = f"""
+in0 = Placeholder() {{dtype=float32, shape=(1, 4, 4, 3)}}
+scale = Const() {{dtype=float32, value=float32(3)[2, 3, 4]}}
+norm = {op}(in0, scale, scale, scale, scale) {{{attrs}}}
+node = Identity(norm) {{T=float32}}
+"""
+        yield (op, types), graph_to_def(graph(text))
 
 
 def graph_of(case: Case) -> pb.GraphDef | None:
@@ -178,9 +198,12 @@ def main(release: str, python: str, *ops: str) -> None:
         out.mkdir()
         keys: list[Key] = []
         for key, case in chosen_cases():
-            if (not ops or key[0] in ops) and (graph := graph_of(case)) is not None:
-                (cases / f"{len(keys)}.pb").write_bytes(graph.SerializeToString())
+            if (not ops or key[0] in ops) and (made := graph_of(case)) is not None:
+                (cases / f"{len(keys)}.pb").write_bytes(made.SerializeToString())
                 keys.append(key)
+        for key, made in inference_cases():
+            (cases / f"{len(keys)}.pb").write_bytes(made.SerializeToString())
+            keys.append(key)
         subprocess.run([python, str(PROBE), str(cases), str(out)], check=True, cwd=folder)
         letters = answers(out, keys)
         record(release, letters if ops else {**letters, **whole_models(python, Path(folder))})

@@ -47,6 +47,12 @@ def test_at_least_six_converters_are_recorded():
     assert len(converter_releases()) >= 6
 
 
+def test_batch_normalization_converts_as_trained_models_have_it():
+    trained = {"T": "float32", "U": "float32", "is_training": "false"}
+    assert converted("2.15.1", "FusedBatchNormV3", trained) is Converted.BUILTIN
+    assert converted("2.15.1", "FusedBatchNormV3", trained | {"is_training": "true"}) is Converted.DEPENDS
+
+
 def test_types_decide():
     assert converted("2.21.0", "MatMul", {"T": "float32"}) is Converted.BUILTIN
     assert converted("2.21.0", "MatMul", {"T": "float64"}) is Converted.KEPT

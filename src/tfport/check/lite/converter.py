@@ -24,6 +24,8 @@ from tfport.graph.reach import called_by, needed_by
 CONVERTER_KIND = "converter"
 DEPENDS = "other nodes of this op became builtin ops in real conversions, and others not"
 NEVER_TRIED = "no real conversion of this op is recorded"
+TRAINING = "is_training"
+"""The attribute of batch normalization that decides together with the types."""
 Key = tuple[str, str]
 """An op, and its types."""
 
@@ -80,5 +82,7 @@ def _nodes(model: CheckedModel) -> list[Node]:
 def _types(node: Node) -> str:
     names = node.signature.attr_types if node.signature is not None else {}
     attrs = node.signature.with_defaults(node.attrs) if node.signature is not None else node.attrs
-    types = sorted((k, v.name) for k, v in attrs.items() if isinstance(v, DType) and k in names)
-    return " ".join(f"{name}={dtype}" for name, dtype in types)
+    types = [(k, v.name) for k, v in attrs.items() if isinstance(v, DType) and k in names]
+    if TRAINING in names:
+        types.append((TRAINING, str(attrs.get(TRAINING)).lower()))
+    return " ".join(f"{name}={text}" for name, text in sorted(types))
