@@ -120,13 +120,13 @@ def test_inspect_of_a_custom_class_shows_what_the_file_says(capsys, tmp_path):
 
 
 def test_classes_of_keras_are_no_custom_classes(capsys, tmp_path):
-    layer = {"class_name": "RandomFourierFeatures", "config": {"name": "r", "output_dim": 2}}
-    foreign = {"class_name": "Solarization", "module": "acme.layers", "config": {"name": "s"}}
+    layer = {"class_name": "DenseFeatures", "config": {"name": "r"}}
+    foreign = {"class_name": "AddMetric", "module": "acme.layers", "config": {"name": "s"}}
     layers = [*MODEL["config"]["layers"], layer, foreign]
     config = {"class_name": "Sequential", "config": {"name": "m", "layers": layers}}
     path = write_h5(tmp_path / "m.h5", config=config)
     keras = json.loads(printed_json(capsys, "inspect", path, "--json"))["keras"]
-    assert keras["custom_classes"] == ["Solarization"]
+    assert keras["custom_classes"] == ["AddMetric"]
     assert [row["custom"] for row in keras["layers"]] == [False] * 5 + [True]
 
 

@@ -75,4 +75,4 @@ def refusal(config: Any) -> str | None:
 def test_an_option_that_asks_for_too_many_nodes_is_refused():
     config = sequential(("AdaptiveAveragePooling1D", {"output_size": 10**9}), shape=(None, 5, 2))
     with pytest.raises(CannotRun, match="its options ask for more than"):
-        built(config, {})
+        built(config, {}, "3.15.1")

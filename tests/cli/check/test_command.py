@@ -46,6 +46,7 @@ def test_the_json_has_the_documented_fields(capsys):
         "graph_def": 2474,
         "min_consumer": 0,
         "keras": None,
+        "lite": None,
     }
     (result,) = document["results"]
     assert (result["target"], result["device"]) == ("tensorflow==1.13.2", "cpu")

@@ -9,7 +9,7 @@ def test_ops_lists_how_tfport_runs_an_op(capsys):
     assert main(["ops", "--tfport", "Conv2D", "StringLower", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["ops"] == [
-        {"name": "Conv2D", "runs": ["onnx", "numpy"], "provider": None},
+        {"name": "Conv2D", "runs": ["onnx", "numpy", "plan"], "provider": None},
         {"name": "StringLower", "runs": ["numpy"], "provider": None},
     ]
     assert main(["ops", "--tfport", "NcclAllReduce"]) == 1

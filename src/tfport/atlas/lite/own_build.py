@@ -18,7 +18,6 @@ from collections.abc import Iterable
 
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import reason
 from tfport.formats.lite.schema import lite_schema
 
@@ -95,6 +94,8 @@ def registry_of_symbols(symbols: Iterable[str], name: str) -> LiteRegistry:
 
 
 def _symbols(data: bytes, where: str) -> frozenset[str]:
+    from tfport.formats.elf.library import ElfLibrary  # imported here, as it needs NumPy
+
     library = ElfLibrary(memoryview(data), where)
     return library.symbols.defined if library.has_dynamic else frozenset()
 

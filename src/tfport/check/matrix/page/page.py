@@ -37,9 +37,9 @@ def write_page(matrix: Matrix, path: str | os.PathLike[str]) -> None:
 def page(matrix: Matrix) -> str:
     script, cards = (HERE / "matrix.js").read_text(), Cards()
     every = settings_of(matrix.strips)
-    several = len({strip.package for strip in matrix.strips}) > 1  # a Keras file
+    of_packages = bool(matrix.keras or matrix.lite)  # a table for each; other models have one for each loader
     tables = [
-        _strip(strip, settings, every, strip.package if several else label(settings, every), cards)
+        _strip(strip, settings, every, strip.package if of_packages else label(settings, every), cards)
         for settings, strip in by_outline(matrix.strips)
     ]
     return Template((HERE / "matrix.html").read_text()).substitute(
