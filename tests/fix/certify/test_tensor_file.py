@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tfport.errors import UnreadableFile
-from tfport.fix.certify.runners import WORKER
+from tfport.fix.certify.other_runner import WORKERS
 from tfport.fix.certify.tensor_file import read_tensors, write_tensors
 from tfport.graph.dtypes import DType
 
@@ -24,23 +24,18 @@ ARRAYS = {
 }
 
 
-class Types:
-    """As much of TensorFlow as the worker asks about types."""
-
-    @staticmethod
-    def as_dtype(name):
-        return type("DType", (), {"as_numpy_dtype": DType.parse(name).numpy})
-
-
 @pytest.mark.parametrize("name", ARRAYS)
 def test_what_is_written_here_is_read_there_and_back(tmp_path, name):
-    worker = runpy.run_path(str(WORKER))
+    worker = runpy.run_path(str(WORKERS / "worker_jobs.py"))
     array = ARRAYS[name]
     write_tensors(
         tmp_path / "in", {"x:0": (DType.parse(name), array), "n:0": (DType.parse("int32"), np.int32([1]))}
     )
-    there = worker["read_tensors"](str(tmp_path / "in"), Types, np)
-    worker["write_tensors"](str(tmp_path / "out"), list(there), list(there.values()), [name, "int32"], np)
+    there = worker["read_tensors"](str(tmp_path / "in"), lambda name: DType.parse(name).numpy, np)
+    tensors = [
+        (key, array, dtype) for (key, array), dtype in zip(there.items(), [name, "int32"], strict=True)
+    ]
+    worker["write_tensors"](str(tmp_path / "out"), tensors, np)
     back = read_tensors(tmp_path / "out")
     assert back["n:0"].tolist() == [1]
     assert back["x:0"].dtype == array.dtype

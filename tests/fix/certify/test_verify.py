@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import stat
-import sys
-import time
-
 import numpy as np
 import pytest
 from tests.fix.certify.models import frozen, saved
@@ -15,7 +9,6 @@ from tests.recorded_models import load, path_of
 
 import tfport
 from tfport.errors import Error
-from tfport.fix.certify import runners
 from tfport.fix.certify import verify as verify_module
 from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED
 from tfport.fix.certify.verify import verify
@@ -254,91 +247,6 @@ def test_progress_is_reported():
     messages: list[str] = []
     verify(frozen(TWICE), frozen(TWICE), progress=messages.append)
     assert "graph: zeros, 2 rows, open sizes 4" in messages
-
-
-# another Python
-
-
-def test_a_python_that_is_not_there_is_refused_at_once():
-    with pytest.raises(Error, match="not an executable program"):
-        verify(frozen(TWICE), frozen(TWICE), pythons=["/no/such/python"])
-
-
-@pytest.mark.skipif(runners.live_tensorflow() is not None, reason="this Python has TensorFlow")
-def test_a_python_without_tensorflow_is_a_failure_of_the_target():
-    verification = verify(frozen(TWICE), frozen(TWICE), pythons=[sys.executable])
-    assert verification.verdict == DIFFERS
-    assert "No module named 'tensorflow'" in verification.statement
-
-
-def script(tmp_path, text):
-    path = tmp_path / "python"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
-
-
-def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(runners, "SECONDS_TO_LOAD", 0.2)
-    monkeypatch.setattr(runners, "SECONDS_A_TRIAL", 0.0)
-    noted = tmp_path / "pid"
-    begun = time.monotonic()
-    verification = verify(
-        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, f"echo $$ >> {noted}; sleep 600")]
-    )
-    assert time.monotonic() - begun < 60
-    assert "timeout after" in verification.statement
-    for pid in noted.read_text().split():
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid), 0)
-
-
-def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
-    noted = tmp_path / "pid"
-    runner = runners.TensorFlow(script(tmp_path, f"echo $$ > {noted}; sleep 600 & wait"))
-
-    def interrupt(number, frame):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            runner.ask(verify_module.both_sides(frozen(TWICE), frozen(TWICE), None, ["y"]), [])
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(noted.read_text()), 0)
-
-
-def test_a_process_that_crashes_says_so(tmp_path):
-    verification = verify(
-        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, "echo oh no >&2; kill -ABRT $$")]
-    )
-    assert verification.verdict == DIFFERS
-    assert "SIGABRT: oh no" in verification.statement
-
-
-def test_a_model_that_a_crash_leaves_out_gets_another_process(tmp_path):
-    noted = tmp_path / "folders"
-    crashing = script(tmp_path, f"shift; echo $# >> {noted}; kill -ABRT $$")
-    verify(frozen(TWICE), frozen(TWICE), pythons=[crashing])
-    assert noted.read_text().split() == ["2", "1"]
-
-
-def test_the_worker_is_a_file_that_an_old_python_reads():
-    """No syntax that came after Python 2.7: what would be an error there, beside the tokens of Python 3."""
-    import ast
-
-    tree = ast.parse(runners.WORKER.read_text())
-    later = (ast.AnnAssign, ast.JoinedStr, ast.NamedExpr, ast.AsyncFunctionDef, ast.Starred, ast.Nonlocal)
-    assert not [node for node in ast.walk(tree) if isinstance(node, later)]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    arguments = [arg for f in functions for arg in f.args.args]
-    assert all(f.returns is None and not f.args.kwonlyargs for f in functions)
-    assert all(arg.annotation is None for arg in arguments)
-    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.cause]
 
 
 def test_a_saved_model_that_lies_in_a_folder_is_not_copied():

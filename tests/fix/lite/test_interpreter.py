@@ -15,7 +15,9 @@ EMPTY = 'import sys; sys.modules.update(dict.fromkeys(("ai_edge_litert", "tflite
 def test_a_python_without_an_interpreter_is_named(tmp_path):
     python = tmp_path / "python"
     program = (
-        f"{EMPTY}; import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+        f"{EMPTY}; import os, runpy; sys.argv = sys.argv[1:]; "
+        "sys.path.insert(0, os.path.dirname(sys.argv[0])); "
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     python.write_text(f"""#!/bin/sh\nexec {sys.executable} -c "{program.replace('"', chr(39))}" "$@"\n""")
     python.chmod(0o755)

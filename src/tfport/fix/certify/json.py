@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from tfport.fix.certify.certificate import Certificate
 from tfport.fix.certify.compare import OutputDifference
+from tfport.fix.certify.input_records import HOW
+from tfport.fix.certify.trials import GENERATOR
 from tfport.fix.certify.verification import AnswerComparison, Verification
 
 VERSION = 1
@@ -35,9 +39,14 @@ def verification_json(verification: Verification) -> dict[str, Any]:
         "tolerance": {"rtol": verification.rtol, "atol": verification.atol},
         "trials": [
             {"signature": trial.signature, "name": trial.name, "origin": trial.origin, "finite": trial.finite,
-             "original": trial.original, "why": trial.why}
+             "original": trial.original, "why": trial.why,
+             "seed": None if trial.seed is None else str(trial.seed),
+             "inputs": [asdict(record) for record in trial.inputs]}
             for trial in verification.trials
         ],
+        "generator": {"version": GENERATOR, "numpy": np.__version__, "inputs_sha256": HOW},
+        "settings": verification.settings,
+        "runners": [{"name": facts.name, **asdict(facts)} for facts in verification.runners_used],
         "comparisons": [_comparison(trial) for trial in verification.comparisons],
         "caveats": verification.caveats,
         "not_asked": [{"runner": runner, "why": why} for runner, why in verification.not_asked],
@@ -52,6 +61,7 @@ def _comparison(comparison: AnswerComparison) -> dict[str, Any]:
         "runner": comparison.runner,
         "reference": comparison.reference,
         "verdict": comparison.verdict,
+        "runs": comparison.runs,
         "answered": comparison.answered,
         "refused": comparison.refused,
         "only_rewritten_answers": comparison.only_rewritten_answers,

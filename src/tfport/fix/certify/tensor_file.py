@@ -1,7 +1,7 @@
 """A file format for tensors without pickle, for processes with another Python and TensorFlow.
 
 A file has a length, a JSON list of headers (name, dtype, shape, bytes, lengths of strings), and the
-elements of one tensor after the other. `target_worker` reads and writes the same format.
+elements of one tensor after the other. `workers.worker_jobs` reads and writes the same format.
 """
 
 from __future__ import annotations

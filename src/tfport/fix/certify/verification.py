@@ -7,11 +7,18 @@ that they agree on other inputs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 from tfport.check.console import count
 from tfport.fix.certify.compare import OutputDifference
+
+if TYPE_CHECKING:
+    from tfport.fix.certify.input_records import InputRecord
+    from tfport.fix.certify.runner_facts import RunnerFacts
 
 ALIKE, DIFFERS, NOT_COMPARED = "alike", "differs", "not compared"
 ANSWERED, REFUSED = "answered", "refused"
@@ -31,6 +38,9 @@ class TrialRecord:
     original: str
     """`answered`, or `refused`."""
     why: str = ""
+    inputs: Sequence[InputRecord] = ()
+    seed: int | None = None
+    """The seed that makes the inputs; None for real inputs."""
 
 
 @dataclass(slots=True)
@@ -55,6 +65,8 @@ class AnswerComparison:
     """Outputs that differ between two runs of the original."""
     stopped: str = ""
     """Why the rewritten model does not run on the target."""
+    runs: int = 1
+    """How often the rewritten model was run, each time in a new process."""
 
     @property
     def verdict(self) -> str:
@@ -68,6 +80,31 @@ class AnswerComparison:
         return next((n for n, d in self.outputs.items() if not d.alike and n not in self.random), None)
 
 
+def over_runs(runs: Sequence[AnswerComparison]) -> AnswerComparison:
+    """One comparison for several runs of the rewritten model: what any of them showed."""
+    first = runs[0]
+    return AnswerComparison(
+        first.signature,
+        first.runner,
+        first.reference,
+        outputs=_added([run.outputs for run in runs]),
+        not_finite=_added([run.not_finite for run in runs]),
+        answered=min(run.answered for run in runs),
+        refused=min(run.refused for run in runs),
+        only_rewritten_answers=list(dict.fromkeys(t for run in runs for t in run.only_rewritten_answers)),
+        only_rewritten_refuses=list(
+            {t: (t, why) for run in runs for t, why in run.only_rewritten_refuses}.values()
+        ),
+        random=list(dict.fromkeys(name for run in runs for name in run.random)),
+        runs=len(runs),
+    )
+
+
+def _added(runs: Sequence[dict[str, OutputDifference]]) -> dict[str, OutputDifference]:
+    names = dict.fromkeys(name for run in runs for name in run)
+    return {name: reduce(add, [run[name] for run in runs if name in run]) for name in names}
+
+
 @dataclass(slots=True)
 class Verification:
     """All trials and comparisons."""
@@ -79,8 +116,13 @@ class Verification:
     """Runners that could not be used, and why."""
     left_out: list[str] = field(default_factory=list)
     """Trials that were skipped, and why."""
+    runners_used: list[RunnerFacts] = field(default_factory=list)
+    constant: list[str] = field(default_factory=list)
+    """A sentence for each output that never varied."""
     rtol: float | None = None
     atol: float | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The arguments of `verify` that another comparison needs to try the same."""
 
     @property
     def verdict(self) -> str:
@@ -142,7 +184,11 @@ class Verification:
         for trial in self.trials:
             if trial.origin in REAL and trial.original == REFUSED:
                 yield f"{trial.signature}: the original refuses {REAL[trial.origin]}: {trial.why}"
+        for facts in self.runners_used:
+            if facts.crashes:
+                yield f"{facts.name}: the process crashed in {facts.crashes} of {count(facts.runs, 'run')}"
         yield from (f"{runner} was not used: {why}" for runner, why in self.not_asked)
+        yield from self.constant
         yield from (f"skipped: {what}" for what in self.left_out)
 
     def _answered(self, signature: str) -> int:

@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.certify.arrays import ORDINARY
 from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
+from tfport.fix.certify.constant_outputs import constant_outputs
+from tfport.fix.certify.input_records import input_records
 from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs
-from tfport.fix.certify.runners import (
-    ModelSide,
-    OtherRunner,
-    OwnSession,
-    RunnerResult,
-    TensorFlow,
-    TrialOutcome,
-    live_tensorflow,
-)
+from tfport.fix.certify.other_runner import OtherRunner
+from tfport.fix.certify.runner_facts import own_facts
+from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
+from tfport.fix.certify.tensorflow_runner import TensorFlow, live_tensorflow
 from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, user_trials, warmup_trials
-from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
+from tfport.fix.certify.verification import (
+    ANSWERED,
+    REFUSED,
+    AnswerComparison,
+    TrialRecord,
+    Verification,
+    over_runs,
+)
 from tfport.fix.certify.version import own_name
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
@@ -76,10 +81,18 @@ def verify(
     if not before.signatures and (only_answers or not fetches):
         sides, left_out = answerable(sides, registry)
     verification = Verification(list(sides[0].entrances), left_out=left_out, rtol=rtol, atol=atol)
+    verification.settings = {
+        "signatures": None if signatures is None else list(signatures),
+        "fetches": list(fetches),
+        "feeds": list(feeds),
+        "only_answers": only_answers,
+        "steps": steps,
+    }
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps), registry, progress)
     verifier.own(inputs)
     for runner in others:
         verifier.foreign(runner)
+    verifier.note_constants()
     return verification
 
 
@@ -127,21 +140,34 @@ class _Verifier:
             answers.append(rewritten.ask(trial))
             result = ANSWERED if outcome.outputs is not None else REFUSED
             self.verification.trials.append(
-                TrialRecord(trial.signature, trial.name, trial.origin, trial.finite, result, outcome.why)
+                TrialRecord(
+                    trial.signature,
+                    trial.name,
+                    trial.origin,
+                    trial.finite,
+                    result,
+                    outcome.why,
+                    input_records(trial),
+                    trial.seed,
+                )
             )
         reasons = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
         if reasons:
             self.verification.not_asked.append((own_name(), reasons[0]))
         if any(answer.ran for answer in outcomes):
             self.references[own_name()] = outcomes
-        self._compare(own_name(), own_name(), outcomes, answers, self._ask_own)
+        self.verification.runners_used.append(own_facts())
+        self._compare(own_name(), own_name(), outcomes, [answers], self._ask_own)
 
     def foreign(self, runner: OtherRunner) -> None:
-        """Run both models on the trials in another process; the original if it loads there."""
+        """Run both models on the trials in other processes; the original if it loads there."""
         self.progress(f"running {runner.python}")
-        first, second = runner.ask([self.before, self.after], self.trials)
-        if second.why:
-            self._stopped(runner, second.why)
+        first, results = self._ask(runner)
+        crashes = sum(bool(result.crashes) for result in results)
+        runner.facts = replace(runner.facts, runs=len(results), crashes=crashes)
+        self.verification.runners_used.append(runner.facts)
+        if why := _refusal(results, crashes):
+            self._stopped(runner, why)
             return
         if not first.why:
             self.references[runner.name] = first.outcomes
@@ -152,7 +178,28 @@ class _Verifier:
             )
             return
         again = self._ask_own if first.why else lambda trial: self._ask_twice(runner, trial)
-        self._compare(runner.name, reference, self.references[reference], second.outcomes, again)
+        answers = [result.outcomes for result in results]
+        self._compare(runner.name, reference, self.references[reference], answers, again)
+
+    def _ask(self, runner: OtherRunner) -> tuple[RunnerResult, list[RunnerResult]]:
+        """The original, and the runs of the rewritten model: each in a new process if there are several."""
+        if runner.facts.runs == 1:
+            first, second = runner.ask([self.before, self.after], self.trials)
+            return first, [second]
+        (first,) = runner.ask([self.before], self.trials)
+        results: list[RunnerResult] = []
+        for number in range(1, runner.facts.runs + 1):
+            self.progress(f"{runner.name}: run {number} of {runner.facts.runs}")
+            results += runner.ask([self.after], self.trials)
+            if results[-1].why and not results[-1].crashes:  # refused: it would be again
+                break
+        return first, results
+
+    def note_constants(self) -> None:
+        """Note the outputs of the original that never varied."""
+        if (reference := self._best_reference()) is not None:
+            outcomes = self.references[reference]
+            self.verification.constant += constant_outputs(self.before, self.trials, outcomes)
 
     def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
@@ -220,16 +267,18 @@ class _Verifier:
         runner: str,
         reference: str,
         expected: Sequence[TrialOutcome],
-        answers: Sequence[TrialOutcome],
+        runs: Sequence[Sequence[TrialOutcome]],
         again: RunAgain,
     ) -> None:
-        """Compare all outputs; `again` runs the original twice more, to find outputs that are random."""
+        """Compare all outputs of each run; `again` runs the original twice more, to find random outputs."""
         for signature in self.verification.signatures:
-            comparison = AnswerComparison(signature, runner, reference)
-            for trial, a, b in zip(self.trials, answers, expected, strict=True):
-                if trial.signature == signature and a.ran and b.ran:
-                    self._add(comparison, trial, a, b, again)
-            self.verification.comparisons.append(comparison)
+            comparisons = []
+            for answers in runs:
+                comparisons.append(comparison := AnswerComparison(signature, runner, reference))
+                for trial, a, b in zip(self.trials, answers, expected, strict=True):
+                    if trial.signature == signature and a.ran and b.ran:
+                        self._add(comparison, trial, a, b, again)
+            self.verification.comparisons.append(over_runs(comparisons))
 
     def _add(
         self,
@@ -276,6 +325,14 @@ class _Verifier:
         if first is None or second is None:
             return False
         return not compare(first[name], second[name], self.tolerance).alike
+
+
+def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
+    """Why the rewritten model does not run: it is refused, or crashes in some of the runs."""
+    why = next((result.why for result in results if result.why), "")
+    if why and len(results) > 1:
+        return f"the process crashed in {crashes} of {len(results)} runs: {why}" if crashes else why
+    return why
 
 
 def _first(answers: RunnerResult) -> TrialOutcome:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tfport.fix.certify.runners import ModelSide, OtherRunner
+from tfport.fix.certify.other_runner import WORKERS, OtherRunner
+from tfport.fix.certify.runners import ModelSide
 from tfport.fix.certify.trials import Trial
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
@@ -20,7 +21,7 @@ class LiteInterpreter(OtherRunner):
     """A Python with ai-edge-litert, tflite-runtime or tensorflow."""
 
     runtime = "TensorFlow Lite interpreter"
-    worker = Path(__file__).with_name("interpreter_worker.py")
+    worker = WORKERS / "lite_worker.py"
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The file, and for each trial the indices of its tensors."""

@@ -1,0 +1,202 @@
+"""A Python with another runtime, run in a new process.
+
+The process gets jobs and inputs as files and answers with files (`workers`, `tensor_file`). A process
+that crashes in a trial is started again for the trials after it: the crash is the outcome of that trial.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tfport.errors import Error
+from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
+from tfport.fix.certify.runners import ModelSide, RunnerResult, TrialOutcome, fed, fetches
+from tfport.fix.certify.tensor_file import read_tensors, write_tensors
+from tfport.fix.certify.trials import Trial
+from tfport.runtime.composite import pack_outputs
+from tfport.runtime.feeds import as_array
+
+WORKERS = Path(__file__).with_name("workers")
+SECONDS_TO_LOAD = 600
+SECONDS_A_TRIAL = 60
+MOST_CRASHES = 3
+"""After so many crashes of a model the trials that are left are not run."""
+MOST_MEMORY = 3 / 4
+"""The fraction of the machine's memory that a process with another runtime may use."""
+_NOT_FOR_OTHERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV")
+_DONE = (".out", ".txt")
+"""Files with the outcome of a trial: its outputs, or why there are none."""
+
+
+class OtherRunner:
+    """A Python with another runtime."""
+
+    runtime: str
+    worker: Path
+
+    def __init__(
+        self,
+        python: str,
+        *,
+        own: bool = False,
+        is_target: bool = False,
+        runs: int = 1,
+        wheel: Wheel | None = None,
+    ) -> None:
+        program = shutil.which(python)
+        if program is None:
+            raise Error(
+                f"{python}: not an executable program; expected a Python with the target's {self.runtime}"
+            )
+        self.python = program
+        self.own = own
+        """Whether it is the Python that tfport runs in."""
+        self.facts = RunnerFacts(self.runtime, is_target=is_target, runs=runs, wheel=wheel)
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+        """The job for the worker: `trials` has an entry for each, None if it cannot run there."""
+        raise NotImplementedError
+
+    def ask(self, sides: Sequence[ModelSide], trials: Sequence[Trial]) -> list[RunnerResult]:
+        """Run each side on trials; the outcomes are in the same order.
+
+        One process runs all sides, as importing a runtime takes long, until it crashes.
+        """
+        with tempfile.TemporaryDirectory(prefix="tfport-") as folder:
+            jobs = [self._job(Path(folder, str(i)), side, trials) for i, side in enumerate(sides)]
+            while left := [job for job in jobs if job.is_open]:
+                seconds = SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials) * len(left)
+                ended = self._run(Path(folder), [job.place for job in left], seconds)
+                next((job for job in left if job.is_open), left[-1]).end(ended)
+            return [self._read(job, trials) for job in jobs]
+
+    def _job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> _Job:
+        """Write what the worker reads: the model, the inputs and the names of the outputs."""
+        place.mkdir()
+        job = {**self.job(place, side, trials), "memory": _memory()}
+        for i, trial in enumerate(trials):
+            with suppress(Error):  # the worker refuses a trial whose inputs are missing
+                write_tensors(place / f"{i}.in", _feeds(side, trial))
+        (place / "job.json").write_text(json.dumps(job))
+        return _Job(place, side, [i for i, trial in enumerate(job["trials"]) if trial is not None])
+
+    def _run(self, folder: Path, places: Sequence[Path], seconds: float) -> str:
+        """Run the worker on the jobs in these places; returns how it failed, or an empty string."""
+        with open(folder / "log.txt", "wb") as log:
+            process = subprocess.Popen(
+                [self.python, str(self.worker), *map(str, places)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment(own=self.own), cwd=folder,
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return f"timeout after {seconds:.0f} seconds"
+            finally:  # also when the user interrupts
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code == 0:
+            return ""
+        last = [line for line in _tail(folder / "log.txt").splitlines() if line.strip()]
+        ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return f"{ended}: {last[-1].strip()}" if last else ended
+
+    def _read(self, job: _Job, trials: Sequence[Trial]) -> RunnerResult:
+        if (job.place / "about.json").exists():
+            self.facts = self.facts.updated(json.loads((job.place / "about.json").read_text()))
+        if (job.place / "load.txt").exists():
+            why = (job.place / "load.txt").read_text(errors="replace")
+            return RunnerResult(why=why, crashes=job.crashes)
+        outcomes = [_outcome(job.place / str(i), job, trial) for i, trial in enumerate(trials)]
+        return RunnerResult(outcomes, crashes=job.crashes)
+
+
+@dataclass(slots=True)
+class _Job:
+    """A model and its trials in a folder."""
+
+    place: Path
+    side: ModelSide
+    trials: list[int]
+    """The trials that can run."""
+    crashes: list[str] = field(default_factory=list)
+    is_given_up: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to do."""
+        return not (self.is_given_up or (self.place / "load.txt").exists()) and (
+            not (self.place / "loaded.txt").exists() or self._running is not None
+        )
+
+    @property
+    def _running(self) -> int | None:
+        """The first trial without an outcome: the worker runs them in order."""
+        for i in self.trials:
+            if not any((self.place / f"{i}{end}").exists() for end in _DONE):
+                return i
+        return None
+
+    def end(self, ended: str) -> None:
+        """Note how the process ended that ran this job."""
+        if not self.is_open:
+            return
+        why = ended or "the process ended without a message"
+        self.crashes.append(why)
+        if not (self.place / "loaded.txt").exists():
+            (self.place / "load.txt").write_text(why)
+            return
+        (self.place / f"{self._running}.txt").write_text(why)
+        (self.place / "loaded.txt").unlink()  # loading again may crash
+        self.is_given_up = len(self.crashes) >= MOST_CRASHES
+
+
+def _outcome(place: Path, job: _Job, trial: Trial) -> TrialOutcome:
+    if (out := place.with_suffix(".out")).exists():
+        signature = job.side.entrances[trial.signature]
+        try:
+            tensors = read_tensors(out)
+            return TrialOutcome(pack_outputs(signature, [tensors[name] for name in fetches(signature)]))
+        except (Error, KeyError) as error:
+            return TrialOutcome(why=str(error))
+    if (refused := place.with_suffix(".txt")).exists():
+        return TrialOutcome(why=refused.read_text(errors="replace"))
+    return TrialOutcome(why=job.crashes[-1] if job.crashes else "", ran=False)
+
+
+def environment(*, own: bool = False) -> Mapping[str, str]:
+    """The environment variables of another Python."""
+    dropped = () if own else _NOT_FOR_OTHERS
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
+    feeds = fed(side.entrances[trial.signature], trial)
+    types = {tensor: side.model.graph.value(tensor).dtype.base for tensor in feeds}
+    return {t: (types[t], as_array(array, types[t], t)) for t, array in feeds.items()}
+
+
+def _memory() -> int:
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MOST_MEMORY)
+
+
+def _tail(path: Path, size: int = 4096) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - size))
+        return file.read().decode(errors="replace")

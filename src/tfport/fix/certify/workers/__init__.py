@@ -1,0 +1,1 @@
+"""Programs that run in the Python of another runtime; they import nothing of tfport but each other."""

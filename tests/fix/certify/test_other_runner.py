@@ -1,0 +1,156 @@
+"""Other runtimes in processes of their own: crashes, timeouts, interrupts, several runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import time
+
+import pytest
+from tests.fix.certify.models import frozen
+
+from tfport.errors import Error
+from tfport.fix.certify import other_runner, tensorflow_runner
+from tfport.fix.certify import verify as verify_module
+from tfport.fix.certify.verification import ALIKE, DIFFERS
+from tfport.fix.certify.verify import verify
+
+X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
+TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"
+
+
+def test_a_python_that_is_not_there_is_refused_at_once():
+    with pytest.raises(Error, match="not an executable program"):
+        verify(frozen(TWICE), frozen(TWICE), pythons=["/no/such/python"])
+
+
+@pytest.mark.skipif(tensorflow_runner.live_tensorflow() is not None, reason="this Python has TensorFlow")
+def test_a_python_without_tensorflow_is_a_failure_of_the_target():
+    verification = verify(frozen(TWICE), frozen(TWICE), pythons=[sys.executable])
+    assert verification.verdict == DIFFERS
+    assert "No module named 'tensorflow'" in verification.statement
+
+
+def script(tmp_path, text):
+    path = tmp_path / "python"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(other_runner, "SECONDS_TO_LOAD", 0.2)
+    monkeypatch.setattr(other_runner, "SECONDS_A_TRIAL", 0.0)
+    noted = tmp_path / "pid"
+    begun = time.monotonic()
+    verification = verify(
+        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, f"echo $$ >> {noted}; sleep 600")]
+    )
+    assert time.monotonic() - begun < 60
+    assert "timeout after" in verification.statement
+    for pid in noted.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+
+
+def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
+    noted = tmp_path / "pid"
+    runner = tensorflow_runner.TensorFlow(script(tmp_path, f"echo $$ > {noted}; sleep 600 & wait"))
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            runner.ask(verify_module.both_sides(frozen(TWICE), frozen(TWICE), None, ["y"]), [])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
+
+
+def test_a_process_that_crashes_says_so(tmp_path):
+    verification = verify(
+        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, "echo oh no >&2; kill -ABRT $$")]
+    )
+    assert verification.verdict == DIFFERS
+    assert "SIGABRT: oh no" in verification.statement
+
+
+def test_a_model_that_a_crash_leaves_out_gets_another_process(tmp_path):
+    noted = tmp_path / "folders"
+    crashing = script(tmp_path, f"shift; echo $# >> {noted}; kill -ABRT $$")
+    verify(frozen(TWICE), frozen(TWICE), pythons=[crashing])
+    assert noted.read_text().split() == ["2", "1"]
+
+
+TWICE_WORKER = """
+import os, sys
+sys.path.append({workers!r})
+from worker_jobs import main
+
+class Twice:
+    def __init__(self, job):
+        self.fetches = job["trials"][0]["fetches"]
+        self.number = number = os.path.getsize({noted!r}) if os.path.exists({noted!r}) else 0
+        open({noted!r}, "a").write("+")
+        if {crash_at_load}:
+            os.abort()
+    def run(self, trial, feeds):
+        (x,) = feeds.values()
+        if {crash}:
+            os.abort()
+        return [(trial["fetches"][0], x * 2, "float32")]
+    def close(self):
+        pass
+
+main(lambda: (dict(version="1.2.3"), Twice))
+"""
+
+
+def twice(tmp_path, *, crash="False", crash_at_load="False", runs=1, after=TWICE):
+    """Verify with a real process that computes twice its input, and crashes where it is told to."""
+    worker = tmp_path / "worker.py"
+    workers, noted = str(other_runner.WORKERS), str(tmp_path / "noted")
+    names = {"workers": workers, "noted": noted, "crash": crash, "crash_at_load": crash_at_load}
+    worker.write_text(TWICE_WORKER.format(**names))
+    runner = tensorflow_runner.TensorFlow(sys.executable, runs=runs, is_target=True)
+    runner.worker = worker
+    return verify(frozen(TWICE), frozen(after), fetches=["y"], others=[runner]), runner.facts
+
+
+def test_a_model_is_run_several_times_each_in_a_new_process(tmp_path):
+    verification, facts = twice(tmp_path, runs=3)
+    assert verification.verdict == ALIKE
+    assert (facts.runs, facts.crashes, facts.version) == (3, 0, "1.2.3")
+    assert (tmp_path / "noted").read_text() == "++++"  # the original once
+    assert [comparison.runs for comparison in verification.comparisons] == [1, 3]
+    assert verification.comparisons[1].answered == verification.comparisons[0].answered
+
+
+def test_a_crash_in_a_trial_is_its_outcome_and_the_others_are_run(tmp_path):
+    verification, facts = twice(tmp_path, crash="(x == 1).all()")
+    assert verification.verdict == ALIKE  # the original crashes there too
+    comparison = verification.comparisons[1]
+    assert (comparison.refused, comparison.answered, facts.crashes) == (1, 11, 1)
+    assert any("crashed in 1 of 1 run" in caveat for caveat in verification.caveats)
+
+
+def test_a_crash_of_the_rewritten_model_alone_is_a_difference(tmp_path):
+    verification, facts = twice(tmp_path, crash="self.number == 2 and (x == 1).all()", runs=3)
+    assert verification.verdict == DIFFERS
+    assert facts.crashes == 1
+    assert "refuses `ones" in verification.statement
+    assert "killed by SIGABRT" in verification.statement
+
+
+def test_a_crash_while_loading_is_counted(tmp_path):
+    verification, facts = twice(tmp_path, crash_at_load="number % 2", runs=4)
+    assert verification.verdict == DIFFERS
+    assert facts.crashes == 2
+    assert "the process crashed in 2 of 4 runs: killed by SIGABRT" in verification.statement
