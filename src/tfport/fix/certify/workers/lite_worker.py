@@ -6,7 +6,10 @@ See `worker_jobs`: only the standard library, numpy and the interpreter, and val
 """
 
 import io
+import os
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # not so with PYTHONSAFEPATH
 
 from worker_jobs import main
 

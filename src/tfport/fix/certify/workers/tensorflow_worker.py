@@ -9,6 +9,10 @@ the default options.
 from __future__ import print_function
 
 import io
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # not so with PYTHONSAFEPATH
 
 from worker_jobs import main
 
