@@ -1,68 +1,44 @@
 """Special functions: gamma, error and Bessel functions.
 
-SciPy has them all. TensorFlow differs at the edges: poles, negative arguments, infinities.
+Where TensorFlow's kernel evaluates a formula, `ops.math.series` has the same one. SciPy has the others;
+TensorFlow differs from it at the edges: poles, negative arguments, infinities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.math.series.formulas import FORMULAS, evaluate
 from tfport.runtime.ops.shared.precision import widen
 
-INFINITE_IS_NAN = "infinite is nan"
-NEGATIVE_IS_NAN = "negative is nan"
-NEGATIVE_IS_INF = "negative is inf"
-NEGATIVE_IS_MINUS_INF = "negative is -inf"
 
-# op, name in SciPy, where TensorFlow differs
-_TABLE: list[tuple[str, str, tuple[str, ...]]] = [
-    ("Erf", "erf", ()),
-    ("Erfc", "erfc", ()),
-    ("Erfinv", "erfinv", ()),
-    ("Ndtri", "ndtri", ()),
-    ("BesselI0", "i0", (INFINITE_IS_NAN,)),
-    ("BesselI0e", "i0e", ()),
-    ("BesselI1", "i1", (INFINITE_IS_NAN,)),
-    ("BesselI1e", "i1e", ()),
-    ("BesselJ0", "j0", (INFINITE_IS_NAN,)),
-    ("BesselJ1", "j1", (INFINITE_IS_NAN,)),
-    ("BesselK0", "k0", (NEGATIVE_IS_INF,)),
-    ("BesselK0e", "k0e", (NEGATIVE_IS_INF,)),
-    ("BesselK1", "k1", (NEGATIVE_IS_INF,)),
-    ("BesselK1e", "k1e", (NEGATIVE_IS_INF,)),
-    ("BesselY0", "y0", (INFINITE_IS_NAN, NEGATIVE_IS_MINUS_INF)),
-    ("Dawsn", "dawsn", ()),
-    ("Expint", "expi", (INFINITE_IS_NAN, NEGATIVE_IS_NAN)),
-    ("Spence", "spence", (INFINITE_IS_NAN,)),
-]
-_EDGES: dict[str, tuple[Callable[[Any], Any], float]] = {
-    INFINITE_IS_NAN: (np.isinf, np.nan),
-    NEGATIVE_IS_NAN: (lambda x: x < 0, np.nan),
-    NEGATIVE_IS_INF: (lambda x: x < 0, np.inf),
-    NEGATIVE_IS_MINUS_INF: (lambda x: x < 0, -np.inf),
-}
-
-
-def _kernel(name: str, edges: tuple[str, ...]) -> Any:
+def _by_formula(op: str) -> Any:
     def kernel(x):
-        from scipy import special
-
-        answer = getattr(special, name)(widen(x))
-        for edge in edges:
-            applies, value = _EDGES[edge]
-            answer = np.where(applies(x), value, answer)
-        return answer
+        return evaluate(op, widen(x))
 
     return kernel
 
 
-for _op, _name, _edges in _TABLE:
-    host(_op)(_kernel(_name, _edges))
+for _op in FORMULAS:
+    host(_op)(_by_formula(_op))
+
+
+@host("Erf")
+def erf(x):
+    from scipy import special
+
+    return special.erf(widen(x))
+
+
+@host("Erfc")
+def erfc(x):
+    from scipy import special
+
+    return special.erfc(widen(x))
 
 
 @host("Lgamma")
@@ -70,29 +46,6 @@ def lgamma(x):
     from scipy import special
 
     return np.where(np.isinf(x), np.inf, special.gammaln(widen(x)))
-
-
-@host("BesselY1")
-def bessel_y1(x):
-    from scipy import special
-
-    at_zero = -np.inf if x.dtype == np.float64 else np.nan
-    answer = np.where(x < 0, -np.inf, np.where(x == 0, at_zero, special.y1(widen(x))))
-    return np.where(x == np.inf, np.nan, answer)
-
-
-@host("FresnelCos")
-def fresnel_cos(x):
-    from scipy import special
-
-    return special.fresnel(x)[1]
-
-
-@host("FresnelSin")
-def fresnel_sin(x):
-    from scipy import special
-
-    return special.fresnel(x)[0]
 
 
 @host("Digamma")

@@ -1,0 +1,1 @@
+"""Special functions as formulas, evaluated on arrays by kernels and written as nodes by rewrite rules."""
