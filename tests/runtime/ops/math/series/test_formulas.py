@@ -1,6 +1,5 @@
 """The formulas of special functions where only the kernel's own formula gives its answers."""
 
-import numpy as np
 import pytest
 from tests.runtime.cases import case, check, checks, f32, f64
 
