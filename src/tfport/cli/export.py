@@ -132,6 +132,7 @@ def _variables(model: Model) -> int:
 def _export_for(args: argparse.Namespace, kind: str) -> int:
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
+    from tfport.fix.certify.provenance import Provenance
     from tfport.fix.export import export_for
     from tfport.fix.options import FixOptions
 
@@ -142,6 +143,7 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
     with show_progress(f"exporting {args.model}"):
         fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options)
+        fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)
     return show_fixed(fixed, args)

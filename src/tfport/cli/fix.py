@@ -19,6 +19,7 @@ from tfport.cli.arguments import (
 from tfport.cli.commands import command
 
 if TYPE_CHECKING:
+    from tfport.fix.certify.provenance import Provenance
     from tfport.fix.options import FixOptions
 
 
@@ -94,9 +95,19 @@ def run(args: argparse.Namespace) -> int:
     model = tfport.load(args.model, tags=tags_of(args))
     with show_progress(f"rewriting {args.model}"):
         fixed = fix_to(model, target, args.output, options(args))
+        fixed.provenance = provenance(args)
         if fixed.ok:
             fixed.save(args.output)
     return show_fixed(fixed, args)
+
+
+def provenance(args: argparse.Namespace) -> Provenance:
+    """How the rewrite was asked for."""
+    from tfport.fix.certify.digests import digest
+    from tfport.fix.certify.provenance import InputsFile, Provenance
+
+    inputs = InputsFile(args.inputs, digest(args.inputs)) if args.inputs else None
+    return Provenance(args.command_line, inputs_file=inputs)
 
 
 def options(args: argparse.Namespace) -> FixOptions:

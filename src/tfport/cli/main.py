@@ -10,6 +10,7 @@ import argparse
 import gc
 import io
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -41,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     gc.disable()  # commands are short, and searching for garbage would take a third of their time
     try:
-        args = parse(sys.argv[1:] if argv is None else argv)
+        arguments = sys.argv[1:] if argv is None else argv
+        args = parse(arguments)
+        args.command_line = shlex.join(["tfport", *arguments])
         with warnings.catch_warnings():
             warnings.showwarning = _print_warning
             code: int = args.run(args)

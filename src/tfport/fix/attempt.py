@@ -125,7 +125,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if any(entry.name == LAYOUT for entry in journal.entries):
         removed = cancel_transposes(work.graph, named)
         says = "Pairs of transpositions that cancel each other are removed."
-        journal.changed("without transpositions", says, [("Transpose", "Transpose")] * removed)
+        journal.changed("without transpositions", says, [(name, "Transpose") for name in removed])
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)
     report = _check(work, target, options, fetches)

@@ -19,7 +19,7 @@ from tfport.fix.nodes.replace import Values, put_in_place, replacement_values
 from tfport.fix.rule import LOSSY, Refusal, Rule, is_own
 from tfport.fix.rulebook import Rulebook
 from tfport.graph.attrs import Attr
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Function, Node, Value
 from tfport.registry.unresolved import Unresolved
 
 Refusals = list[tuple[Rule, str]]
@@ -85,9 +85,8 @@ class RuleEngine:
             if chain is None:
                 stuck.append(Stuck(node, problems, refusals))
                 continue
-            for rule, name, op in chain.steps:
-                self.journal.applied(rule, name, op)
             put_in_place(node, chain.values, chain.builder.made, self.facts, named=_is_known(node, named))
+            self.journal.replaced(chain.steps, _in_graph([node, *chain.builder.made]), _function(node))
         return _without_unread(stuck, nodes, read, named)
 
     def _cheapest(
@@ -156,6 +155,15 @@ class RuleEngine:
         chain.builder.made = [
             new_node for new_node in (*own, *new) if new_node.graph.nodes.get(new_node.name) is new_node
         ]
+
+
+def _in_graph(nodes: Iterable[Node]) -> list[tuple[str, str]]:
+    """The names and ops of those nodes that are in their graph."""
+    return [(node.name, node.op) for node in nodes if node.graph.nodes.get(node.name) is node]
+
+
+def _function(node: Node) -> str:
+    return node.graph.name if isinstance(node.graph, Function) else ""
 
 
 def complete(node: Node) -> dict[str, Attr]:

@@ -6,11 +6,10 @@ certificate if the target accepts the model and the outputs agree; otherwise it 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
-from tfport.fix.certify.certificate import Applied, Certificate, digest
+from tfport.fix.certify.certificate import Applied, Certificate
+from tfport.fix.certify.digests import model_digest, model_files
+from tfport.fix.certify.json import certificate_text
+from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.verification import ALIKE, Verification
 from tfport.fix.journal import Journal
 from tfport.fix.structure.checkpoint_tensors import tensors
@@ -45,6 +47,8 @@ class Fixed:
     attempt: FixAttempt
     verification: Verification | None
     """None if the target does not accept the rewritten model."""
+    provenance: Provenance = field(default_factory=Provenance, kw_only=True)
+    """How the rewrite was asked for, for the certificate."""
 
     @property
     def model(self) -> Model:
@@ -80,7 +84,7 @@ class Fixed:
     @cached_property
     def certificate(self) -> Certificate:
         """The certificate of the model before it is saved."""
-        return self._certificate("", "")
+        return self._certificate("")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, `PATH.certificate.json` and `PATH.certificate.html`; raises if not `ok`."""
@@ -93,8 +97,8 @@ class Fixed:
                 together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
             ]
             written = self._write(path)
-            certificate = self.certificate = self._certificate(written, digest(written))
-            certificates[0].write_text(json.dumps(certificate.to_json(), indent=1) + "\n")
+            certificate = self.certificate = self._certificate(written)
+            certificates[0].write_text(certificate_text(certificate))
             certificates[1].write_text(certificate.page())
 
     def _write(self, path: str | os.PathLike[str]) -> str:
@@ -141,13 +145,24 @@ class Fixed:
 
         return plain(self.render)
 
-    def _certificate(self, output: str, output_digest: str) -> Certificate:
+    def _certificate(self, output: str) -> Certificate:
         if self.verification is None:
             raise Error(
                 f"{self.source.where}: {self.target.name} does not accept it, so nothing was compared"
             )
         source = self.source.where
-        known = digest(source) if Path(source).exists() else ""
-        rules = [Applied(e.name, e.keeps.value, e.count, e.examples, e.says) for e in self.journal.entries]
-        target = self.target.requirement
-        return Certificate(source, known, output, output_digest, target, self.verification, rules)
+        source_files = model_files(source) if Path(source).exists() else {}
+        output_files = model_files(output) if output else {}
+        return Certificate(
+            source,
+            model_digest(source, source_files),
+            output,
+            model_digest(output, output_files),
+            self.target.requirement,
+            self.verification,
+            [Applied(e.name, e.keeps.value, e.count, e.examples, e.says) for e in self.journal.entries],
+            changes=self.journal.changes,
+            made=self.provenance,
+            source_files=source_files,
+            output_files=output_files,
+        )

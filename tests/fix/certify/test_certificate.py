@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,9 +11,12 @@ import pytest
 from tests.fix.certify.models import frozen
 from tests.recorded_models import load
 
-from tfport.errors import UnreadableFile
-from tfport.fix.certify.certificate import Applied, Certificate, digest
+from tfport.fix.certify.certificate import Applied, Certificate
+from tfport.fix.certify.json import certificate_text
+from tfport.fix.certify.provenance import Provenance
+from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
 from tfport.fix.certify.verify import verify
+from tfport.fix.journal import NodeChange
 
 X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
 TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"
@@ -114,28 +117,86 @@ def test_the_page_stands_alone_and_trusts_no_name():
     assert "outputs agree on 12 inputs" in "".join(page.words)
 
 
-def test_the_digest_of_a_folder_is_that_of_a_list_of_its_files(tmp_path):
-    (tmp_path / "variables").mkdir()
-    (tmp_path / "variables/data").write_bytes(b"v")
-    (tmp_path / "saved_model.pb").write_bytes(b"m")
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in (("m", b"m"), ("v", b"v"))}
-    lines = f"{sums['m']}  saved_model.pb\n{sums['v']}  variables/data\n"
-    assert digest(tmp_path) == hashlib.sha256(lines.encode()).hexdigest()
-    assert digest(tmp_path / "saved_model.pb") == sums["m"]
-
-
-def test_the_digest_sees_every_change_but_in_what_is_left_out(tmp_path):
-    (tmp_path / "a").write_bytes(b"1")
-    before = digest(tmp_path)
-    (tmp_path / "certificate.json").write_bytes(b"{}")
-    assert digest(tmp_path) != before
-    assert digest(tmp_path, leave_out=["certificate.json"]) == before
-    (tmp_path / "a").rename(tmp_path / "b")
-    assert digest(tmp_path, leave_out=["certificate.json"]) != before
-    with pytest.raises(UnreadableFile, match="no such file"):
-        digest(tmp_path / "a")
-
-
 def test_given_inputs_are_named_on_paper():
     verification = verify(frozen(TWICE), frozen(TWICE), inputs={"x": np.float32([[1, 2, 3]])})
     assert "1 given, 12 made up" in str(Certificate("m", "", "o", "", "t", verification))
+
+
+CHANGES = [
+    NodeChange("bn1", "FusedBatchNormV3", ("without_reserve_space",), (("bn1", "FusedBatchNormV2"),)),
+    NodeChange(
+        "bn2",
+        "FusedBatchNormV3",
+        ("without_reserve_space", "as_add"),
+        (("bn2", "Add"), ("bn2/c", "Const")),
+        "f",
+    ),
+    NodeChange("call", "PartitionedCall", ("inlined",)),
+]
+
+
+def test_every_changed_node_is_in_the_json_and_on_the_page():
+    paper = certificate(changes=CHANGES)
+    assert paper.to_json()["changes"] == [
+        {"node": "bn1", "op": "FusedBatchNormV3", "rules": ("without_reserve_space",),
+         "after": {"bn1": "FusedBatchNormV2"}},
+        {"node": "bn2", "op": "FusedBatchNormV3", "rules": ("as_ops", "as_add"), "function": "f",
+         "after": {"bn2": "Add", "bn2/c": "Const"}},
+        {"node": "call", "op": "PartitionedCall", "rules": ("inlined",)},
+    ]  # fmt: skip
+    page = Page()
+    page.feed(paper.page())
+    assert "3 changed nodes" in page.words
+    assert "bn2: Add, bn2/c: Const" in page.words
+    assert page.tags.index("details") < page.tags.index("summary")
+
+
+def test_the_certificate_says_how_it_was_made():
+    made = Provenance("tfport fix m --for tensorflow==1.4.1 -o o", "2026-01-02T03:04:05Z")
+    report = certificate(made=made).to_json()
+    assert report["made"]["command"] == "tfport fix m --for tensorflow==1.4.1 -o o"
+    assert report["made"]["date"] == "2026-01-02T03:04:05Z"
+    assert report["made"]["packages"]["numpy"] == np.__version__
+    assert {"python", "system", "machine", "tfport"} <= set(report["made"])
+    assert [runner["runtime"] for runner in report["runners"]] == ["tfport"]
+    page = Page()
+    page.feed(certificate(made=made).page())
+    assert {"2026-01-02T03:04:05Z", made.command} <= set(page.words)
+
+
+def test_a_certificate_made_now_has_a_date_in_utc():
+    made = datetime.strptime(Provenance().date, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    assert abs(datetime.now(UTC) - made) < timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ([], "the target itself was not run; `tfport fix --prove` runs it"),
+        ([RunnerFacts("TensorFlow", "1.4.1", "3.6.15", machine="x86_64", is_target=True, runs=10)],
+         "TensorFlow 1.4.1, Python 3.6.15 on x86_64 ran the model 10 times, each in a new process: no crash"),
+        ([RunnerFacts("TensorFlow", "1.4.1", "3.6.15", machine="x86_64", is_target=True, runs=10, crashes=4,
+                      wheel=Wheel("tensorflow-1.4.1-cp36.whl", "c" * 64))],
+         "on x86_64 from tensorflow-1.4.1-cp36.whl ran the model 10 times, each in a new process: 4 crashed"),
+    ],
+)  # fmt: skip
+def test_the_certificate_says_whether_the_target_was_run(target, words):
+    paper = certificate()
+    paper.verification.runners_used += target
+    report = paper.to_json()["target_runs"]
+    assert report["ran"] == bool(target)
+    assert report["statement"].endswith(words)
+    assert words.split()[-1] in str(paper)
+    assert max(map(len, str(paper).splitlines())) <= 80
+
+
+def test_the_text_of_the_json_has_a_line_for_each_change():
+    changes = [NodeChange(f"n{i}", "AddV2", ("as_add",), ((f"n{i}", "Add"),)) for i in range(20_000)]
+    text = certificate_text(certificate(changes=changes))
+    assert json.loads(text)["changes"][7] == {
+        "node": "n7",
+        "op": "AddV2",
+        "rules": ["as_add"],
+        "after": {"n7": "Add"},
+    }
+    assert 20_000 < len(text.splitlines()) < 20_500

@@ -6,21 +6,18 @@ observed, with the digests of both models, so that the comparison can be repeate
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tfport.check.console import plain
-from tfport.errors import UnreadableFile
+from tfport.fix.certify.provenance import Provenance
+from tfport.fix.certify.runner_facts import RunnerFacts
 from tfport.fix.certify.verification import Verification
 from tfport.fix.certify.version import own_version
-from tfport.formats.files import reason
+from tfport.fix.journal import NodeChange
 
 EXACT, ROUNDING, LOSSY = "exact", "rounding", "lossy"
-CHUNK = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,12 @@ class Certificate:
     verification: Verification
     rules: list[Applied] = field(default_factory=list)
     tfport: str = field(default_factory=own_version)
+    changes: Sequence[NodeChange] = ()
+    """Every changed node."""
+    made: Provenance = field(default_factory=Provenance)
+    source_files: dict[str, str] = field(default_factory=dict)
+    """The SHA-256 of each file of the original, by name."""
+    output_files: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rules = [rule if isinstance(rule, Applied) else Applied(*rule) for rule in self.rules]
@@ -61,6 +64,18 @@ class Certificate:
         """The weakest promise of the applied rules."""
         order = (EXACT, ROUNDING, LOSSY)
         return max((rule.keeps for rule in self.rules), key=order.index, default=EXACT)
+
+    @property
+    def target_runs(self) -> list[RunnerFacts]:
+        """The runs of the rewritten model in the target itself."""
+        return [facts for facts in self.verification.runners_used if facts.is_target]
+
+    @property
+    def target_statement(self) -> str:
+        """Whether the target itself was run, in a sentence."""
+        if not self.target_runs:
+            return "the target itself was not run; `tfport fix --prove` runs it"
+        return "; ".join(map(_was_run, self.target_runs))
 
     def to_json(self) -> dict[str, Any]:
         from tfport.fix.certify.json import certificate_json
@@ -79,32 +94,8 @@ class Certificate:
         return plain(lambda width: render(self, width))
 
 
-def digest(path: str | os.PathLike[str], leave_out: Collection[str] = ()) -> str:
-    """The SHA-256 of a file, or of the list of files of a folder.
-
-    The list has a line for each file, sorted by name: its SHA-256, two spaces and its name within
-    the folder, as `sha256sum` prints it. Files named in `leave_out` are not listed.
-    """
-    place = Path(path)
-    if not place.is_dir():
-        return _of_file(place)
-    names = sorted(name for name in _names(place) if name not in leave_out)
-    lines = (f"{_of_file(place / name)}  {name}\n" for name in names)
-    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
-
-
-def _names(folder: Path) -> Iterator[str]:
-    for inner, _, files in os.walk(folder):
-        for file in files:
-            yield Path(inner, file).relative_to(folder).as_posix()
-
-
-def _of_file(path: Path) -> str:
-    sha256 = hashlib.sha256()
-    try:
-        with open(path, "rb") as file:
-            while chunk := file.read(CHUNK):
-                sha256.update(chunk)
-    except OSError as error:
-        raise UnreadableFile(f"{path}: {reason(error)}") from None
-    return sha256.hexdigest()
+def _was_run(facts: RunnerFacts) -> str:
+    times = f"{facts.runs:,} times, each in a new process" if facts.runs > 1 else "once"
+    crashes = f"{facts.crashes:,} crashed" if facts.crashes else "no crash"
+    wheel = f" from {facts.wheel.name}" if facts.wheel else ""
+    return f"{facts.name} on {facts.machine or 'an unknown machine'}{wheel} ran the model {times}: {crashes}"

@@ -6,10 +6,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
+from tfport.check.console import count
 from tfport.check.matrix.page.cards import text
 from tfport.fix.certify.certificate import Certificate
+from tfport.fix.certify.digests import HOW as MODEL_DIGEST
+from tfport.fix.certify.input_records import HOW as INPUTS_DIGEST
+from tfport.fix.certify.runner_facts import RunnerFacts
 from tfport.fix.certify.text import HEAD, heading, rows_of, summary
-from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, AnswerComparison
+from tfport.fix.certify.trials import GENERATOR
+from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED, AnswerComparison, TrialRecord
+from tfport.fix.journal import NodeChange
 
 HERE = Path(__file__).parent
 MARKS = {ALIKE: "alike", DIFFERS: "differs", NOT_COMPARED: "unknown"}
@@ -24,13 +32,22 @@ def page(certificate: Certificate) -> str:
         mark=MARKS[verification.verdict],
         statement=text(verification.statement),
         caveats="".join(f"<li>{text(caveat)}</li>" for caveat in verification.caveats),
+        target_runs=text(certificate.target_statement),
         keeps=text(certificate.keeps),
         rules=_rules(certificate),
+        changed=text(count(len(certificate.changes), "changed node")),
+        changes=_table(("function", "node", "op", "rules", "became"), map(_change, certificate.changes)),
         comparisons="\n".join(map(_comparison, verification.comparisons)),
         summary=text(summary(verification)),
         trials=_table(
-            ("signature", "input", "from", "the original", ""),
-            ((t.signature, t.name, t.origin, t.original, t.why) for t in verification.trials),
+            ("signature", "input", "from", "seed", "the original", "", "shapes", "SHA-256"),
+            map(_trial, verification.trials),
+        ),
+        inputs_digest=text(INPUTS_DIGEST),
+        generator=text(f"{GENERATOR}, numpy {np.__version__}"),
+        runners=_table(
+            ("runtime", "numpy", "system", "wheel", "its SHA-256", "as target", "runs", "crashes"),
+            map(_runner, verification.runners_used),
         ),
         digests=_table(
             ("", "path", "SHA-256"),
@@ -39,8 +56,39 @@ def page(certificate: Certificate) -> str:
                 ("output", certificate.output, certificate.output_digest),
             ),
         ),
+        digest=text(MODEL_DIGEST),
+        made=_table(("", ""), _made(certificate)),
         version=text(certificate.tfport),
     )
+
+
+def _change(change: NodeChange) -> tuple[str, ...]:
+    after = ["(structure)"] if change.after is None else [f"{node}: {op}" for node, op in change.after]
+    return change.function, change.node, change.op, ", ".join(change.rules), ", ".join(after) or "(nothing)"
+
+
+def _trial(trial: TrialRecord) -> tuple[str, ...]:
+    seed = "" if trial.seed is None else str(trial.seed)
+    shapes = ", ".join(f"{i.name} {i.dtype} {list(i.shape)}" for i in trial.inputs)
+    digests = ", ".join(i.sha256 for i in trial.inputs)
+    return trial.signature, trial.name, trial.origin, seed, trial.original, trial.why, shapes, digests
+
+
+def _runner(facts: RunnerFacts) -> tuple[str, ...]:
+    wheel = (facts.wheel.name, facts.wheel.sha256) if facts.wheel else ("", "")
+    is_target = "yes" if facts.is_target else "no"
+    return facts.name, facts.numpy, facts.system, *wheel, is_target, str(facts.runs), str(facts.crashes)
+
+
+def _made(certificate: Certificate) -> Iterator[tuple[str, str]]:
+    made = certificate.made
+    yield "date", made.date
+    yield "command", made.command or "(called from Python)"
+    if made.inputs_file:
+        yield "inputs", f"{made.inputs_file.path}, SHA-256 {made.inputs_file.sha256}"
+    yield "tfport", f"{made.tfport}, Python {made.python}"
+    yield "packages", ", ".join(f"{name} {version}" for name, version in made.packages.items())
+    yield "machine", f"{made.machine}, {made.system}"
 
 
 def _rules(certificate: Certificate) -> str:

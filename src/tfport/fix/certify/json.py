@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,11 +12,32 @@ import numpy as np
 
 from tfport.fix.certify.certificate import Certificate
 from tfport.fix.certify.compare import OutputDifference
+from tfport.fix.certify.digests import HOW as DIGEST
 from tfport.fix.certify.input_records import HOW
 from tfport.fix.certify.trials import GENERATOR
 from tfport.fix.certify.verification import AnswerComparison, Verification
+from tfport.fix.journal import NodeChange
 
 VERSION = 1
+WIDTH = 110
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """The JSON as text: what fits in a line is one line, so that a change or a trial is one."""
+    return _lines(certificate_json(certificate), 0) + "\n"
+
+
+def _lines(value: Any, depth: int) -> str:
+    line = json.dumps(value)
+    if not isinstance(value, (dict, list, tuple)) or len(line) + depth <= WIDTH:
+        return line
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_lines(part, depth + 1)}" for key, part in value.items()]
+    else:
+        parts = [_lines(part, depth + 1) for part in value]
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    inner = (",\n" + " " * (depth + 1)).join(parts)
+    return f"{begin}\n{' ' * (depth + 1)}{inner}\n{' ' * depth}{end}"
 
 
 def certificate_json(certificate: Certificate) -> dict[str, Any]:
@@ -25,12 +47,39 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
         "verdict": certificate.verdict,
         "statement": certificate.verification.statement,
         "target": certificate.target,
-        "input": {"path": certificate.source, "sha256": certificate.source_digest},
-        "output": {"path": certificate.output, "sha256": certificate.output_digest},
+        "made": asdict(certificate.made),
+        "target_runs": {
+            "ran": bool(certificate.target_runs),
+            "statement": certificate.target_statement,
+            "runs": sum(facts.runs for facts in certificate.target_runs),
+            "crashes": sum(facts.crashes for facts in certificate.target_runs),
+        },
+        "input": {
+            "path": certificate.source,
+            "sha256": certificate.source_digest,
+            "files": certificate.source_files,
+        },
+        "output": {
+            "path": certificate.output,
+            "sha256": certificate.output_digest,
+            "files": certificate.output_files,
+        },
+        "sha256": DIGEST,
         "keeps": certificate.keeps,
         "rules": [{**asdict(rule), "nodes": list(rule.nodes)} for rule in certificate.rules],
+        "changes": list(map(_change, certificate.changes)),
         **verification_json(certificate.verification),
     }
+
+
+def _change(change: NodeChange) -> dict[str, Any]:
+    """A changed node; empty fields are left out, as there may be tens of thousands."""
+    row: dict[str, Any] = {"node": change.node, "op": change.op, "rules": change.rules}
+    if change.function:
+        row["function"] = change.function
+    if change.after is not None:
+        row["after"] = dict(change.after)
+    return row
 
 
 def verification_json(verification: Verification) -> dict[str, Any]:

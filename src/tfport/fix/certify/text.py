@@ -37,6 +37,7 @@ def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     yield indented(Text(statement, style=STYLES[verification.verdict]))
     for caveat in verification.caveats[:MOST_CAVEATS]:
         yield indented(Text(cut_off(printable(caveat), LONGEST_MESSAGE), style="yellow"))
+    yield indented(Text(cut_off(printable(certificate.target_statement), LONGEST_MESSAGE)))
     yield title("rules", f"keeping: {certificate.keeps}" if certificate.rules else "no rule was needed")
     if certificate.rules:
         rows = [(rule.keeps, f"{rule.count:,}x", f"{rule.name}: {rule.doc}") for rule in certificate.rules]
@@ -79,7 +80,8 @@ def heading(comparison: AnswerComparison) -> str:
     """The runners, the verdict, and the number of inputs."""
     other = comparison.reference not in ("", comparison.runner)
     beside = f", the original on {comparison.reference}" if other else ""
-    return f"{comparison.runner}{beside}: {comparison.verdict}, {count(comparison.answered, 'input')}"
+    runs = f", {comparison.runs} runs" if comparison.runs > 1 else ""
+    return f"{comparison.runner}{beside}: {comparison.verdict}, {count(comparison.answered, 'input')}{runs}"
 
 
 def rows_of(comparison: AnswerComparison) -> Iterator[tuple[str, ...]]:

@@ -99,7 +99,8 @@ class LiteRewrite:
             refusals.append(f"{rule.name}: {refusal.why}")
             del graph.tensors[tensors:], self.file.buffers[buffers:], self.reasons[reasons:]
             return None
-        self.journal.changed(rule.name, rule.says, [(_name(graph, node), node.code.name)], rule.keeps)
+        before, after = ([(_name(graph, n), n.code.name) for n in nodes] for nodes in ([node], made))
+        self.journal.changed(rule.name, rule.says, before, rule.keeps, after)
         return made
 
     def _drop_unused_state(self) -> None:

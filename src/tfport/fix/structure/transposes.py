@@ -30,9 +30,9 @@ ELEMENTWISE = (
 Order = tuple[int, ...]
 
 
-def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> int:
-    """Remove pairs that cancel each other; returns how many were removed. `named` nodes stay."""
-    before = _count(graph)
+def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> list[str]:
+    """Remove pairs that cancel each other; returns the removed Transposes. `named` nodes stay."""
+    before = _transposes(graph)
     kept = {*named, *(node.name for node in graph if not node.users)}
     for node in in_order(graph):
         if node.op == "Transpose":
@@ -41,11 +41,12 @@ def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> int:
             _move_behind(graph, node, kept)
     _cancelled_to_identities(graph, kept)
     _drop_unread(graph, kept)
-    return before - _count(graph)
+    now = set(_transposes(graph))
+    return [name for name in before if name not in now]
 
 
-def _count(graph: Graph) -> int:
-    return sum(node.op == "Transpose" for node in graph)
+def _transposes(graph: Graph) -> list[str]:
+    return [node.name for node in graph if node.op == "Transpose"]
 
 
 def _order(value: Value) -> Order | None:
