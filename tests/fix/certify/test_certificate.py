@@ -127,7 +127,7 @@ CHANGES = [
     NodeChange(
         "bn2",
         "FusedBatchNormV3",
-        ("without_reserve_space", "as_add"),
+        ("as_ops", "as_add"),
         (("bn2", "Add"), ("bn2/c", "Const")),
         "f",
     ),
