@@ -16,7 +16,7 @@ PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
 .PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras bench-lite \
-	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models truth-fix keras-recorded atlas atlas-verify docs clean
+	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -119,8 +119,8 @@ real-models: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.real
 	$(LIVE)/bin/python tools/compare_real.py
 
-# Run rewritten models in real old releases: make truth-fix CASES="lstm_text 'tfjs_*'"
-truth-fix: $(READY) $(LIVE_READY)
+# Run rewritten models in real old releases: make evidence CASES="lstm_text 'tfjs_*'"
+evidence: $(READY) $(LIVE_READY)
 	$(BIN)/python tools/truth/rewrites/run.py $(CASES)
 
 # Compare all recorded Keras models with the releases that saved them; the everyday suite takes a part

@@ -30,6 +30,9 @@ def entry(**changed):
         "original": "",
         "outcome": "same",
         "says": "",
+        "runs": 10,
+        "failed": 0,
+        "varies": 0.0,
         "rules": [{"name": "as_v2", "promise": "exact", "times": 3}],
         "outputs": {"y": OUTPUT},
         "reference": "tensorflow 2.21.0",
@@ -60,13 +63,26 @@ def test_what_is_no_case_any_more_goes(tmp_path):
 
 def test_the_page_has_a_row_for_each_entry_and_every_wheel_once():
     refused = entry(outcome="refused there", says="Op\nnot | there", outputs={}, original="no\nsuch op")
-    page = records.page({"a": {"tensorflow==1.4.1": entry(), "tensorflow==1.12.3": refused}})
-    numbers = "2.0e-07 | 1.0e-07 | 3 | 5.0e-01"
+    page = records.page({"a": {"tensorflow==1.4.1": entry(varies=2e-7), "tensorflow==1.12.3": refused}})
+    numbers = "10 | 2.0e-07 | 1.0e-07 | 3 | 5.0e-01 | 2.0e-07"
     assert f"| a | 2.21.0 | 1.4.1 | runs | same | {numbers} | as_v2 (exact, 3 times) |" in page
-    assert "| a | 2.21.0 | 1.12.3 | no such op | refused there: Op not \\| there |  |  |  |  |" in page
+    assert "| a | 2.21.0 | 1.12.3 | no such op | refused there: Op not \\| there | 10 |  |  |  |  |" in page
     assert page.count("`ab12`") == 1
-    assert "refused there: 1, same: 1" in page
     assert "By tfport 0.1.0." in page
+
+
+def test_the_page_starts_with_a_summary_and_the_pairs_that_are_not_right():
+    crashed = entry(outcome="crashed", says="4 of 10: ends the process: SIGSEGV. ", failed=4)
+    cannot = entry(outcome="not rewritten", says="no rule applies to `y` (Frobnicate)", runs=0)
+    page = records.page({
+        "a": {"tensorflow==1.12.3": entry(), "tensorflow==1.4.1": crashed},
+        "b": {"tensorflow==1.4.1": cannot},
+    })  # fmt: skip
+    start = page.partition("## Pairs")[0]
+    assert "2 models, 3 pairs, 20 runs, at least 10 of each pair: 1 right, 1 refused with a reason, " in start
+    assert "| 1.4.1 | 2 | 0 | 1 | 1 |\n| 1.12.3 | 1 | 1 | 0 | 0 |" in start
+    assert "| a | 1.4.1 | crashed: 4 of 10: ends the process: SIGSEGV. |" in start
+    assert "| b | 1.4.1 | refused with a reason: no rule applies to `y` (Frobnicate) |" in start
 
 
 @pytest.mark.parametrize(
@@ -126,6 +142,7 @@ def spec(dtype, *dims):
     ("dtype", "dims", "options", "shape", "low", "high"),
     [
         ("float32", (None, 3), {}, (2, 3), 0, 1),
+        ("float32", (None, 6), {"padded": True}, (2, 6), 0, 1),
         ("float32", (None, 3), {"low": -5, "high": -4}, (2, 3), -5, -4),
         ("int32", (None,), {"high": 500}, (2,), 0, 499),
         ("uint8", (None, None), {"shape": [-1, 7], "high": 256}, (2, 7), 0, 255),
@@ -150,3 +167,20 @@ def test_words_are_drawn_from_the_configured_ones():
 def test_an_open_axis_needs_a_size():
     with pytest.raises(LookupError, match=r"input x has shape \(\?, \?\): the case must tell its `shape`"):
         one_input("x", spec("float32", None, None), {}, 2)
+
+
+PADDED = [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0] * 6, [0, 0, 0, 0, 1, 1], [1, 0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, PADDED),
+        ({"low": 1}, [[1] * 6] * 5),
+        ({"low": 1, "padded": True}, PADDED),
+        ({"padded": False}, [[1] * 6] * 5),
+    ],
+)
+def test_ids_are_padded_at_both_ends_and_one_row_is_padding_only(options, expected):
+    ids = one_input("x", spec("int32", None, 6), {"high": 1000, **options}, 5)
+    assert (ids > 0).astype(int).tolist() == expected

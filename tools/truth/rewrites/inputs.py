@@ -3,9 +3,12 @@
 An unknown first axis is the batch; for other unknown axes the case must state the size (`shape`, with -1
 for the batch). Numbers are drawn between `low` and `high`, or the last axis is `one_hot`; strings come from
 `words`, and with `numbered = "w{9}"` from w0 to w8; `value` is used unchanged. Images consist of
-squares of `patch` pixels a side.
+squares of `patch` pixels a side. `padded` sequences have rows of different lengths, with zeros after
+or before them, and a row of zeros only; matrices of integers from 0 on, as ids are, are padded unless
+`padded = false`.
 """
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -43,9 +46,27 @@ def one_input(name: str, spec: TensorSpec, options: Mapping[str, Any], batch: in
         return np.eye(shape[-1], dtype=spec.dtype.numpy)[rng.integers(0, shape[-1], shape[:-1])]
     low = options.get("low", LOW)
     if spec.dtype.is_integer:
-        return rng.integers(low, options.get("high", HIGH_INTEGER), shape).astype(spec.dtype.numpy)
+        drawn = rng.integers(low, options.get("high", HIGH_INTEGER), shape).astype(spec.dtype.numpy)
+        return padded(drawn) if options.get("padded", drawn.ndim == 2 and low == 0) else drawn
     drawn = patches(rng, shape, options["patch"]) if "patch" in options else rng.random(shape)
-    return (low + (options.get("high", HIGH) - low) * drawn).astype(spec.dtype.numpy)
+    numbers = (low + (options.get("high", HIGH) - low) * drawn).astype(spec.dtype.numpy)
+    return padded(numbers) if options.get("padded") else numbers
+
+
+def padded(sequences: np.ndarray) -> np.ndarray:
+    """Rows in turn: whole, zeros after two thirds, zeros only, zeros before the last third, one step."""
+    steps = sequences.shape[1]
+    whole = slice(None)
+    parts = (
+        slice(0, 0),
+        slice(-(-2 * steps // 3), None),
+        whole,
+        slice(0, steps - steps // 3),
+        slice(1, None),
+    )
+    for row, part in zip(sequences, itertools.cycle(parts), strict=False):
+        row[part] = 0
+    return sequences
 
 
 def patches(rng: np.random.Generator, shape: list[int], size: int) -> np.ndarray:

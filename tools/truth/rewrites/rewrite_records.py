@@ -17,16 +17,32 @@ from tests.compact_json import read_json, write_json
 Record = dict[str, Any]
 Records = dict[str, dict[str, Record]]
 """Records by case and target."""
+Entry = tuple[str, str, Record]
 HEAD = """# Rewritten models in real old releases
 
-Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has the details. `tfport fix` rewrote each
-model, and the real binary of the target ran it through TensorFlow's C API. The outputs are compared with
-those of the original model. *relative* is the largest difference divided by the largest expected number,
-*ulps* the distance in units in the last place, *varies* how much the expected outputs vary between inputs,
-divided by the largest number. Releases round differently, even if a rewrite keeps every bit.
+Written by `make evidence`; [fix.json.xz](fix.json.xz) has the details. `tfport fix` rewrote each
+model, and the real binary of the target ran it through TensorFlow's C API: several times, each in a new
+process and a session with the default options. Inputs come in several batch sizes; sequences of ids are
+padded to different lengths. The outputs are compared with those of the original model.
 """
-COLUMNS = "case | written by | target | original there | rewritten | absolute | relative | ulps | varies"
-LONGEST = 90
+ABOUT_PAIRS = """*relative* is the largest difference of any run divided by the largest expected number,
+*ulps* the distance in units in the last place, *varies* how much the expected outputs vary between inputs,
+and *unsteady* how much the outputs vary between runs, both divided by the largest number. Releases round
+differently, even if a rewrite keeps every bit.
+"""
+COLUMNS = (
+    "case | written by | target | original there | rewritten | runs | absolute | relative | ulps | varies | "
+    "unsteady | rules"
+)
+MEANINGS = {  # outcome: its column in the summary
+    "same": "right",
+    "not rewritten": "refused with a reason",
+    "refused there": "rejected by the release",
+    "differs": "different",
+    "crashed": "crashed",
+    "unknown": "not compared",
+}
+LONGEST, LONG = 90, 400
 
 
 def read(file: Path) -> Records:
@@ -52,9 +68,14 @@ def page(records: Records) -> str:
     wheels = sorted({(e["binary"], e["wheel"], e["sha256"]) for _, _, e in entries if e["wheel"]})
     sections = [
         HEAD,
-        f"{summary(e['outcome'] for _, _, e in entries)}\n",
+        f"{summary(entries)}\n",
+        f"{by_release(entries)}\n",
         f"By tfport {', '.join(sorted({e['tfport'] for _, _, e in entries}))}.\n",
-        table([*COLUMNS.split(" | "), "rules"], rows),
+        "## Not right\n",
+        table(["case", "target", "outcome"], [reason(*e) for e in entries if e[2]["outcome"] != "same"]),
+        "## Pairs\n",
+        ABOUT_PAIRS,
+        table(COLUMNS.split(" | "), rows),
         "## Binaries\n",
         table(["release", "wheel", "SHA-256"], [[b, f"`{w}`", f"`{s}`"] for b, w, s in wheels]),
         "## References\n",
@@ -63,9 +84,35 @@ def page(records: Records) -> str:
     return "\n".join(sections)
 
 
-def summary(outcomes: Iterable[str]) -> str:
-    counted = Counter(outcomes)
-    return ", ".join(f"{outcome}: {count}" for outcome, count in sorted(counted.items())) or "nothing yet"
+def summary(entries: list[Entry]) -> str:
+    runs = [e.get("runs", 1) for _, _, e in entries if e["outcome"] != "not rewritten"]
+    counted = Counter(e["outcome"] for _, _, e in entries)
+    outcomes = [f"{counted[o]} {meaning}" for o, meaning in MEANINGS.items() if counted[o]]
+    least = f", at least {min(runs)} of each pair" if runs else ""
+    models = len({case for case, _, _ in entries})
+    return f"{models} models, {len(entries)} pairs, {sum(runs)} runs{least}: {', '.join(outcomes)}."
+
+
+def by_release(entries: list[Entry]) -> str:
+    """How many pairs of each target have each outcome."""
+    counted = {target: Counter[str]() for target in sorted({t for _, t, _ in entries}, key=release_order)}
+    for _, target, entry in entries:
+        counted[target][entry["outcome"]] += 1
+    used = [o for o in MEANINGS if any(c[o] for c in counted.values())]
+    rows = [
+        [cell(short(target)), str(sum(c.values())), *(str(c[o]) for o in used)]
+        for target, c in counted.items()
+    ]
+    return table(["target", "pairs", *(MEANINGS[o] for o in used)], rows)
+
+
+def release_order(target: str) -> tuple[bool, list[int]]:
+    header, _, release = target.rpartition("==")
+    return "@" in header, [int(part) for part in release.split(".") if part.isdigit()]
+
+
+def short(target: str) -> str:
+    return target.removeprefix("tensorflow==")
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -74,12 +121,24 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def reason(case: str, target: str, entry: Record) -> list[str]:
+    """Why a pair is not right."""
+    outcome = MEANINGS[entry["outcome"]]
+    return [
+        case,
+        cell(short(target)),
+        cell(f"{outcome}: {entry['says']}" if entry["says"] else outcome, LONG),
+    ]
+
+
 def row(case: str, target: str, entry: Record) -> list[str]:
     outcome = entry["outcome"] + (f": {cell(entry['says'])}" if entry["says"] else "")
     differences = [number(largest(entry, key)) for key in ("absolute", "relative", "ulps", "spread")]
     original = cell(entry["original"]) or "runs"
-    name = cell(target.removeprefix("tensorflow=="))
-    return [case, cell(entry["written_by"]), name, original, outcome, *differences, rules(entry["rules"])]
+    runs = str(entry.get("runs", 1) or "")
+    unsteady = number(entry.get("varies") or None)
+    start = [case, cell(entry["written_by"]), cell(short(target)), original, outcome, runs]
+    return [*start, *differences, unsteady, rules(entry["rules"])]
 
 
 def largest(entry: Record, key: str) -> float | None:
@@ -101,7 +160,7 @@ def times(count: int) -> str:
     return f"{count} times" if count > 1 else "once"
 
 
-def cell(text: str) -> str:
+def cell(text: str, longest: int = LONGEST) -> str:
     """A text for a cell of a Markdown table."""
     line = " ".join(text.split()).replace("|", "\\|")
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

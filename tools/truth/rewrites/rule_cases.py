@@ -19,7 +19,8 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[3]))
 
-from release import Job, run_in
+from jobs import Job
+from release import unpacked_release
 from tests.fix.rule_cases import PRODUCER, RuleCase, answers, assert_alike, case_modules
 
 from tfport.atlas.target import Target, resolve_targets
@@ -76,7 +77,8 @@ def hold(release: str, cases: list[tuple[str, RuleCase]]) -> Counter[str]:
             inputs = {k: np.asarray(v) for k, v in c.feeds.items() if k not in c.constants}
             jobs.append(Job(path, inputs, fetches=tuple(c.fetches)))
             asked.append((name, c))
-        answered = run_in(release, jobs).answers
+        with unpacked_release(release) as there:
+            answered = there.run(jobs).answers
     for (name, c), answer in zip(asked, answered, strict=True):
         what, why = outcome(c, answer)
         counted[what] += 1

@@ -1,11 +1,11 @@
 """Run models in the libraries of one release, each in a process forked from this one.
 
-    python worker.py PACKAGE SECONDS < TASKS
+    python worker.py PACKAGE SECONDS FOLDER < TASKS
 
 Each line of TASKS is JSON: the model (`saved_model` and `tags`, or `graph` and, where there are
-variables, `restore`), and `runs`, each with feeds (tensor name: see `tensor_files`), fetches and the
-folder that its answers go to. Prints a line for each task: for each run the answers in the form of
-the feeds, or what TensorFlow said. A process that dies or does not end in SECONDS is an
+variables, `restore`), and `runs`, each with feeds (tensor name: see `tensor_files`) and fetches.
+Prints a line for each task: for each run the answers in the form of the feeds, as files of
+FOLDER, or what TensorFlow said. A process that dies or does not end in SECONDS is an
 outcome too. It needs the standard library only.
 """
 
@@ -39,57 +39,56 @@ class Buffer(ctypes.Structure):
     _fields_ = (("data", ctypes.c_char_p), ("length", ctypes.c_size_t), ("free", ctypes.c_void_p))
 
 
-def main(package: Path, seconds: float) -> None:
+def main(package: Path, seconds: float, folder: Path) -> None:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     tasks = [json.loads(line) for line in sys.stdin]
     tf = load(package)
     print(json.dumps({"version": tf.TF_Version().decode()}), flush=True)
-    for task in tasks:
-        print(json.dumps(in_a_fork(tf, task, seconds)), flush=True)
+    for number, task in enumerate(tasks):
+        print(json.dumps(in_a_fork(tf, task, seconds, folder / f"{number}")), flush=True)
 
 
-def in_a_fork(tf, task: dict, seconds: float) -> dict:
+def in_a_fork(tf, task: dict, seconds: float, folder: Path) -> dict:
     """Run one task in a fork of this process: the result of each run, or how it ended."""
-    lines, status, in_time, logged = forked(lambda writer: attempt(tf, task, writer), seconds)
+    lines, status, in_time, logged = forked(lambda writer: attempt(tf, task, folder, writer), seconds)
     done = [json.loads(line) for line in lines.splitlines()]
-    if broken := next((line["broken"] for line in done if "broken" in line), None):
-        sys.exit(f"{task.get('saved_model') or task['graph']}: {broken}\n{logged}")
     end = f"ends the process: {ending(status)}. {fatal(logged)}"
     late = f"does not end in {seconds:.0f} s"
     missing = len(task["runs"]) - len(done)
-    return {"runs": done + [{"says": end if in_time else late}] * missing}
+    return {"runs": done + [{"says": end if in_time else late, "stage": "crash"}] * missing}
 
 
-def attempt(tf, task: dict, writer: int) -> None:
+def attempt(tf, task: dict, folder: Path, writer: int) -> None:
     """In the fork: write a line for each run, so that results before a crash are kept."""
 
     def tell(**answer) -> None:
         os.write(writer, json.dumps(answer).encode() + b"\n")
 
     try:
-        for answer in answers(Loaded(tf, task), task["runs"]):
+        folder.mkdir()
+        for answer in answers(Loaded(tf, task), task["runs"], folder):
             tell(**answer)
     except Refused as refused:
         for _ in task["runs"]:
             tell(says=str(refused), stage="load")
     except BaseException as error:
-        tell(broken=f"{type(error).__name__}: {error}")
+        tell(says=f"the worker failed: {type(error).__name__}: {error}", stage="crash")
     finally:
         os._exit(0)
 
 
-def answers(model: "Loaded", runs: list[dict]) -> Iterator[dict]:
-    for run in runs:
+def answers(model: "Loaded", runs: list[dict], folder: Path) -> Iterator[dict]:
+    for number, run in enumerate(runs):
         try:
             outputs = model.run(run["feeds"], run["fetches"])
         except Refused as refused:
             yield {"says": str(refused), "stage": "run"}
             continue
-        folder = Path(run["folder"])
+        files = (folder / f"{number}_{i}" for i in range(len(outputs)))
         yield {
             "answers": {
-                name: from_tensor(model.tf, t, folder / f"{i}") for i, (name, t) in enumerate(outputs)
+                name: from_tensor(model.tf, t, file) for (name, t), file in zip(outputs, files, strict=True)
             }
         }
 
@@ -162,4 +161,4 @@ class Loaded:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]))
+    main(Path(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]))
