@@ -25,6 +25,7 @@ from tfport.fix.options import FixOptions
 from tfport.fix.rule import RULES
 from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.nn.layout import channels_last
+from tfport.fix.stablehlo.expand import XLA_PROGRAM, expand_modules
 from tfport.fix.structure.feeds import feeds_to_placeholders
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
@@ -94,7 +95,7 @@ def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
     ops = {node.op for node in every_node(model.graph)}
     left_out = {ModelForm.KERAS, ModelForm.LITE}  # `fix.keras` and `fix.lite` write them
     left_out |= set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
-    left_out |= set() if ops.intersection(FUNCTIONAL) else {ModelForm.LOWERED}
+    left_out |= set() if ops.intersection((*FUNCTIONAL, XLA_PROGRAM)) else {ModelForm.LOWERED}
     left_out |= {ModelForm.AS_IT_IS} if options.fetches and not model.signatures else set()  # not extracted
     return [form for form in ModelForm if form not in left_out]
 
@@ -112,12 +113,13 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     journal.changed(
         "answered through nodes", "A signature returns an input through an Identity node.", identities
     )
-    keys, reasons = None, list[str]()
+    keys, reasons = None, expand_modules(work, checker, journal)
     if form is not ModelForm.AS_IT_IS:
         try:
-            keys, reasons = _flatten(work, checker, form, journal, options)
+            keys, unchanged = _flatten(work, checker, form, journal, options)
+            reasons += unchanged
         except StructureRefusal as refusal:
-            reasons = [str(refusal)]
+            reasons.append(str(refusal))
     book = Rulebook(options.rules, RULES)
     engine = RuleEngine(checker, book, Facts(work), journal, allow_lossy=options.allow_lossy)
     named = set(_names(work, options))

@@ -88,6 +88,8 @@ class BytecodeBlock:
     """The arguments and operations of a region; a region has one block here."""
 
     args: list[int]
+    types: list[int] = field(default_factory=list)
+    """The types of the arguments, as numbers of entries."""
     ops: list[Operation] = field(default_factory=list)
 
 
@@ -263,18 +265,21 @@ class _Parser:
         block = BytecodeBlock([])
         if encoding & 1:
             for _ in range(reader.count()):
-                block.args.append(self._argument(reader, scopes[-1]))
+                kind, argument = self._argument(reader, scopes[-1])
+                block.args.append(argument)
+                block.types.append(kind)
             if self._version >= 3 and reader.byte():
                 raise reader.fail("use-list orders are not supported")
         for _ in range(encoding >> 1):
             block.ops.append(self._operation(reader, scopes, depth))
         return block
 
-    def _argument(self, reader: BytecodeReader, scope: _Scope) -> int:
+    def _argument(self, reader: BytecodeReader, scope: _Scope) -> tuple[int, int]:
+        """The type of an argument, and its value."""
         kind = reader.varint()
         if self._version < 4 or kind & 1:
             reader.varint()  # its location
-        return self._define(reader, scope)
+        return kind >> 1 if self._version >= 4 else kind, self._define(reader, scope)
 
     def _define(self, reader: BytecodeReader, scope: _Scope) -> int:
         place = scope.next[-1] if scope.next else -1

@@ -142,6 +142,8 @@ class HloBody:
     args: list[int]
     ops: list[HloOp]
     returns: list[int]
+    types: list[TensorType] = field(default_factory=list)
+    """The types of the arguments."""
     known: Any = field(default=None)
     """A cache for the interpreter."""
 
@@ -197,7 +199,7 @@ class _Decoder:
                 returns = op.operands
             else:
                 ops.append(self._op(op, name))
-        return HloBody(block.args, ops, returns)
+        return HloBody(block.args, ops, returns, [self.type(kind) for kind in block.types])
 
     def _op(self, op: Operation, name: str) -> HloOp:
         plain, _, version = name.rpartition("_v")

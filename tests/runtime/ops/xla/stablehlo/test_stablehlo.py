@@ -14,8 +14,8 @@ def result_types(kinds):
     return [DType.parse(KINDS[kind[7:-1].split("x")[-1]]) for kind in kinds]
 
 
-def call(module, inputs, kinds, **attrs):
-    """A graph with the module in one node, run on inputs."""
+def module_graph(module, inputs, kinds, platforms=(b"CPU",)):
+    """A graph with the module in one node, `y`."""
     made = pb.GraphDef()
     made.versions.producer = 2474
     node = pb.NodeDef(name="y", op="XlaCallModule")
@@ -35,9 +35,14 @@ def call(module, inputs, kinds, **attrs):
             shape.dim.add(size=int(n))
     node.attr["version"].i = 9
     node.attr["module"].s = module
-    node.attr["platforms"].list.s.extend(attrs.get("platforms", [b"CPU"]))
+    node.attr["platforms"].list.s.extend(platforms)
     made.node.append(node)
-    session = tfport.Session(tfport.load(made.SerializeToString()))
+    return made
+
+
+def call(module, inputs, kinds, **attrs):
+    """Run a module on inputs."""
+    session = tfport.Session(tfport.load(module_graph(module, inputs, kinds, **attrs).SerializeToString()))
     return session.run([f"y:{i}" for i in range(len(kinds))], {f"x{i}:0": a for i, a in enumerate(inputs)})
 
 

@@ -67,13 +67,8 @@ class Interpreter:
         return [env[value] for value in body.returns]
 
     def _op(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
-        elementwise = ELEMENTWISE.get(op.name)
-        if elementwise is not None:
-            return [elementwise(*operands)]
-        shaping = SHAPING.get(op.name)
-        if shaping is not None:
-            answer = shaping(op, *operands)
-            return answer if isinstance(answer, tuple | list) else [answer]
+        if op.name in ELEMENTWISE or op.name in SHAPING:
+            return evaluate(op, operands)
         if op.name in ("call", "composite"):
             called = op.attrs["callee" if op.name == "call" else "decomposition"]
             return self.run(called, operands, env[_DEPTH] + 1)
@@ -151,13 +146,22 @@ class Interpreter:
     def _computation(self, body: HloBody, env: Env) -> Computation:
         """A region as a computation."""
         if body.known is None:
-            body.known = _known(body), all(op.name in _BY_ELEMENT for op in body.ops)
+            body.known = known_computation(body), all(op.name in _BY_ELEMENT for op in body.ops)
         name, by_element = body.known
 
         def call(*arrays: Any) -> list[Any]:
             return self._body(body, arrays, env)
 
         return Computation(call if by_element else one_at_a_time(call, len(body.returns)), name)
+
+
+def evaluate(op: HloOp, operands: Sequence[Any]) -> Sequence[Any]:
+    """The results of an op that calls no computation."""
+    elementwise = ELEMENTWISE.get(op.name)
+    if elementwise is not None:
+        return [elementwise(*operands)]
+    answer = SHAPING[op.name](op, *operands)
+    return answer if isinstance(answer, tuple | list) else [answer]
 
 
 def _ops(body: HloBody) -> Iterator[HloOp]:
@@ -184,7 +188,7 @@ def _unsupported(op: HloOp) -> str | None:
     return None if supported else f"stablehlo.{op.name}"
 
 
-def _known(body: HloBody) -> str:
+def known_computation(body: HloBody) -> str:
     """The name of a region of at most one op, if it is a known computation."""
     if not body.ops:
         return SECOND if len(body.args) == 2 and body.returns == body.args[1:] else ""

@@ -1,0 +1,1 @@
+"""StableHLO programs of XlaCallModule nodes as TensorFlow ops, for releases that cannot run them."""

@@ -1,0 +1,43 @@
+"""Imports the modules that declare translations."""
+
+from tfport.fix.stablehlo.ops import (
+    comparison,
+    control,
+    conversion,
+    convolution,
+    custom,
+    elementwise,
+    gathering,
+    integers,
+    linear_algebra,
+    padding,
+    products,
+    random,
+    reductions,
+    scattering,
+    shapes,
+    slices,
+    sorting,
+    windows,
+)
+
+__all__ = [
+    "comparison",
+    "control",
+    "conversion",
+    "convolution",
+    "custom",
+    "elementwise",
+    "gathering",
+    "integers",
+    "linear_algebra",
+    "padding",
+    "products",
+    "random",
+    "reductions",
+    "scattering",
+    "shapes",
+    "slices",
+    "sorting",
+    "windows",
+]
