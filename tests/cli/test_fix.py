@@ -1,6 +1,7 @@
 """`tfport fix`: written files, output, exit codes; no partial files, no overwriting."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -89,6 +90,44 @@ def test_rules_of_the_user_come_first(tmp_path, capsys):
     assert fix(model, "--for", "tensorflow==1.4.1", "-o", tmp_path / "out.pb", "--rules", rules) == 0
     assert "doubled: Twice." in capsys.readouterr().out
     assert "Mul" in {node.op for node in tfport.load(tmp_path / "out.pb").graph}
+
+
+TRIPLED = """
+from tfport.fix.rule import EXACT, rule
+@rule("AddV2", keeps=EXACT)
+def tripled(op, n):
+    "Three times, which is wrong."
+    return op.Mul(n.inputs[0], 3.0)
+"""
+REAL, TEXT = (
+    "x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = AddV2(x, x) {T=float32}",
+    """
+x = Placeholder() {dtype=string, shape=(?,)}
+n = StringToNumber(x) {out_type=float32}
+y = AddV2(n, n) {T=float32}""",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "inputs"), [(REAL, {"x": np.float32([[1, 2, 3]])}), (TEXT, {"x": [b"7\0"]})]
+)
+def test_a_difference_can_be_reproduced(tmp_path, capsys, lines, inputs):
+    model, rules, folder = frozen(tmp_path, lines), tmp_path / "wrong.py", tmp_path / "why"
+    rules.write_text(TRIPLED)
+    target = ["--for", "tensorflow==1.4.1", "-o", tmp_path / "out.pb", "--rules", rules]
+    assert fix(model, *target, "--keep-failure", folder) == 1
+    printed = capsys.readouterr()
+    assert "where they differ" in printed.out
+    assert sorted(path.stem for path in folder.iterdir()) == ["answer", "expected", "inputs", "model"]
+    assert not (tmp_path / "out.pb").exists()
+    answers = []
+    for command in printed.err.strip().splitlines()[1:]:
+        _, *words = shlex.split(command)
+        assert main([*words, "--json"]) == 0
+        answers.append(np.array(json.loads(capsys.readouterr().out)["outputs"]["y"]["value"]))
+    np.testing.assert_allclose(answers[1], 1.5 * answers[0])
+    with np.load(folder / "expected.npz") as expected, np.load(folder / "answer.npz") as answer:
+        np.testing.assert_allclose([expected["y"], answer["y"]], answers, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

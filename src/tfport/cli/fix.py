@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from tfport.cli.arguments import (
@@ -69,7 +70,19 @@ def _add_rewriting(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_verification(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--inputs", metavar="FILE.npz", help="inputs on which to compare the outputs")
+    parser.add_argument(
+        "--inputs",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="inputs to compare the outputs on, instead of generated ones: .npz with an array for each, or "
+        ".json; can be repeated",
+    )
+    parser.add_argument(
+        "--keep-failure",
+        metavar="FOLDER",
+        help="if the outputs differ, write the inputs, both outputs and the rewritten model to a new folder",
+    )
     parser.add_argument("--rtol", type=float, metavar="X", help="relative tolerance of the comparison")
     parser.add_argument("--atol", type=float, metavar="X", help="absolute tolerance of the comparison")
     parser.add_argument(
@@ -98,7 +111,14 @@ def run(args: argparse.Namespace) -> int:
         fixed.provenance = provenance(args)
         if fixed.ok:
             fixed.save(args.output)
-    return show_fixed(fixed, args)
+    code = show_fixed(fixed, args)
+    failed = fixed.verification.failed if fixed.verification is not None else None
+    if args.keep_failure and failed is not None:
+        from tfport.cli.failure_folder import write_failure
+
+        commands = write_failure(fixed, failed, args.output, args.keep_failure)
+        print("\n".join(["", "reproduce the difference with:", *commands]), file=sys.stderr)
+    return code
 
 
 def provenance(args: argparse.Namespace) -> Provenance:
@@ -111,7 +131,7 @@ def provenance(args: argparse.Namespace) -> Provenance:
 
 
 def options(args: argparse.Namespace) -> FixOptions:
-    from tfport.cli.input_values import read_npz
+    from tfport.cli.input_values import read_input_file
     from tfport.fix.options import FixOptions
     from tfport.fix.rulebook import rules_of_file
 
@@ -124,7 +144,7 @@ def options(args: argparse.Namespace) -> FixOptions:
         freeze=args.freeze,
         drop_asserts=args.drop_asserts,
         rules=[rule for path in args.rules for rule in rules_of_file(path)],
-        inputs=read_npz(args.inputs) if args.inputs else {},
+        inputs=[call for path in args.inputs for call in read_input_file(path)],
         rtol=args.rtol,
         atol=args.atol,
         pythons=tuple(args.target_python),

@@ -45,7 +45,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="value of an input: JSON, plain text for a string, @file.npy for an array, or @file for "
         "a string with the content of the file; can be repeated",
     )
-    parser.add_argument("--inputs", metavar="FILE.npz", help="arrays for the inputs, by name")
+    parser.add_argument(
+        "--inputs", metavar="FILE", help="the inputs by name: .npz with an array for each, or .json"
+    )
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tfport.fix.rule import Rule
@@ -27,8 +27,8 @@ class FixOptions:
     drop_asserts: bool = False
     rules: Sequence[Rule] = ()
     """The user's rules; they are tried before tfport's."""
-    inputs: dict[str, Any] = field(default_factory=dict)
-    """Inputs to compare outputs on, in addition to generated ones."""
+    inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
+    """Inputs to compare outputs on, instead of generated ones: arrays by name, for one or several calls."""
     rtol: float | None = None
     atol: float | None = None
     pythons: tuple[str, ...] = ()

@@ -101,6 +101,10 @@ class Fixed:
             certificates[0].write_text(certificate_text(certificate))
             certificates[1].write_text(certificate.page())
 
+    def write_model(self, path: str | os.PathLike[str]) -> None:
+        """Write only the model, whatever the comparison says: to reproduce a difference."""
+        self._write(path)
+
     def _write(self, path: str | os.PathLike[str]) -> str:
         """Write the model; returns the path of its main file or folder."""
         model, weights = self._written()

@@ -53,6 +53,43 @@ def test_strings_are_text_and_other_bytes_base64(capsys, tmp_path):
     assert json.loads(out)["outputs"]["y"]["value"] == [{"b64": "/wA="}]
 
 
+ECHO = "x = Placeholder() {dtype=string, shape=(?,)}\ny = Identity(x) {T=string}"
+INPUT_FILES = [  # what, how it is written
+    ("strings as objects", lambda path: np.savez(path, x=np.array(["a", "é"], object))),
+    ("bytes as objects", lambda path: np.savez(path, x=np.array([b"a", "é".encode()], object))),
+    ("text", lambda path: np.savez(path, x=np.array(["a", "é"]))),
+    ("JSON", lambda path: path.write_text('{"x": ["a", {"b64": "w6k="}]}')),
+    ("a list of one", lambda path: path.write_text('[{"x": ["a", "é"]}]')),
+]
+
+
+@pytest.mark.parametrize("write", [c[1] for c in INPUT_FILES], ids=[c[0] for c in INPUT_FILES])
+def test_strings_are_read_from_files(capsys, tmp_path, write):
+    model = tmp_path / "m.pb"
+    model.write_bytes(graph_to_def(graph(ECHO)).SerializeToString())
+    inputs = tmp_path / ("in.json" if write.__code__.co_names == ("write_text",) else "in.npz")
+    write(inputs)
+    _, out, _ = run(capsys, str(model), "--inputs", str(inputs), "--fetch", "y", "--json")
+    assert json.loads(out)["outputs"]["y"]["value"] == ["a", "é"]
+
+
+NO_INPUTS = [  # content of in.json, sentence
+    ("{", "not JSON"),
+    ("[1]", "expected an object with values by input name, or a list of such objects"),
+    ('[{"x": [1]}, {"x": [2]}]', "expected the inputs of one call, found 2"),
+    ('{"x": [{"b64": "?"}]}', '`x`: expected numbers, strings or {"b64": "…"}, found an object'),
+    ('{"x": [{"y": 1}]}', '`x`: expected numbers, strings or {"b64": "…"}, found an object'),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), NO_INPUTS)
+def test_other_json_is_refused(capsys, tmp_path, content, sentence):
+    (tmp_path / "in.json").write_text(content)
+    code, _, err = run(capsys, MODULE, "--inputs", str(tmp_path / "in.json"))
+    assert code == 2
+    assert sentence in err
+
+
 WRONG = [
     (["--input", "x"], "--input x: expected name=VALUE or name=@file.npy"),
     (["--input", "z=1"], "--input z: unknown input; the inputs of serving_default are: x"),

@@ -16,8 +16,12 @@ CASES = [  # model, words of the caveat; none if it varies
     (X + "y = Shape(x) {T=float32, out_type=int32}", "the same for all inputs of a size"),
     (X + ZERO + "g = Greater(x, zero) {T=float32}\ny = Where(g) {T=bool}", ""),
     (X + ZERO + "l = IsNan(x) {T=float32}\ny = Where(l) {T=bool}", "y was empty for all"),
+    (X + ZERO + "z = Mul(x, zero) {T=float32}\ny = RealDiv(z, z) {T=float32}", "y was NaN for all"),
+    (X + "t = Tanh(x) {T=float32}\nn = Const() {dtype=float32, value=float32()[1e-9]}\n"
+     "o = Const() {dtype=float32, value=float32()[1]}\ns = Mul(t, n) {T=float32}\ny = Add(s, o) {T=float32}",
+     "graph: y never varied"),
     ("y = Const() {dtype=float32, value=float32()[0]}", ""),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "words"), CASES)

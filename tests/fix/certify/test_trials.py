@@ -237,10 +237,12 @@ def test_what_is_made_up_has_the_shape_of_the_signature(dims, profile, kind):
 def test_what_was_given_is_tried_where_a_signature_takes_it(tmp_path):
     text = "x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}"
     signature = saved(tmp_path / "m", text, {"x": "x:0"}, {"y": "y:0"}).signatures["serving_default"]
-    (trial,) = user_trials(signature, {"x": np.float32([1]), "unused": np.float32([2])})
+    (trial,) = user_trials(signature, [{"x": np.float32([1]), "unused": np.float32([2])}])
     assert list(trial.inputs) == ["x"]
-    assert list(user_trials(signature, {"other": np.float32([1])})) == []
-    assert list(user_trials(signature, None)) == []
+    assert list(user_trials(signature, [{"other": np.float32([1])}])) == []
+    assert list(user_trials(signature, [])) == []
+    several = user_trials(signature, [{"x": np.float32([i])} for i in range(3)])
+    assert [trial.name for trial in several] == ["given 1", "given 2", "given 3"]
 
 
 def test_warm_up_requests_go_to_the_signature_that_they_name():

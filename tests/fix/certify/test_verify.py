@@ -9,6 +9,7 @@ from tests.recorded_models import load, path_of
 
 import tfport
 from tfport.errors import Error
+from tfport.fix.certify import trial_plan
 from tfport.fix.certify import verify as verify_module
 from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED
 from tfport.fix.certify.verify import verify
@@ -152,6 +153,61 @@ def test_tolerances_are_the_callers():
     )
 
 
+HALF = (
+    X
+    + """
+    h = Cast(x) {SrcT=float32, DstT=float16}
+    w = Const() {dtype=float16, value=float16(3,1)[0.1, 0.2, 0.3]}
+    d = MatMul(h, w) {T=float16}
+    y = Cast(d) {SrcT=float16, DstT=float32}"""
+)
+SINGLE = (
+    X
+    + """
+    w = Const() {dtype=float16, value=float16(3,1)[0.1, 0.2, 0.3]}
+    v = Cast(w) {SrcT=float16, DstT=float32}
+    y = MatMul(x, v) {T=float32}"""
+)
+
+
+def test_half_inside_is_judged_as_half():
+    verification = verify(frozen(HALF), frozen(SINGLE), fetches=["y"])
+    assert verification.verdict == ALIKE
+    (comparison,) = verification.comparisons
+    difference = comparison.outputs["y"]
+    assert (difference.dtype, difference.judged_as, difference.rtol) == ("float32", "float16", 2e-2)
+    assert difference.absolute > 0
+    judged = "graph: `y` is judged as float16 (rtol 0.02, atol 0.004 of the largest number), as `d` computes"
+    assert any(caveat.startswith(judged) for caveat in verification.caveats)
+
+
+def test_weights_that_are_stored_in_half_are_judged_as_float32():
+    verification = verify(frozen(SINGLE), frozen(HALF), fetches=["y"])
+    assert verification.verdict == DIFFERS
+    assert verification.comparisons[0].outputs["y"].judged_as == "float32"
+
+
+def test_the_trial_that_differs_most_is_named_with_its_inputs():
+    verification = verify(frozen(TWICE), frozen(TWICE.replace("[2]", "[2.1]")), fetches=["y"])
+    failed = verification.failed
+    assert failed.trial.name in verification.statement
+    title, element, inputs = failed.lines()
+    assert title.startswith(f"graph, inputs `{failed.trial.name}`, on tfport")
+    assert element.startswith("output `y`: element [")
+    assert inputs.startswith("input `x`: float32 [")
+    worst = failed.difference.worst
+    x = failed.trial.inputs["x"][worst.index]
+    assert float(worst.expected) == pytest.approx(2 * x, rel=1e-6)
+    assert float(worst.answer) == pytest.approx(2.1 * x, rel=1e-6)
+
+
+def test_inputs_that_only_the_rewritten_model_refuses_are_named():
+    checked = TWICE.replace("y =", "m =") + '\ny = CheckNumerics(m) {T=float32, message="no"}'
+    failed = verify(frozen(TWICE), frozen(checked), fetches=["y"]).failed
+    assert failed.answer is None
+    assert [line for line in failed.lines() if line.startswith("the rewritten model refuses them: ")]
+
+
 def test_every_signature_is_compared_unless_some_are_named():
     model = load("estimator")
     verification = verify(model, load("estimator"))
@@ -181,7 +237,7 @@ def test_an_activation_that_is_lost_is_seen():
     assert "beyond the tolerance" in verification.statement
 
 
-def test_given_inputs_and_warm_up_requests_are_tried_first(tmp_path):
+def test_warm_up_requests_are_tried_first_and_user_inputs_alone(tmp_path):
     saved(tmp_path / "m", TWICE, {"x": "x:0"}, {"y": "y:0"})
     log = serving.PredictionLog()
     array = from_numpy(np.float32([[1, 2, 3]]), graph_pb2.DT_FLOAT)
@@ -189,9 +245,21 @@ def test_given_inputs_and_warm_up_requests_are_tried_first(tmp_path):
     (tmp_path / "m" / WARMUP).parent.mkdir()
     (tmp_path / "m" / WARMUP).write_bytes(record(log.SerializeToString()))
     model = tfport.load(tmp_path / "m")
-    verification = verify(model, tfport.load(tmp_path / "m"), inputs={"x": np.float32([[4, 5, 6]])})
-    assert [trial.origin for trial in verification.trials[:3]] == ["given", "warm-up", "made up"]
-    assert verification.verdict == ALIKE
+    verification = verify(model, tfport.load(tmp_path / "m"))
+    assert [trial.origin for trial in verification.trials[:2]] == ["warm-up", "made up"]
+    two = [{"x": np.float32([[4, 5, 6]])}, {"x": np.float32([[7, 8, 9]])}]
+    verification = verify(model, tfport.load(tmp_path / "m"), inputs=two)
+    assert [trial.origin for trial in verification.trials] == ["given", "given"]
+    assert verification.statement == "outputs agree on 2 inputs, compared in tfport's runtime"
+
+
+def test_a_signature_that_the_user_inputs_do_not_fit_is_tried_on_generated_ones():
+    model = load("estimator")
+    examples = np.array([b""], object)
+    verification = verify(model, load("estimator"), inputs={"examples": examples})
+    origins = {trial.signature: trial.origin for trial in verification.trials}
+    assert origins == {"predict": "given", "regression": "made up", "serving_default": "made up"}
+    assert "skipped: the user's inputs for regression, which takes inputs" in verification.caveats
 
 
 def test_given_inputs_that_no_signature_takes_are_an_error():
@@ -203,7 +271,8 @@ def test_user_inputs_that_the_original_rejects_are_reported():
     verification = verify(frozen(TWICE), frozen(TWICE), inputs={"x": np.float64([[1, 2, 3]])})
     message = "the original refuses the user's inputs: `x:0` must be float32"
     assert any(message in caveat for caveat in verification.caveats)
-    assert verification.verdict == ALIKE
+    assert message in verification.statement
+    assert verification.verdict == NOT_COMPARED
 
 
 def test_a_damaged_warm_up_file_is_only_reported(tmp_path):
@@ -230,7 +299,7 @@ def test_an_image_too_small_for_its_filters_is_made_larger():
 
 
 def test_trials_that_take_too_long_are_left_out_and_reported(monkeypatch):
-    monkeypatch.setattr(verify_module, "SECONDS", -1.0)
+    monkeypatch.setattr(trial_plan, "SECONDS", -1.0)
     verification = verify(frozen(TWICE), frozen(TWICE))
     assert verification.verdict == NOT_COMPARED
     assert any("(out of time)" in reason for reason in verification.left_out)

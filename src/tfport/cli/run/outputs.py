@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,12 @@ MOST_SHOWN = 100
 
 
 def render_outputs(outputs: dict[str, Any], width: int) -> Iterator[RenderableType]:
-    for name, array in _flatten(outputs).items():
+    for name, array in flatten_outputs(outputs).items():
         yield title(name, f"{_dtype(array)} {tuple(array.shape)}")
         yield indented(Text(harmless_lines(_array_text(array, width - 2))))
 
 
-def _flatten(outputs: dict[str, Any]) -> dict[str, Any]:
+def flatten_outputs(outputs: Mapping[str, Any]) -> dict[str, Any]:
     """The outputs with the parts of composite tensors as separate arrays."""
     arrays: dict[str, Any] = {}
     for name, value in outputs.items():
@@ -74,7 +74,7 @@ def harmless_lines(text: str) -> str:
 def outputs_json(model: str, signature: str, outputs: dict[str, Any]) -> dict[str, Any]:
     arrays = {
         name: {"dtype": _dtype(array), "shape": list(array.shape), "value": _json_value(array)}
-        for name, array in _flatten(outputs).items()
+        for name, array in flatten_outputs(outputs).items()
     }
     return {"version": VERSION, "model": model, "signature": signature, "outputs": arrays}
 
@@ -113,12 +113,12 @@ def _text_or_base64(value: bytes) -> Any:
         return {"b64": base64.b64encode(value).decode()}
 
 
-def write_npz(outputs: dict[str, Any], path: str) -> None:
+def write_npz(outputs: Mapping[str, Any], path: str) -> None:
     """Write the arrays by name; strings as fixed-width bytes, which cannot end in a zero byte."""
     plain = {}
-    for name, array in _flatten(outputs).items():
+    for name, array in flatten_outputs(outputs).items():
         if array.dtype == object:
-            if any(element.endswith(b"\0") for element in array.reshape(-1).tolist()):
+            if not is_storable(array):
                 raise Error(
                     f"{path}: `{name}` has strings that end in a zero byte, which .npz cannot store; "
                     "use --json"
@@ -129,3 +129,10 @@ def write_npz(outputs: dict[str, Any], path: str) -> None:
         plain[name] = array
     with new_path(path) as temporary, open(temporary, "xb") as file:
         np.savez(file, **plain)
+
+
+def is_storable(array: Any) -> bool:
+    """Whether an .npz file can hold exactly these elements."""
+    if array.dtype == object:
+        return not any(element.endswith(b"\0") for element in array.reshape(-1).tolist())
+    return bool(array.dtype.kind != "V")

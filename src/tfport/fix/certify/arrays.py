@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfport.errors import Error
-from tfport.fix.certify.compare import is_float, step_at_one
+from tfport.fix.certify.tolerance import is_float, step_at_one
 from tfport.graph.dtypes import DType
 
 Random = np.random.Generator
@@ -89,8 +89,14 @@ def seed_for(*what: object) -> int:
     return int.from_bytes(seed[:8], "little")
 
 
-def array_of(dtype: DType, shape: tuple[int, ...], profile: ValueProfile, random: Random) -> NDArray[Any]:
-    """An array with values of a profile."""
+def array_of(
+    dtype: DType,
+    shape: tuple[int, ...],
+    profile: ValueProfile,
+    random: Random,
+    narrowest: np.dtype[Any] | None = None,
+) -> NDArray[Any]:
+    """An array with values of a profile; large numbers must not overflow the narrowest type of a model."""
     if math.prod(shape) > MOST_ELEMENTS:
         raise Error(f"a tensor of shape {list(shape)} is too large to generate; pass one with --inputs")
     try:
@@ -104,10 +110,11 @@ def array_of(dtype: DType, shape: tuple[int, ...], profile: ValueProfile, random
         return np.full(shape, profile.whole[0], bool) if same else random.random(shape) < 0.5
     if not is_float(kind):
         return _whole(kind, shape, profile, random)
+    inside = kind if narrowest is None else narrowest
     with np.errstate(all="ignore"):
-        numbers = np.asarray(profile.number(random, shape, kind))
+        numbers = np.asarray(profile.number(random, shape, inside))
         if kind.kind == "c":
-            numbers = numbers + 1j * np.asarray(profile.number(random, shape, kind))
+            numbers = numbers + 1j * np.asarray(profile.number(random, shape, inside))
         return numbers.astype(kind)
 
 

@@ -1,18 +1,8 @@
 """The difference of two outputs: absolute, relative and in ulps, and whether it is within the tolerance.
 
-A tolerance of zero does not work for floating-point numbers, even if every rule is exact. An engine
-chooses the order of a sum by the shapes and neighbors of an op, fuses a product with a following sum,
-and has its own polynomial for `exp`: the same mathematics gives different last bits when the graph
-around it changes, and a long sum of both signs loses digits by cancellation. So numbers agree if
-
-    |a - b| <= atol + rtol * |b|
-
-with an `atol` that grows with the largest number of the output, as rounding errors do. If an output is
-usually large, and small in one trial, the small numbers are what remains of larger ones, and have
-their rounding errors: for numbers up to one, the usual size counts. `atol` is at least the smallest
-normal number, since engines may flush smaller numbers to zero. Integers, bools and strings agree if
-they are equal; shapes and dtypes must always be equal. Quantized outputs of TensorFlow Lite may be one step
-apart where a rule rounds in other places, as its own kernels are.
+If an output is usually large, and small in one trial, the small numbers are what remains of larger
+ones, and have their rounding errors: for numbers up to one, the usual size counts. Shapes and dtypes
+must always be equal. `tolerance` has the formula.
 """
 
 from __future__ import annotations
@@ -20,40 +10,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-# dtype: rtol, and atol as a fraction of the largest |b| of the output; about 1000, 100 and 10 ulps
-DEFAULTS = {
-    "float64": (1e-10, 1e-11),
-    "float32": (1e-4, 1e-5),
-    "float16": (2e-2, 4e-3),
-    "bfloat16": (6e-2, 3e-2),
-    "complex128": (1e-10, 1e-11),
-    "complex64": (1e-4, 1e-5),
-}
-EIGHT_BITS = (0.25, 0.125)
-"""The tolerances of floating-point types of eight bits or fewer, whose ulp is an eighth or a quarter."""
-_PARTS = {"complex64": np.float32, "complex128": np.float64}
+from tfport.fix.certify.tolerance import PARTS, Tolerance, is_float
+
+LONGEST_TEXT = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
-    """The caller's tolerances; None for the defaults of the dtype."""
+class WorstElement:
+    """The element that is furthest beyond the tolerance."""
 
-    rtol: float | None = None
-    atol: float | None = None
-    steps: int = 0
-    """By how many steps quantized outputs may differ: integers of eight or sixteen bits."""
+    index: tuple[int, ...]
+    answer: str
+    expected: str
+    excess: float
+    """The difference, divided by what the tolerance allows; infinite for integers and strings."""
+    trial: str = ""
 
-    def of(self, kind: np.dtype[Any], largest: float) -> tuple[float, float]:
-        """`rtol` and `atol` for a dtype, in an output with this largest number."""
-        rtol, part = DEFAULTS.get(kind.name, EIGHT_BITS)
-        return (
-            rtol if self.rtol is None else self.rtol,
-            max(part * largest, smallest_normal(kind)) if self.atol is None else self.atol,
-        )
+    def __str__(self) -> str:
+        return f"element {list(self.index)} is {self.answer}; expected {self.expected}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +53,20 @@ class OutputDifference:
     """The first difference in shape or dtype."""
     largest: float = 0.0
     """The largest finite expected number."""
+    rtol: float = 0.0
+    atol: float = 0.0
+    """The tolerances; `atol` in the trial with the largest numbers."""
+    judged_as: str = ""
+    """The dtype whose tolerances were used: the narrowest on the way to the output."""
+    worst: WorstElement | None = None
 
     @property
     def alike(self) -> bool:
         return not self.beyond and not self.problem
+
+    def in_trial(self, trial: str) -> OutputDifference:
+        """The same, where the worst element has the name of its trial."""
+        return self if self.worst is None else replace(self, worst=replace(self.worst, trial=trial))
 
     def __add__(self, other: OutputDifference) -> OutputDifference:
         return OutputDifference(
@@ -93,6 +80,10 @@ class OutputDifference:
             max(self.ulps, other.ulps),
             self.problem or other.problem,
             max(self.largest, other.largest),
+            max(self.rtol, other.rtol),
+            max(self.atol, other.atol),
+            self.judged_as or other.judged_as,
+            max((d.worst for d in (self, other) if d.worst), key=lambda w: w.excess, default=None),
         )
 
 
@@ -116,12 +107,45 @@ def compare(
         return replace(difference, problem=f"its shape is {list(a.shape)}; expected {list(b.shape)}")
     if is_float(b.dtype):
         return _floats(a, b, tolerance, difference, so_far.largest)
-    unequal = int(np.count_nonzero(_texts(a) != _texts(b))) if b.size else 0
+    return _whole(a, b, tolerance, replace(difference, judged_as=_named(b)))
+
+
+def _whole(
+    a: NDArray[Any], b: NDArray[Any], tolerance: Tolerance, difference: OutputDifference
+) -> OutputDifference:
+    """Integers, bools and strings: equal, or a few steps apart if they are quantized."""
+    unequal = np.asarray(_texts(a) != _texts(b))
+    beyond, absolute = unequal, 0.0
     if tolerance.steps and b.dtype.kind in "iu" and b.dtype.itemsize <= 2:
         apart = np.abs(a.astype(np.int64) - b.astype(np.int64))
-        beyond = int(np.count_nonzero(apart > tolerance.steps))
-        return replace(difference, unequal=unequal, beyond=beyond, absolute=float(apart.max(initial=0)))
-    return replace(difference, unequal=unequal, beyond=unequal)
+        difference = replace(difference, atol=float(tolerance.steps))
+        beyond, absolute = apart > tolerance.steps, float(apart.max(initial=0))
+    return replace(
+        difference,
+        unequal=int(np.count_nonzero(unequal)),
+        beyond=int(np.count_nonzero(beyond)),
+        absolute=absolute,
+        worst=_worst(a, b, np.where(beyond, np.inf, 0.0)),
+    )
+
+
+def _worst(a: NDArray[Any], b: NDArray[Any], excess: NDArray[Any]) -> WorstElement | None:
+    """The element with the largest excess; None if none is beyond the tolerance."""
+    if not excess.size or not excess.max() > 1:
+        return None
+    index = tuple(int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
+    return WorstElement(index, shown(a[index]), shown(b[index]), float(excess[index]))
+
+
+def shown(element: Any) -> str:
+    """An element of an array as short text."""
+    if isinstance(element, bytes | str):
+        text = repr(element[: LONGEST_TEXT + 1])
+        return text if len(element) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+    kind = np.asarray(element).dtype
+    if kind.name.startswith("complex"):
+        return f"{complex(element):.7g}"
+    return f"{float(element):.9g}" if is_float(kind) else str(element)
 
 
 def _parts(answer: Any, expected: Any, tolerance: Tolerance) -> OutputDifference:
@@ -131,20 +155,6 @@ def _parts(answer: Any, expected: Any, tolerance: Tolerance) -> OutputDifference
     for a, b in zip(answer, expected, strict=True):
         total += compare(a, b, tolerance)
     return replace(total, trials=1)
-
-
-def smallest_normal(kind: np.dtype[Any]) -> float:
-    return float(ml_dtypes.finfo(_PARTS.get(kind.name, kind)).smallest_normal)  # type: ignore[no-untyped-call]
-
-
-def step_at_one(kind: np.dtype[Any]) -> float:
-    """The distance from one to the next number of a dtype."""
-    return float(ml_dtypes.finfo(_PARTS.get(kind.name, kind)).eps)  # type: ignore[no-untyped-call]
-
-
-def is_float(kind: np.dtype[Any]) -> bool:
-    """Whether a dtype is floating-point or complex; those of `ml_dtypes` have kind void in numpy."""
-    return kind.name.startswith(("float", "bfloat", "complex"))
 
 
 def _named(array: NDArray[Any]) -> str:
@@ -164,11 +174,12 @@ def _floats(
         equal = (exact_a == exact_b) | (np.isnan(exact_a) & np.isnan(exact_b))
         size = np.abs(exact_b)
         difference = replace(difference, largest=float(size[np.isfinite(size)].max(initial=0.0)))
+        rtol, atol = tolerance.of(b.dtype, max(difference.largest, min(usual, 1.0)))
+        difference = replace(difference, rtol=rtol, atol=atol, judged_as=tolerance.judged_as(b.dtype).name)
         if equal.all():
             return difference
         apart = np.where(equal, 0.0, np.abs(exact_a - exact_b))
         apart = np.where(np.isnan(apart), np.inf, apart)
-        rtol, atol = tolerance.of(b.dtype, max(difference.largest, min(usual, 1.0)))
         # an infinite |b| would allow everything
         allowed = atol + rtol * np.where(np.isfinite(size), size, 0.0)
         relative = np.where(apart > 0, apart / size, 0.0)
@@ -179,7 +190,13 @@ def _floats(
             absolute=float(apart.max()),
             relative=float(np.where(np.isnan(relative), np.inf, relative).max()),
             ulps=steps_apart(a, b),
+            worst=_worst(a, b, _excess(apart, allowed)),
         )
+
+
+def _excess(apart: NDArray[Any], allowed: NDArray[Any]) -> NDArray[Any]:
+    """Each difference, divided by what is allowed."""
+    return np.where(apart > allowed, np.where(allowed > 0, apart / allowed, np.inf), 0.0)
 
 
 def _exact(array: NDArray[Any]) -> NDArray[Any]:
@@ -189,8 +206,8 @@ def _exact(array: NDArray[Any]) -> NDArray[Any]:
 
 def steps_apart(a: NDArray[Any], b: NDArray[Any]) -> int:
     """The largest distance of two elements in ulps, counted through zero; NaN is ignored."""
-    if a.dtype.name in _PARTS:
-        part = _PARTS[a.dtype.name]
+    if a.dtype.name in PARTS:
+        part = PARTS[a.dtype.name]
         a, b = (np.ascontiguousarray(array).reshape(-1).view(part) for array in (a, b))
     known = ~(np.isnan(a) | np.isnan(b))
     if not known.any():

@@ -1,26 +1,30 @@
 """Outputs that never vary: a comparison says little about them.
 
-An output that is the same for every input of its size may depend on a part of the model that the
-inputs do not reach. One that is always empty has nothing to compare.
+An output that is the same, within the tolerance, for every input of its size may depend on a part of the
+model that the inputs do not reach: a model that ignores its inputs would agree too. One that is always
+NaN agrees with any other NaN, and one that is always empty has nothing to compare.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tfport.fix.certify.compare import compare
 from tfport.fix.certify.runners import ModelSide, TrialOutcome
+from tfport.fix.certify.tolerance import Tolerance, is_float
 from tfport.fix.certify.trials import Trial
 
 
 def constant_outputs(
-    side: ModelSide, trials: Sequence[Trial], outcomes: Sequence[TrialOutcome]
+    side: ModelSide,
+    trials: Sequence[Trial],
+    outcomes: Sequence[TrialOutcome],
+    tolerance_of: Callable[[str, str], Tolerance],
 ) -> Iterator[str]:
-    """A sentence for each output of the original that does not vary, or is always empty."""
+    """A sentence for each output of the original that does not vary, or is always NaN or empty."""
     for name, signature in side.entrances.items():
         answers = [
             (trial, outcome.outputs)
@@ -30,25 +34,31 @@ def constant_outputs(
         if len(answers) < 2 or not signature.inputs:
             continue
         for output in signature.outputs:
-            yield from _sentence(name, output, [(_shapes(t), outputs[output]) for t, outputs in answers])
+            values = [(_shapes(trial), outputs[output]) for trial, outputs in answers]
+            yield from _sentence(f"{name}: {output}", values, tolerance_of(name, output))
 
 
-def _sentence(signature: str, output: str, answers: Sequence[tuple[Any, Any]]) -> Iterator[str]:
+def _sentence(output: str, answers: Sequence[tuple[Any, Any]], tolerance: Tolerance) -> Iterator[str]:
     """A sentence about an output, from the shapes of the inputs and its values."""
-    by_size: dict[Any, set[bytes]] = defaultdict(set)
-    repeated, elements = 0, 0
-    for shapes, value in answers:
-        arrays = [np.asarray(part) for part in _parts(value)]
-        repeated += shapes in by_size
-        by_size[shapes].add(b"".join(map(_bytes, arrays)))
-        elements += sum(array.size for array in arrays)
-    if not elements:
-        yield f"{signature}: {output} was empty for all {len(answers)} inputs, so nothing in it was compared"
-    elif repeated and all(len(values) == 1 for values in by_size.values()):
+    arrays = [np.asarray(part) for _, value in answers for part in _parts(value)]
+    if not any(array.size for array in arrays):
+        yield f"{output} was empty for all {len(answers)} inputs, so nothing in it was compared"
+    elif all(is_float(array.dtype) and bool(np.isnan(array).all()) for array in arrays):
+        yield f"{output} was NaN for all {len(answers)} inputs, so the comparison says nothing about it"
+    elif _never_varies(answers, tolerance):
         yield (
-            f"{signature}: {output} never varied: it was the same for all inputs of a size, so the "
-            "comparison says little about it"
+            f"{output} never varied: it was the same for all inputs of a size, so the comparison says "
+            "little about it"
         )
+
+
+def _never_varies(answers: Sequence[tuple[Any, Any]], tolerance: Tolerance) -> bool:
+    """Whether the answers to inputs of the same sizes are the same, and there are some of the same sizes."""
+    first: dict[Any, Any] = {}
+    for shapes, value in answers:
+        if not compare(value, first.setdefault(shapes, value), tolerance).alike:
+            return False
+    return len(first) < len(answers)
 
 
 def _shapes(trial: Trial) -> tuple[Any, ...]:
@@ -57,11 +67,3 @@ def _shapes(trial: Trial) -> tuple[Any, ...]:
 
 def _parts(output: Any) -> Sequence[Any]:
     return output if isinstance(output, tuple) else (output,)
-
-
-def _bytes(array: NDArray[Any]) -> bytes:
-    if array.dtype.kind in "OSU":
-        return repr((array.shape, array.tolist())).encode()
-    return (
-        repr(array.shape).encode() + (array + 0 if array.dtype.kind in "fc" else array).tobytes()
-    )  # -0 is 0

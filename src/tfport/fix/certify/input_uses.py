@@ -27,7 +27,8 @@ _PASS_THROUGH = """
 """
 PASS_THROUGH = frozenset(_PASS_THROUGH.split())
 _SKIPPED_INPUTS = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}
-_CALLS_BODIES = {*_SKIPPED_INPUTS, "While", "StatelessWhile"}
+WHILE_LOOPS = frozenset(("While", "StatelessWhile"))
+_CALLS_BODIES = {*_SKIPPED_INPUTS, *WHILE_LOOPS}
 MOST = 100_000
 """The most values to visit: an untrusted graph may be large."""
 
@@ -59,7 +60,7 @@ def readings(start: Value, onward: Onward = pass_through_outputs) -> Iterator[Re
 
     `onward` returns the outputs of a reader that are followed too.
     """
-    path = _CallPath({}, {})
+    path = CallPath({}, {})
     values, seen = [start], {start}
     for value in values:  # grows during the loop
         if len(values) > MOST:
@@ -76,8 +77,8 @@ def readings(start: Value, onward: Onward = pass_through_outputs) -> Iterator[Re
 
 
 @dataclass(slots=True)
-class _CallPath:
-    """The calls through which a value was followed."""
+class CallPath:
+    """The calls through which values were followed."""
 
     passed: dict[Value, Value]
     callers: dict[Function, list[Node]]

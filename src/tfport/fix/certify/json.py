@@ -86,6 +86,10 @@ def verification_json(verification: Verification) -> dict[str, Any]:
     return {
         "signatures": verification.signatures,
         "tolerance": {"rtol": verification.rtol, "atol": verification.atol},
+        "narrowest": {
+            signature: {name: {"type": str(t), "node": t.node} for name, t in outputs.items()}
+            for signature, outputs in verification.narrowest.items()
+        },
         "trials": [
             {"signature": trial.signature, "name": trial.name, "origin": trial.origin, "finite": trial.finite,
              "original": trial.original, "why": trial.why,
@@ -117,6 +121,7 @@ def _comparison(comparison: AnswerComparison) -> dict[str, Any]:
         "only_rewritten_refuses": refuses,
         "random": comparison.random,
         "stopped": comparison.stopped,
+        "failed": list(comparison.failed.lines()) if comparison.failed is not None else None,
         "outputs": _differences(comparison.outputs),
         "not_finite": _differences(comparison.not_finite),
     }
@@ -126,9 +131,18 @@ def _differences(outputs: Mapping[str, OutputDifference]) -> dict[str, Any]:
     return {
         name: {"dtype": d.dtype, "alike": d.alike, "trials": d.trials, "elements": d.elements,
                "unequal": d.unequal, "beyond": d.beyond, "absolute": _number(d.absolute),
-               "relative": _number(d.relative), "ulps": d.ulps, "problem": d.problem}
+               "relative": _number(d.relative), "ulps": d.ulps, "problem": d.problem,
+               "judged_as": d.judged_as, "rtol": d.rtol, "atol": d.atol, "worst": _worst(d)}
         for name, d in outputs.items()
     }  # fmt: skip
+
+
+def _worst(difference: OutputDifference) -> dict[str, Any] | None:
+    """The element that is furthest beyond the tolerance."""
+    if (worst := difference.worst) is None:
+        return None
+    place = {"trial": worst.trial, "index": list(worst.index)}
+    return {**place, "answer": worst.answer, "expected": worst.expected, "excess": _number(worst.excess)}
 
 
 def _number(value: float) -> float | None:

@@ -38,6 +38,10 @@ def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     for caveat in verification.caveats[:MOST_CAVEATS]:
         yield indented(Text(cut_off(printable(caveat), LONGEST_MESSAGE), style="yellow"))
     yield indented(Text(cut_off(printable(certificate.target_statement), LONGEST_MESSAGE)))
+    if verification.failed is not None:
+        yield title("where they differ")
+        for line in verification.failed.lines():
+            yield indented(Text(cut_off(printable(line), LONGEST_MESSAGE)))
     yield title("rules", f"keeping: {certificate.keeps}" if certificate.rules else "no rule was needed")
     if certificate.rules:
         rows = [(rule.keeps, f"{rule.count:,}x", f"{rule.name}: {rule.doc}") for rule in certificate.rules]

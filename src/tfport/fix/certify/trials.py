@@ -8,7 +8,7 @@ filters): `TrialBuilder.sizings` are tried first, from likely to unlikely.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,16 @@ from tfport.fix.certify.arrays import PROFILES, Random, ValueProfile, array_of, 
 from tfport.fix.certify.composites import made_parts
 from tfport.fix.certify.examples import made_examples
 from tfport.fix.certify.input_roles import TensorPart, roles_of
+from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.size_inputs import decides_sizes
-from tfport.fix.certify.verification import GIVEN, MADE_UP, WARMUP
+from tfport.fix.certify.tolerance import precision
 from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
+
+GIVEN, WARMUP, MADE_UP = "given", "warm-up", "made up"
+"""Where the inputs of a trial come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class TrialBuilder:
         self.model = model
         self.signature = signature
         self.roles = roles_of(model, signature)
+        inside = narrowest_types(model, signature).values()
+        self.narrowest = min((t.kind for t in inside), key=precision, default=None)
         self.shapes = {t: self._shape(spec, t) for spec in signature.inputs.values() for t in spec.tensors}
 
     @property
@@ -150,7 +156,7 @@ class TrialBuilder:
             return made_examples(role.examples, shape, profile, random)
         if dtype == STRING and role.text:
             return _texts(role.text, shape, random)
-        return array_of(dtype, shape, profile, random)
+        return array_of(dtype, shape, profile, random, self.narrowest)
 
     def _wholes(self, sizing: Sizing, profile: ValueProfile, random: Random) -> dict[str, NDArray[Any]]:
         """Arrays for the parts of sparse and ragged tensors."""
@@ -198,14 +204,14 @@ class TrialBuilder:
         return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.signature.inputs.items())
 
 
-def user_trials(signature: Signature, user_inputs: Mapping[str, Any] | None) -> Iterator[Trial]:
-    """The user's inputs, if they match this signature."""
-    if user_inputs is None:
-        return
+def user_trials(signature: Signature, user_inputs: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:
+    """The user's inputs that match this signature."""
     needed = set(signature.inputs) - set(signature.defaults)
-    if needed <= set(user_inputs) and (needed or set(user_inputs) <= set(signature.inputs)):
-        inputs = {name: array for name, array in user_inputs.items() if name in signature.inputs}
-        yield Trial(signature.name, "given", GIVEN, inputs, _is_finite(inputs.values()))
+    for number, arrays in enumerate(user_inputs, 1):
+        if needed <= set(arrays) and (needed or set(arrays) <= set(signature.inputs)):
+            inputs = {name: array for name, array in arrays.items() if name in signature.inputs}
+            name = "given" if len(user_inputs) == 1 else f"given {number}"
+            yield Trial(signature.name, name, GIVEN, inputs, _is_finite(inputs.values()))
 
 
 def warmup_trials(signature: Signature, requests: list[WarmupRequest], default: str) -> Iterator[Trial]:

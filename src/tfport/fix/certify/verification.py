@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.check.console import count
 from tfport.fix.certify.compare import OutputDifference
+from tfport.fix.certify.failed_trial import FailedTrial
+from tfport.fix.certify.tolerance import NarrowestType, Tolerance
+from tfport.fix.certify.trials import GIVEN, WARMUP
 
 if TYPE_CHECKING:
     from tfport.fix.certify.input_records import InputRecord
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 
 ALIKE, DIFFERS, NOT_COMPARED = "alike", "differs", "not compared"
 ANSWERED, REFUSED = "answered", "refused"
-GIVEN, WARMUP, MADE_UP = "given", "warm-up", "made up"
-"""Where the inputs of a trial come from."""
 REAL = {GIVEN: "the user's inputs", WARMUP: "a warm-up request"}
 
 
@@ -67,6 +68,8 @@ class AnswerComparison:
     """Why the rewritten model does not run on the target."""
     runs: int = 1
     """How often the rewritten model was run, each time in a new process."""
+    failed: FailedTrial | None = None
+    """The trial with the largest difference beyond the tolerance."""
 
     @property
     def verdict(self) -> str:
@@ -97,6 +100,7 @@ def over_runs(runs: Sequence[AnswerComparison]) -> AnswerComparison:
         ),
         random=list(dict.fromkeys(name for run in runs for name in run.random)),
         runs=len(runs),
+        failed=next((run.failed for run in runs if run.failed is not None), None),
     )
 
 
@@ -123,6 +127,13 @@ class Verification:
     atol: float | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     """The arguments of `verify` that another comparison needs to try the same."""
+    narrowest: dict[str, dict[str, NarrowestType]] = field(default_factory=dict)
+    """By signature and output: the type inside the model whose tolerances hold for a wider output."""
+
+    @property
+    def failed(self) -> FailedTrial | None:
+        """The trial to look at first if the outputs differ."""
+        return next((c.failed for c in self.comparisons if c.verdict == DIFFERS and c.failed), None)
 
     @property
     def verdict(self) -> str:
@@ -181,6 +192,8 @@ class Verification:
             if comparison.only_rewritten_answers:
                 trials = count(len(comparison.only_rewritten_answers), "input")
                 yield f"{signature}: accepts {trials} that the original refuses ({runner})"
+        for signature, outputs in self.narrowest.items():
+            yield from (f"{signature}: {self._judged(signature, name)}" for name in outputs)
         for trial in self.trials:
             if trial.origin in REAL and trial.original == REFUSED:
                 yield f"{trial.signature}: the original refuses {REAL[trial.origin]}: {trial.why}"
@@ -214,13 +227,24 @@ class Verification:
         difference = comparison.outputs[name]
         if difference.problem:
             return f"{name} of {signature} on {runner}: {difference.problem}"
-        beyond = f"{difference.beyond:,} of {difference.elements:,} elements"
-        return f"{name} of {signature} on {runner}: {beyond} beyond the tolerance"
+        beyond = f"{difference.beyond:,} of {difference.elements:,} elements beyond the tolerance"
+        worst = f"; with inputs `{difference.worst.trial}`, {difference.worst}" if difference.worst else ""
+        return f"{name} of {signature} on {runner}: {beyond}{worst}"
+
+    def _judged(self, signature: str, output: str) -> str:
+        """The tolerances of an output that is computed in a narrower type, and why."""
+        narrowest = self.narrowest[signature][output]
+        words = Tolerance(self.rtol, self.atol, narrowest=narrowest).words(narrowest.kind)
+        return f"`{output}` is judged as {narrowest} ({words}), as `{narrowest.node}` computes in {narrowest}"
 
     def _why_not(self) -> str:
         if self.not_asked:
             return self.not_asked[0][1]
-        reasons = Counter(
-            trial.why for trial in self.trials if trial.signature in self.not_compared and trial.why
+        refused = [trial for trial in self.trials if trial.signature in self.not_compared and trial.why]
+        if not refused:
+            return "; ".join(self.left_out)
+        why, times = Counter(trial.why for trial in refused).most_common(1)[0]
+        inputs = (
+            "the user's inputs" if refused[0].origin == GIVEN else f"{times:,} of {len(refused):,} inputs"
         )
-        return reasons.most_common(1)[0][0] if reasons else ""
+        return f"the original refuses {inputs}: {why}"

@@ -1,57 +1,43 @@
 """Compare a rewritten model with its original on the same inputs.
 
-`verify(before, after)` generates inputs that the original accepts, adds the user's inputs and the
-model's warm-up requests, and runs both models on every runner: tfport's own runtime, TensorFlow if
+`verify(before, after)` uses the user's inputs, or generates inputs that the original accepts and adds
+the model's warm-up requests, and runs both models on every runner: tfport's own runtime, TensorFlow if
 it is installed, and each Python that the caller names. `certificate` presents the result.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfport.errors import Error, UnreadableFile
-from tfport.fix.certify.arrays import ORDINARY
-from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
+from tfport.errors import Error
 from tfport.fix.certify.constant_outputs import constant_outputs
 from tfport.fix.certify.input_records import input_records
 from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs
+from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.other_runner import OtherRunner
+from tfport.fix.certify.outcomes import OutcomeComparer
 from tfport.fix.certify.runner_facts import own_facts
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import TensorFlow, live_tensorflow
-from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, user_trials, warmup_trials
-from tfport.fix.certify.verification import (
-    ANSWERED,
-    REFUSED,
-    AnswerComparison,
-    TrialRecord,
-    Verification,
-    over_runs,
-)
+from tfport.fix.certify.tolerance import Tolerance
+from tfport.fix.certify.trial_plan import TrialPlan
+from tfport.fix.certify.trials import Trial, user_trials
+from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
 from tfport.fix.certify.version import own_name
-from tfport.formats.saved_model.signature import SAVED_MODEL
-from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.select_signature import DEFAULT
 
 Progress = Callable[[str], None]
-RunAgain = Callable[[Trial], list[TrialOutcome]]
-"""Runs the original on a trial in two new sessions."""
-SECONDS = 120.0
-"""The time for the generated trials of a signature; trials beyond it are skipped and reported."""
-ENOUGH = 3
-"""If the original accepts this many sizes, unusual ones are not tried."""
+UserInputs = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def verify(
     before: Model,
     after: Model,
     *,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: UserInputs | None = None,
     signatures: Iterable[str] | None = None,
     fetches: Sequence[str] = (),
     feeds: Sequence[str] = (),
@@ -66,9 +52,10 @@ def verify(
 ) -> Verification:
     """Compare the outputs of a model before and after a rewrite.
 
-    `fetches` are the outputs of a graph without signatures, and `feeds` its inputs besides the
-    placeholders; with `only_answers`, those that the
-    original cannot compute are skipped and reported. Quantized outputs may differ by `steps`.
+    `inputs` are arrays by name, or several such mappings. A signature that they fit is compared on them
+    only; any other, on generated inputs. `fetches` are the outputs of a graph without signatures, and
+    `feeds` its inputs besides the placeholders; with `only_answers`, those that the original cannot
+    compute are skipped and reported. Quantized outputs may differ by `steps`.
     `others` are the runners besides tfport (default: TensorFlow if it is installed, and `pythons`).
     """
     sides = both_sides(before, after, signatures, fetches, feeds)
@@ -76,7 +63,8 @@ def verify(
         live = live_tensorflow()
         named = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
         others = [*([live] if live else []), *named]
-    _fits_somewhere(inputs, sides[0])
+    user_inputs = [] if inputs is None else [inputs] if isinstance(inputs, Mapping) else list(inputs)
+    _fit_somewhere(user_inputs, sides[0])
     sides, left_out = with_outputs(sides)
     if not before.signatures and (only_answers or not fetches):
         sides, left_out = answerable(sides, registry)
@@ -89,20 +77,21 @@ def verify(
         "steps": steps,
     }
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps), registry, progress)
-    verifier.own(inputs)
+    verifier.own(user_inputs)
     for runner in others:
         verifier.foreign(runner)
     verifier.note_constants()
     return verification
 
 
-def _fits_somewhere(inputs: Mapping[str, Any] | None, side: ModelSide) -> None:
-    if inputs is None or any(any(user_trials(signature, inputs)) for signature in side.entrances.values()):
-        return
-    wanted = "; ".join(
-        f"{name} takes {', '.join(signature.inputs)}" for name, signature in side.entrances.items()
-    )
-    raise Error(f"the inputs {', '.join(inputs) or '(none)'} match no signature; {wanted}")
+def _fit_somewhere(user_inputs: Sequence[Mapping[str, Any]], side: ModelSide) -> None:
+    """Raise for inputs of the user that no signature takes."""
+    signatures = side.entrances.values()
+    for inputs in user_inputs:
+        if any(True for signature in signatures for _ in user_trials(signature, [inputs])):
+            continue
+        wanted = "; ".join(f"{s.name} takes {', '.join(s.inputs)}" for s in signatures)
+        raise Error(f"the inputs {', '.join(inputs) or '(none)'} match no signature; {wanted}")
 
 
 class _Verifier:
@@ -118,20 +107,23 @@ class _Verifier:
     ) -> None:
         self.before, self.after = sides
         self.verification = verification
-        self.tolerance = tolerance
+        self.comparer = OutcomeComparer(verification, tolerance)
         self.registry = registry
         self.progress = progress
         self.trials: list[Trial] = []
         self.references: dict[str, list[TrialOutcome]] = {}
         """The outcomes of the original for all trials, by runner."""
-        self._again: dict[tuple[str, str], list[TrialOutcome]] = {}
+        for signature in self.before.entrances.values():
+            if narrowest := narrowest_types(self.before.model, signature):
+                verification.narrowest[signature.name] = narrowest
 
-    def own(self, inputs: Mapping[str, Any] | None) -> None:
+    def own(self, user_inputs: Sequence[Mapping[str, Any]]) -> None:
         """Generate the trials, and run both models on them in tfport's runtime."""
         original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
         outcomes: list[TrialOutcome] = []
         answers: list[TrialOutcome] = []
-        for trial, take in self._planned(inputs):
+        plan = TrialPlan(self.before, user_inputs, self.verification.left_out)
+        for trial, take in plan.trials():
             self.progress(f"{trial.signature}: {trial.name}")
             outcome = original.ask(trial)
             take(outcome)
@@ -157,7 +149,7 @@ class _Verifier:
         if any(answer.ran for answer in outcomes):
             self.references[own_name()] = outcomes
         self.verification.runners_used.append(own_facts())
-        self._compare(own_name(), own_name(), outcomes, [answers], self._ask_own)
+        self.comparer.compare(own_name(), own_name(), self.trials, outcomes, [answers], self._ask_own)
 
     def foreign(self, runner: OtherRunner) -> None:
         """Run both models on the trials in other processes; the original if it loads there."""
@@ -179,7 +171,8 @@ class _Verifier:
             return
         again = self._ask_own if first.why else lambda trial: self._ask_twice(runner, trial)
         answers = [result.outcomes for result in results]
-        self._compare(runner.name, reference, self.references[reference], answers, again)
+        expected = self.references[reference]
+        self.comparer.compare(runner.name, reference, self.trials, expected, answers, again)
 
     def _ask(self, runner: OtherRunner) -> tuple[RunnerResult, list[RunnerResult]]:
         """The original, and the runs of the rewritten model: each in a new process if there are several."""
@@ -199,7 +192,9 @@ class _Verifier:
         """Note the outputs of the original that never varied."""
         if (reference := self._best_reference()) is not None:
             outcomes = self.references[reference]
-            self.verification.constant += constant_outputs(self.before, self.trials, outcomes)
+            self.verification.constant += constant_outputs(
+                self.before, self.trials, outcomes, self.comparer.tolerance_of
+            )
 
     def _ask_own(self, trial: Trial) -> list[TrialOutcome]:
         return [OwnSession(self.before, self.registry).ask(trial) for _ in range(2)]
@@ -219,113 +214,6 @@ class _Verifier:
         """The runner of the original to compare with: TensorFlow before tfport."""
         return min(self.references, key=lambda name: name == own_name(), default=None)
 
-    def _planned(
-        self, inputs: Mapping[str, Any] | None
-    ) -> Iterator[tuple[Trial, Callable[[TrialOutcome], None]]]:
-        """The trials, each with a callback for the outcome of the original."""
-        requests = self._warmup()
-        for signature in self.before.entrances.values():
-            real = [*user_trials(signature, inputs), *warmup_trials(signature, requests, DEFAULT)]
-            yield from ((trial, _ignore) for trial in real)
-            try:
-                yield from self._generated(TrialBuilder(self.before.model, signature))
-            except Error as error:  # a dtype or size for which no inputs can be generated
-                self.verification.left_out.append(f"generated inputs of {signature.name}: {error}")
-
-    def _warmup(self) -> list[WarmupRequest]:
-        """The warm-up requests of the model; an unreadable file is a caveat, not an error."""
-        if self.before.model.format is not SAVED_MODEL:
-            return []
-        try:
-            return read_warmup(self.before.model.files)
-        except UnreadableFile as error:
-            self.verification.left_out.append(f"the warm-up requests: {error}")
-            return []
-
-    def _generated(self, builder: TrialBuilder) -> Iterator[tuple[Trial, Callable[[TrialOutcome], None]]]:
-        end = time.monotonic() + SECONDS
-        taken: list[Sizing] = []
-        usual, unusual = builder.sizings()
-        for sizing in [*usual, *unusual]:
-            if len(taken) >= ENOUGH and sizing not in usual:
-                break
-            if time.monotonic() > end:
-                self.verification.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
-                break
-            outcomes: list[TrialOutcome] = []
-            yield builder.made(sizing, ORDINARY), outcomes.append
-            if outcomes[0].outputs is not None or not outcomes[0].ran:
-                taken.append(sizing)
-        for profile in builder.profiles() if builder.signature.inputs else ():
-            if time.monotonic() > end:
-                self.verification.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
-                continue
-            yield builder.made((taken or usual)[min(1, len(taken or usual) - 1)], profile), _ignore
-
-    def _compare(
-        self,
-        runner: str,
-        reference: str,
-        expected: Sequence[TrialOutcome],
-        runs: Sequence[Sequence[TrialOutcome]],
-        again: RunAgain,
-    ) -> None:
-        """Compare all outputs of each run; `again` runs the original twice more, to find random outputs."""
-        for signature in self.verification.signatures:
-            comparisons = []
-            for answers in runs:
-                comparisons.append(comparison := AnswerComparison(signature, runner, reference))
-                for trial, a, b in zip(self.trials, answers, expected, strict=True):
-                    if trial.signature == signature and a.ran and b.ran:
-                        self._add(comparison, trial, a, b, again)
-            self.verification.comparisons.append(over_runs(comparisons))
-
-    def _add(
-        self,
-        comparison: AnswerComparison,
-        trial: Trial,
-        answer: TrialOutcome,
-        expected: TrialOutcome,
-        again: RunAgain,
-    ) -> None:
-        if expected.outputs is None:
-            if answer.outputs is None:
-                comparison.refused += 1
-            else:
-                comparison.only_rewritten_answers.append(trial.name)
-            return
-        if answer.outputs is None:
-            comparison.only_rewritten_refuses.append((trial.name, answer.why))
-            return
-        comparison.answered += 1
-        table = comparison.outputs if trial.finite else comparison.not_finite
-        for name, wanted in expected.outputs.items():
-            so_far = table.get(name, OutputDifference())
-            difference = compare(answer.outputs[name], wanted, self.tolerance, so_far)
-            table[name] = so_far + difference
-            if (
-                not difference.alike
-                and name not in comparison.random
-                and self._is_random(comparison, trial, name, again)
-            ):
-                comparison.random.append(name)
-
-    def _is_random(
-        self,
-        comparison: AnswerComparison,
-        trial: Trial,
-        name: str,
-        again: RunAgain,
-    ) -> bool:
-        """Whether two fresh runs of the original differ in an output."""
-        key = (comparison.runner, trial.signature)
-        if key not in self._again:  # only for the first trial that differs: running again is slow
-            self._again[key] = again(trial)
-        first, second = (outcome.outputs for outcome in self._again[key])
-        if first is None or second is None:
-            return False
-        return not compare(first[name], second[name], self.tolerance).alike
-
 
 def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
     """Why the rewritten model does not run: it is refused, or crashes in some of the runs."""
@@ -337,7 +225,3 @@ def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
 
 def _first(answers: RunnerResult) -> TrialOutcome:
     return next(iter(answers.outcomes), TrialOutcome(why=answers.why, ran=False))
-
-
-def _ignore(outcome: TrialOutcome) -> None:
-    """Ignore the outcome of a trial."""
