@@ -55,6 +55,14 @@ def removed_before_kernels(target: Target, op: str) -> bool:
     return op == "Const" and since(target, "1.5")
 
 
+def misreads_control_inputs(target: Target) -> bool:
+    """Whether a session turns control inputs from a transposition that it removes into data inputs.
+
+    Recorded by tools/truth/rewrites/control_inputs.py from 1.3.0 to 1.8.0 and 1.12.3: 1.4.0 and 1.4.1 do.
+    """
+    return target.build is not None and since(target, "1.4") and not since(target, "1.5")
+
+
 def is_loaded_by_python(library: str) -> bool:
     """Whether `import tensorflow` loads an op library of its wheel: all but those of contrib."""
     return not library.startswith("contrib/")

@@ -14,6 +14,7 @@ import numpy as np
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.permutations import Order, inverse, permutation
 from tfport.graph.reach import in_order
 from tfport.graph.tensors import Tensor
 
@@ -27,7 +28,6 @@ ELEMENTWISE = (
     "Rint Round Rsqrt Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Square SquaredDifference Sub Tan Tanh"
 )
 """Ops that compute each element from the elements at the same index, with broadcasting."""
-Order = tuple[int, ...]
 
 
 def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> list[str]:
@@ -49,19 +49,6 @@ def _transposes(graph: Graph) -> list[str]:
     return [node.name for node in graph if node.op == "Transpose"]
 
 
-def _order(value: Value) -> Order | None:
-    """The permutation of a value that is the output of a Transpose with a constant permutation."""
-    node = value.node
-    if node.op != "Transpose" or len(node.inputs) != 2 or (known := constant(node.inputs[1])) is None:
-        return None
-    order = tuple(int(place) for place in known.numpy().reshape(-1))
-    return order if sorted(order) == list(range(len(order))) else None
-
-
-def _inverse(order: Order) -> Order:
-    return tuple(order.index(place) for place in range(len(order)))
-
-
 def _meet(node: Node) -> None:
     """Let readers of a transposition that cancels another read the value before both."""
     if (start := _undone(node)) is not None:
@@ -70,8 +57,8 @@ def _meet(node: Node) -> None:
 
 def _undone(node: Node) -> Value | None:
     """The value before a transposition and the one that it cancels, if it cancels one."""
-    before, own = node.inputs[0], _order(node.output(0))
-    if own is None or _order(before) != _inverse(own) or node.controls:
+    before, own = node.inputs[0], permutation(node.output(0))
+    if own is None or permutation(before) != inverse(own) or node.controls:
         return None
     return before.node.inputs[0]
 
@@ -86,8 +73,8 @@ def _cancelled_to_identities(graph: Graph, kept: Collection[str]) -> None:
 
 def _move_behind(graph: Graph, node: Node, kept: Collection[str]) -> None:
     """Apply an op before the transposition of its inputs, and transpose its output."""
-    sources = [value for value in node.inputs if _order(value) is not None]
-    orders = {_order(value) for value in sources}
+    sources = [value for value in node.inputs if permutation(value) is not None]
+    orders = {permutation(value) for value in sources}
     if len(orders) != 1 or (order := orders.pop()) is None:
         return
     if node.is_stateful or any(_is_needed(value.node, node, kept) for value in sources):
@@ -97,10 +84,10 @@ def _move_behind(graph: Graph, node: Node, kept: Collection[str]) -> None:
         return
     made = graph.add(node.op, inputs, _without_shapes(node), name=node.name, device=node.device)
     made.set_controls(node.controls)
-    permutation, kind = sources[0].node.inputs[1], node.output(0).dtype.base
+    places, kind = sources[0].node.inputs[1], node.output(0).dtype.base
     shapes = {k: v for k, v in node.attrs.items() if k == "_output_shapes"}
-    node.become("Transpose", {"T": kind, "Tperm": permutation.dtype.base, **shapes})
-    node.set_inputs([made.output(0), permutation])
+    node.become("Transpose", {"T": kind, "Tperm": places.dtype.base, **shapes})
+    node.set_inputs([made.output(0), places])
 
 
 def _is_needed(transposed: Node, by: Node, kept: Collection[str]) -> bool:
@@ -122,14 +109,14 @@ def _elementwise(graph: Graph, node: Node, order: Order) -> list[Value] | None:
     """The inputs before transposition; constants are transposed inversely at once."""
     inputs = []
     for value in node.inputs:
-        if _order(value) is not None:
+        if permutation(value) is not None:
             inputs.append(value.node.inputs[0])
         elif (known := constant(value)) is None or known.shape.rank not in (0, len(order)):
             return None
         elif known.shape.rank == 0:
             inputs.append(value)
         else:
-            inputs.append(_const(graph, value, known.numpy().transpose(_inverse(order)), known.dtype))
+            inputs.append(_const(graph, value, known.numpy().transpose(inverse(order)), known.dtype))
     return inputs
 
 
@@ -137,7 +124,7 @@ def _joined(graph: Graph, node: Node, order: Order) -> list[Value] | None:
     """The inputs of ConcatV2, with the axis before transposition."""
     *parts, axis = node.inputs
     known = constant(axis)
-    if known is None or any(_order(value) is None for value in parts):
+    if known is None or any(permutation(value) is None for value in parts):
         return None
     place = order[int(known.numpy())]
     return [*(value.node.inputs[0] for value in parts), _const(graph, axis, np.array(place), known.dtype)]
@@ -147,9 +134,9 @@ def _padded(graph: Graph, node: Node, order: Order) -> list[Value] | None:
     """The inputs of Pad, PadV2 and MirrorPad, with the paddings in the order before transposition."""
     image, paddings, *rest = node.inputs
     known = constant(paddings)
-    if known is None or _order(image) is None:
+    if known is None or permutation(image) is None:
         return None
-    amounts = known.numpy()[list(_inverse(order))]
+    amounts = known.numpy()[list(inverse(order))]
     return [image.node.inputs[0], _const(graph, paddings, amounts, known.dtype), *rest]
 
 
