@@ -87,8 +87,9 @@ def _become(node: Node, heir: Node) -> None:
     """Turn the node into the heir: it keeps its name and readers, and gets those of the heir."""
     outputs = [node.output(value.index) for value in heir.outputs]
     inputs, controls, op, attrs = heir.inputs, heir.controls, heir.op, dict(heir.attrs)
-    if SHAPES in node.attrs:
-        attrs[SHAPES] = node.attrs[SHAPES]  # the shapes of the outputs do not change
+    shapes = node.attrs.get(SHAPES)
+    if isinstance(shapes, list | tuple) and len(shapes) == len(heir.outputs):
+        attrs[SHAPES] = shapes  # the shapes of the outputs do not change
     heir.set_inputs(())
     heir.set_controls(())
     heir.replace_by(outputs, [node])
