@@ -55,11 +55,14 @@ def _undoes(unpack: Node, pack: Node) -> bool:
     rank, batched = pack.attrs.get("RAGGED_RANK"), bool(pack.attrs.get("batched_input"))
     if not isinstance(rank, int) or unpack.attrs.get("output_ragged_rank") != rank or (batched and not rank):
         return False
-    same = all(_typed(pack, name) == _typed(unpack, name) for name in ("Tvalues", "Tsplits"))
+    same = all(
+        attr_or_default(pack, name) == attr_or_default(unpack, name) for name in ("Tvalues", "Tsplits")
+    )
     return same and unpack.attrs.get("input_ragged_rank") in (-1, rank - batched)
 
 
-def _typed(node: Node, name: str) -> object:
+def attr_or_default(node: Node, name: str) -> object:
+    """An attribute of a node, or its default."""
     signature = node.signature
     return node.attrs.get(name) or (signature.defaults.get(name) if signature else None)
 

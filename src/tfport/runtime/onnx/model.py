@@ -196,7 +196,8 @@ class _Writer:
         self.nodes(graph, nodes, program.results)
         computed = {output for node in nodes for output in node.outputs}
         seen: set[str] = set()
-        for operand in program.results:
+        carried = len(program.args) - 1  # of a loop: its condition and variables; then what it stacks
+        for place, operand in enumerate(program.results):
             name = self.name(operand)
             if (
                 operand not in computed or name in seen
@@ -205,7 +206,9 @@ class _Writer:
                 self._plain(graph, "Identity", [name], [fresh], {})
                 name = fresh
             seen.add(name)
-            _set_type(graph.output.add(name=name).type, operand.dtype, None)
+            # a loop without iterations stacks nothing, and takes the sizes from here
+            shape = operand.shape if 0 < carried <= place else None
+            _set_type(graph.output.add(name=name).type, operand.dtype, shape)
 
 
 def nodes_of(program: Program) -> Iterator[OnnxNode]:

@@ -145,6 +145,43 @@ MAPS = f"""
       set = TensorListSetItem(r, i, square) {{{E}}}
       return i1=j, n1=n, r1=set, l1=l
 """
+NESTED = f"""
+    x = Placeholder() {{dtype=float32, shape=(?, 3)}}
+    n = Placeholder() {{dtype=int32, shape=()}}
+    m = Placeholder() {{dtype=int32, shape=()}}
+    any = Const() {{dtype=int32, value=int32()[-1]}}
+    three = Const() {{dtype=int32, value=int32(1)[3]}}
+    zero = Const() {{dtype=int32, value=int32()[0]}}
+    r = TensorListReserve(any, zero) {{{ES}}}
+    w = StatelessWhile(zero, n, m, r, x) {{T=[int32, int32, int32, variant, float32], cond=@go, body=@row}}
+    y = TensorListStack(w:3, three) {{{E}}}
+    def go(i: int32, n: int32, m: int32, r: variant, x: float32) -> (c: bool):
+      c1 = Less(i, n) {{T=int32}}
+      return c=c1
+    def row(i: int32, n: int32, m: int32, r: variant, x: float32) -> (STATE):
+      one = Const() {{dtype=int32, value=int32()[1]}}
+      any = Const() {{dtype=int32, value=int32()[-1]}}
+      three = Const() {{dtype=int32, value=int32(1)[3]}}
+      zero = Const() {{dtype=int32, value=int32()[0]}}
+      j = AddV2(i, one) {{T=int32}}
+      l = TensorListReserve(any, zero) {{{ES}}}
+      w = StatelessWhile(zero, m, i, l, x) {{T=[int32, int32, int32, variant, float32], cond=@go, body=@item}}
+      s = TensorListStack(w:3, three) {{{E}}}
+      sum = Sum(s, zero) {{T=float32, Tidx=int32}}
+      set = TensorListSetItem(r, i, sum) {{{E}, resize_if_index_out_of_bounds=true}}
+      return i1=j, n1=n, m1=m, r1=set, x1=x
+    def item(i: int32, n: int32, m: int32, r: variant, x: float32) -> (STATE):
+      one = Const() {{dtype=int32, value=int32()[1]}}
+      j = AddV2(i, one) {{T=int32}}
+      after = AddV2(m, one) {{T=int32}}
+      from = Pack(m) {{T=int32, N=1}}
+      until = Pack(after) {{T=int32, N=1}}
+      step = Pack(one) {{T=int32, N=1}}
+      row = StridedSlice(x, from, until, step) {{Index=int32, T=float32, shrink_axis_mask=1}}
+      set = TensorListSetItem(r, i, row) {{{E}, resize_if_index_out_of_bounds=true}}
+      return i1=j, n1=n, m1=m, r1=set, x1=x
+"""
+NESTED = NESTED.replace("STATE", "i1: int32, n1: int32, m1: int32, r1: variant, x1: float32")
 PUSHES = f"""
     x = Placeholder() {{dtype=float32, shape=(2)}}
     any = Const() {{dtype=int32, value=int32()[-1]}}
@@ -206,6 +243,10 @@ CASES += [
     maps(6, numbers(4, 2)),
     maps(3, numbers(4, 2), fails=True),
     graph_case(PUSHES, fetches=["y:0", "w:1"], name="push", x=f32(1, 2)),
+    *(
+        graph_case(NESTED, fetches=["y:0"], name="nested", x=numbers(3, 3), n=scalar(n), m=scalar(m))
+        for n, m in ((3, 2), (3, 0), (0, 2))
+    ),
     falls_case(numbers(4, 2)),
     falls_case(numbers(4, 2), AFTER_LAST),
     falls_case(numbers(1, 2), AFTER_LAST),

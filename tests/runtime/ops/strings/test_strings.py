@@ -228,6 +228,7 @@ CASES = [
     segments(strings("a", "b", "c"), i32(1, -1, 1), 3, fails=True),
     segments(strings("a", "b", "c"), i32(1, 3, 1), 3, fails=True),
     segments(ABC, i32(1, 0), 2, fails=True),
+    segments(strings("", "a", "", "b", "", ""), i32(1, 1, 1, 1, 0, 0), 2),
     segments(ABC, i32(1, 0, 0), -1, fails=True),
     *(
         case("StringSplit", strings("a, b,,c ", "", ",", "é€x"), strings(d)[0:1].reshape(()), skip_empty=s)

@@ -77,7 +77,7 @@ class TensorList:
         element = merged(self.shape, shape)
         for index in indices:
             self._check_index(index)
-        items = [self.items[index] for index in indices]
+        items = [_as_array(self.items[index]) for index in indices]
         for item in items:
             if item is not None:
                 element = merged(element, item.shape)
@@ -137,3 +137,12 @@ def merged(shape: Dims | None, other: Dims | None) -> Dims | None:
 
 def shape_text(shape: Dims | None) -> str:
     return "unknown" if shape is None else str(tuple("?" if size is None else size for size in shape))
+
+
+def _as_array(item: Any) -> Any:
+    """An element as an array: a single variant is an object without a shape."""
+    if item is None or isinstance(item, np.ndarray | np.generic):
+        return item
+    array = np.empty((), object)
+    array[()] = item
+    return array

@@ -75,8 +75,11 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
     for segment, row in zip(ids.tolist(), rows.tolist(), strict=True):
         for column, text in zip(segments[segment], row, strict=True):
             column.append(text)
-    joined = [attr_bytes(separator).join(column) for segment in segments for column in segment]
-    return string_array(joined, (count, *inner))
+    # TensorFlow writes no separator before the first text that is not empty
+    columns = (
+        itertools.dropwhile(lambda text: not text, column) for segment in segments for column in segment
+    )
+    return string_array([attr_bytes(separator).join(column) for column in columns], (count, *inner))
 
 
 @host("StringNGrams")
