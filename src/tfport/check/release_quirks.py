@@ -63,6 +63,11 @@ def misreads_control_inputs(target: Target) -> bool:
     return target.build is not None and since(target, "1.4") and not since(target, "1.5")
 
 
+def reads_unwritten_as_zeros(target: Target) -> bool:
+    """Whether elements of a TensorArray that nothing wrote can be read."""
+    return since(target, "1.5")
+
+
 def is_loaded_by_python(library: str) -> bool:
     """Whether `import tensorflow` loads an op library of its wheel: all but those of contrib."""
     return not library.startswith("contrib/")

@@ -15,7 +15,6 @@ from tfport.atlas.target import Target
 from tfport.check.check import RUNS
 from tfport.check.devices import is_local, is_present, is_valid_name
 from tfport.check.findings.shapes import ContradictedOutputShapes, UndecidedOutputShapes
-from tfport.check.release_quirks import misreads_control_inputs
 from tfport.check.report.report import CheckReport, check_model
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
@@ -27,7 +26,7 @@ from tfport.fix.rule import RULES
 from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.stablehlo.expand import XLA_PROGRAM, expand_modules
-from tfport.fix.structure.control_inputs import wait_through_identities
+from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.feeds import feeds_to_placeholders
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
@@ -130,9 +129,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         removed = cancel_transposes(work.graph, named)
         says = "Pairs of transpositions that cancel each other are removed."
         journal.changed("without transpositions", says, [(name, "Transpose") for name in removed])
-    if misreads_control_inputs(target):
-        says = "Nodes wait for transpositions through an Identity, which the target does not remove."
-        journal.changed("waiting apart", says, wait_through_identities(work.graph))
+    adapt_to_release(work.graph, target, journal)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)
     report = _check(work, target, options, fetches)

@@ -12,6 +12,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import TensorList, rows_of_tensor
+from tfport.runtime.ops.shared.axes import full, zero_of
 from tfport.runtime.trace import Tracer
 
 
@@ -48,7 +49,7 @@ def all_rows(
                 last = len(head) + len(appended) - 1 if not falls else missing
                 raise RunFailed(f"index {last} is out of range for a list of {int(others[-1])} elements")
             like = parts[0].shape[1:]
-            parts.append(np.zeros((max(missing, 0), *like), appended.dtype))
+            parts.append(full((max(missing, 0), *like), zero_of(appended.dtype), appended.dtype))
         joined = np.concatenate([p for p in parts if len(p)] or parts)
         return joined[::-1] if falls else joined
 
