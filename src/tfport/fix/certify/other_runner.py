@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tfport.errors import Error
+from tfport.fix.certify.child_process import run_to_end
 from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
 from tfport.fix.certify.runners import ModelSide, RunnerResult, TrialOutcome, fed, fetches
 from tfport.fix.certify.tensor_file import read_tensors, write_tensors
@@ -33,7 +32,6 @@ MOST_CRASHES = 3
 """After so many crashes of a model the trials that are left are not run."""
 MOST_MEMORY = 3 / 4
 """The fraction of the machine's memory that a process with another runtime may use."""
-_NOT_FOR_OTHERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV")
 _DONE = (".out", ".txt")
 """Files with the outcome of a trial: its outputs, or why there are none."""
 
@@ -80,7 +78,8 @@ class OtherRunner:
             jobs = [self._job(Path(folder, str(i)), side, trials) for i, side in enumerate(sides)]
             while left := [job for job in jobs if job.is_open]:
                 seconds = SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials) * len(left)
-                ended = self._run(Path(folder), [job.place for job in left], seconds)
+                command = [self.python, str(self.worker), *(str(job.place) for job in left)]
+                ended = run_to_end(command, Path(folder), seconds, own=self.own)
                 next((job for job in left if job.is_open), left[-1]).end(ended)
             return [self._read(job, trials) for job in jobs]
 
@@ -93,28 +92,6 @@ class OtherRunner:
                 write_tensors(place / f"{i}.in", _feeds(side, trial))
         (place / "job.json").write_text(json.dumps(job))
         return _Job(place, side, [i for i, trial in enumerate(job["trials"]) if trial is not None])
-
-    def _run(self, folder: Path, places: Sequence[Path], seconds: float) -> str:
-        """Run the worker on the jobs in these places; returns how it failed, or an empty string."""
-        with open(folder / "log.txt", "wb") as log:
-            process = subprocess.Popen(
-                [self.python, str(self.worker), *map(str, places)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment(own=self.own), cwd=folder,
-                start_new_session=True,
-            )  # fmt: skip
-            try:
-                code = process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                return f"timeout after {seconds:.0f} seconds"
-            finally:  # also when the user interrupts
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        if code == 0:
-            return ""
-        last = [line for line in _tail(folder / "log.txt").splitlines() if line.strip()]
-        ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"{ended}: {last[-1].strip()}" if last else ended
 
     def _read(self, job: _Job, trials: Sequence[Trial]) -> RunnerResult:
         if (job.place / "about.json").exists():
@@ -179,13 +156,6 @@ def _outcome(place: Path, job: _Job, trial: Trial) -> TrialOutcome:
     return TrialOutcome(why=job.crashes[-1] if job.crashes else "", ran=False)
 
 
-def environment(*, own: bool = False) -> Mapping[str, str]:
-    """The environment variables of another Python."""
-    dropped = () if own else _NOT_FOR_OTHERS
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    return {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
-
-
 def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
     feeds = fed(side.entrances[trial.signature], trial)
     types = {tensor: side.model.graph.value(tensor).dtype.base for tensor in feeds}
@@ -194,9 +164,3 @@ def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
 
 def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MOST_MEMORY)
-
-
-def _tail(path: Path, size: int = 4096) -> str:
-    with open(path, "rb") as file:
-        file.seek(max(0, path.stat().st_size - size))
-        return file.read().decode(errors="replace")

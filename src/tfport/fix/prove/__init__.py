@@ -1,0 +1,1 @@
+"""Run a rewritten model in the real target: its wheel in a virtual environment of its own."""
