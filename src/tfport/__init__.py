@@ -192,7 +192,8 @@ def fix(
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
         libraries: Custom-op libraries for TensorFlow that the target loads. They are read, never loaded here.
         **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
-            `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`, `feeds`.
+            `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `prove`, `runs`,
+            `fetches`, `feeds`.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.check.target_libraries import with_libraries

@@ -9,6 +9,7 @@ from tests.fix.certify.models import frozen
 from tests.recorded_models import load
 
 from tfport.fix.certify.arrays import ORDINARY
+from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.trials import Sizing, TrialBuilder
 from tfport.fix.certify.verification import ALIKE, DIFFERS
 from tfport.fix.certify.verify import verify
@@ -34,7 +35,9 @@ def test_tensorflow_answers_as_often_as_tfport_does(name):
 
 
 def test_tensorflow_sees_the_difference_too():
-    verification = verify(frozen(TWICE), frozen(TWICE.replace("[2]", "[3]")), pythons=[sys.executable])
+    verification = verify(
+        frozen(TWICE), frozen(TWICE.replace("[2]", "[3]")), targets=[TensorFlow(sys.executable)]
+    )
     assert [c.verdict for c in verification.comparisons] == [DIFFERS] * 3
     assert verification.comparisons[1].runner.startswith("TensorFlow 2.")
 

@@ -20,7 +20,9 @@ CASES = ALL[::8]
 def test_what_a_rule_writes_runs_in_the_interpreter(c, ops):
     model, rewrite = rewritten(c, ops)
     after = tfport.load(lite_bytes(rewrite.file))
-    verification = verify(model, after, steps=1, others=[LiteInterpreter(sys.executable, own=False)])
+    verification = verify(
+        model, after, steps=1, live=False, targets=[LiteInterpreter(sys.executable, own=False)]
+    )
     (other,) = verification.comparisons[1:]
     assert other.runner.startswith(("tensorflow 2", "ai-edge-litert"))
     assert other.answered

@@ -18,6 +18,7 @@ from tfport.cli.arguments import (
     tags_of,
 )
 from tfport.cli.commands import command
+from tfport.errors import Error
 
 if TYPE_CHECKING:
     from tfport.fix.certify.provenance import Provenance
@@ -86,6 +87,18 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtol", type=float, metavar="X", help="relative tolerance of the comparison")
     parser.add_argument("--atol", type=float, metavar="X", help="absolute tolerance of the comparison")
     parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="run the rewritten model in the target: its wheel is fetched into the user's cache folder",
+    )
+    parser.add_argument(
+        "--runs",
+        type=int,
+        metavar="N",
+        help="how often to run it there, each time in a new process (default: 10, or once with "
+        "--target-python alone)",
+    )
+    parser.add_argument(
         "--target-python",
         metavar="PYTHON",
         action="append",
@@ -106,8 +119,8 @@ def run(args: argparse.Namespace) -> int:
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
     (target,) = with_libraries([target], args.library or ())
     model = tfport.load(args.model, tags=tags_of(args))
-    with show_progress(f"rewriting {args.model}"):
-        fixed = fix_to(model, target, args.output, options(args))
+    with show_progress(f"rewriting {args.model}") as progress:
+        fixed = fix_to(model, target, args.output, options(args), progress)
         fixed.provenance = provenance(args)
         if fixed.ok:
             fixed.save(args.output)
@@ -135,6 +148,8 @@ def options(args: argparse.Namespace) -> FixOptions:
     from tfport.fix.options import FixOptions
     from tfport.fix.rulebook import rules_of_file
 
+    if args.runs is not None and args.runs < 1:
+        raise Error(f"--runs {args.runs}: expected a number of at least 1")
     return FixOptions(
         signatures=tuple(args.signature) or None,
         fetches=tuple(args.fetch),
@@ -148,4 +163,6 @@ def options(args: argparse.Namespace) -> FixOptions:
         rtol=args.rtol,
         atol=args.atol,
         pythons=tuple(args.target_python),
+        prove=args.prove,
+        runs=args.runs,
     )

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 DELAY_SECONDS = 2.0
+REFRESH_SECONDS = 0.2
 
 
 @contextmanager
-def show_progress(activity: str) -> Iterator[None]:
-    """While the block runs, show on standard error what is being done, if it takes long."""
+def show_progress(activity: str) -> Iterator[Callable[[str], None]]:
+    """While the block runs, show on standard error what is being done, if it takes long.
+
+    Yields a function that changes what is shown.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda doing: None
         return
-    done = threading.Event()
-    spinner = threading.Thread(target=_spin, args=(activity, done), daemon=True)
-    spinner.start()
+    spinner = _Spinner(activity)
+    spinner.thread.start()
     try:
-        yield
+        yield spinner.show
     finally:
-        done.set()
-        spinner.join()
+        spinner.done.set()
+        spinner.thread.join()
 
 
-def _spin(activity: str, done: threading.Event) -> None:
-    if done.wait(DELAY_SECONDS):
-        return
-    from rich.console import Console
+class _Spinner:
+    """A thread that shows a line."""
 
-    with Console(stderr=True).status(activity):
-        done.wait()
+    def __init__(self, activity: str) -> None:
+        self.activity = activity
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._spin, daemon=True)
+
+    def show(self, doing: str) -> None:
+        self.activity = doing
+
+    def _spin(self) -> None:
+        if self.done.wait(DELAY_SECONDS):
+            return
+        from rich.console import Console
+        from rich.markup import escape
+
+        with Console(stderr=True).status(escape(self.activity)) as status:
+            while not self.done.wait(REFRESH_SECONDS):
+                status.update(escape(self.activity))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tfport.atlas.target import Target
 from tfport.errors import CannotRun
-from tfport.fix.fix import fix_model
+from tfport.fix.fix import Progress, fix_model
 from tfport.fix.journal import Journal
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
@@ -38,16 +38,23 @@ def export_model(
     return stored, saved.signatures
 
 
-def export_for(model: Model, target: Target, *, as_graph: bool, options: FixOptions) -> Fixed:
+def export_for(
+    model: Model,
+    target: Target,
+    *,
+    as_graph: bool,
+    options: FixOptions,
+    progress: Progress = lambda doing: None,
+) -> Fixed:
     """Rewrite a model for a target, as a SavedModel or a GraphDef."""
     saved = _saved(model, options)
     if not as_graph:
-        return fix_model(saved, target, replace(options, fetches=(), feeds=()))
+        return fix_model(saved, target, replace(options, fetches=(), feeds=()), progress)
     outputs = tuple(
         name for s in saved.signatures.values() for spec in s.outputs.values() for name in spec.tensors
     )
     chosen = replace(options, fetches=tuple(dict.fromkeys(outputs)), feeds=(), signatures=None)
-    return fix_model(as_graph_def(_frozen(saved)), target, chosen)
+    return fix_model(as_graph_def(_frozen(saved)), target, chosen, progress)
 
 
 def _saved(model: Model, options: FixOptions) -> Model:

@@ -14,8 +14,10 @@ from tfport.check.check import RUNS
 from tfport.check.findings.finding import ERROR
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, answers_of, attempt, forms_for
+from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.verify import verify
 from tfport.fix.options import FixOptions
+from tfport.fix.prove.target_runners import target_runners
 from tfport.fix.result import Fixed
 from tfport.graph.model import Model
 
@@ -45,7 +47,7 @@ def fix_model(
         only_answers=not options.fetches,
         rtol=options.rtol,
         atol=options.atol,
-        pythons=options.pythons,
+        targets=target_runners(TensorFlow, target, options, progress),
         progress=progress,
     )
     return Fixed(model, target, best, verification)

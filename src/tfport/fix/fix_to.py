@@ -7,7 +7,7 @@ from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE_KIND
 from tfport.errors import Error
 from tfport.fix.export import export_for
-from tfport.fix.fix import fix_model
+from tfport.fix.fix import Progress, fix_model
 from tfport.fix.keras.fix import fix_keras, is_keras_output
 from tfport.fix.lite.fix import SUFFIXES, fix_lite
 from tfport.fix.options import FixOptions
@@ -16,14 +16,20 @@ from tfport.graph.model import Model
 from tfport.keras.model import KerasModel
 
 
-def fix_to(model: Model, target: Target, output: str, options: FixOptions) -> Fixed:
+def fix_to(
+    model: Model,
+    target: Target,
+    output: str,
+    options: FixOptions,
+    progress: Progress = lambda doing: None,
+) -> Fixed:
     """Rewrite a model for a target; the name of the output decides what a Keras model becomes."""
     if model.lite is not None and (target.kind == LITE_KIND or output.endswith(SUFFIXES)):
-        return fix_lite(model, target, output, options)
+        return fix_lite(model, target, output, options, progress)
     if is_keras_output(output) or (isinstance(model, KerasModel) and target.kind == KERAS_KIND):
         if not isinstance(model, KerasModel):
             raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
-        return fix_keras(model, target, output, options)
+        return fix_keras(model, target, output, options, progress)
     if model.keras is not None or model.lite is not None:
-        return export_for(model, target, as_graph=output.endswith(".pb"), options=options)
-    return fix_model(model, target, options)
+        return export_for(model, target, as_graph=output.endswith(".pb"), options=options, progress=progress)
+    return fix_model(model, target, options, progress)

@@ -33,3 +33,7 @@ class FixOptions:
     atol: float | None = None
     pythons: tuple[str, ...] = ()
     """Python interpreters that have the target's TensorFlow installed."""
+    prove: bool = False
+    """Whether to run the rewritten model in the target, installed from the package index."""
+    runs: int | None = None
+    """How often to run it there (default: ten times for a proof, once in a named Python)."""

@@ -12,8 +12,9 @@ import pytest
 from tests.fix.certify.models import frozen
 
 from tfport.errors import Error
-from tfport.fix.certify import other_runner, tensorflow_runner
+from tfport.fix.certify import other_runner
 from tfport.fix.certify import verify as verify_module
+from tfport.fix.certify.tensorflow_runner import TensorFlow, live_tensorflow
 from tfport.fix.certify.verification import ALIKE, DIFFERS
 from tfport.fix.certify.verify import verify
 
@@ -23,12 +24,12 @@ TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) 
 
 def test_a_python_that_is_not_there_is_refused_at_once():
     with pytest.raises(Error, match="not an executable program"):
-        verify(frozen(TWICE), frozen(TWICE), pythons=["/no/such/python"])
+        verify(frozen(TWICE), frozen(TWICE), targets=[TensorFlow("/no/such/python")])
 
 
-@pytest.mark.skipif(tensorflow_runner.live_tensorflow() is not None, reason="this Python has TensorFlow")
+@pytest.mark.skipif(live_tensorflow() is not None, reason="this Python has TensorFlow")
 def test_a_python_without_tensorflow_is_a_failure_of_the_target():
-    verification = verify(frozen(TWICE), frozen(TWICE), pythons=[sys.executable])
+    verification = verify(frozen(TWICE), frozen(TWICE), targets=[TensorFlow(sys.executable)])
     assert verification.verdict == DIFFERS
     assert "No module named 'tensorflow'" in verification.statement
 
@@ -46,7 +47,7 @@ def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
     noted = tmp_path / "pid"
     begun = time.monotonic()
     verification = verify(
-        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, f"echo $$ >> {noted}; sleep 600")]
+        frozen(TWICE), frozen(TWICE), targets=[TensorFlow(script(tmp_path, f"echo $$ >> {noted}; sleep 600"))]
     )
     assert time.monotonic() - begun < 60
     assert "timeout after" in verification.statement
@@ -57,7 +58,7 @@ def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
 
 def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
     noted = tmp_path / "pid"
-    runner = tensorflow_runner.TensorFlow(script(tmp_path, f"echo $$ > {noted}; sleep 600 & wait"))
+    runner = TensorFlow(script(tmp_path, f"echo $$ > {noted}; sleep 600 & wait"))
 
     def interrupt(number, frame):
         raise KeyboardInterrupt
@@ -76,7 +77,7 @@ def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
 
 def test_a_process_that_crashes_says_so(tmp_path):
     verification = verify(
-        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, "echo oh no >&2; kill -ABRT $$")]
+        frozen(TWICE), frozen(TWICE), targets=[TensorFlow(script(tmp_path, "echo oh no >&2; kill -ABRT $$"))]
     )
     assert verification.verdict == DIFFERS
     assert "SIGABRT: oh no" in verification.statement
@@ -85,7 +86,7 @@ def test_a_process_that_crashes_says_so(tmp_path):
 def test_a_model_that_a_crash_leaves_out_gets_another_process(tmp_path):
     noted = tmp_path / "folders"
     crashing = script(tmp_path, f"shift; echo $# >> {noted}; kill -ABRT $$")
-    verify(frozen(TWICE), frozen(TWICE), pythons=[crashing])
+    verify(frozen(TWICE), frozen(TWICE), targets=[TensorFlow(crashing)])
     assert noted.read_text().split() == ["2", "1"]
 
 
@@ -119,9 +120,9 @@ def twice(tmp_path, *, crash="False", crash_at_load="False", runs=1, after=TWICE
     workers, noted = str(other_runner.WORKERS), str(tmp_path / "noted")
     names = {"workers": workers, "noted": noted, "crash": crash, "crash_at_load": crash_at_load}
     worker.write_text(TWICE_WORKER.format(**names))
-    runner = tensorflow_runner.TensorFlow(sys.executable, runs=runs, is_target=True)
+    runner = TensorFlow(sys.executable, runs=runs, is_target=True)
     runner.worker = worker
-    return verify(frozen(TWICE), frozen(after), fetches=["y"], others=[runner]), runner.facts
+    return verify(frozen(TWICE), frozen(after), fetches=["y"], live=False, targets=[runner]), runner.facts
 
 
 def test_a_model_is_run_several_times_each_in_a_new_process(tmp_path):

@@ -22,6 +22,6 @@ def test_a_python_without_an_interpreter_is_named(tmp_path):
     python.write_text(f"""#!/bin/sh\nexec {sys.executable} -c "{program.replace('"', chr(39))}" "$@"\n""")
     python.chmod(0o755)
     model = tfport.load(case("NEG", numbers(2, 3)).model)
-    verification = verify(model, model, others=[LiteInterpreter(str(python))])
+    verification = verify(model, model, live=False, targets=[LiteInterpreter(str(python))])
     assert verification.verdict == "differs"
     assert "no ai_edge_litert, tflite_runtime or tensorflow in this Python" in verification.statement

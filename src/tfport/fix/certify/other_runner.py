@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.certify.child_process import run_to_end
 from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
@@ -49,6 +50,7 @@ class OtherRunner:
         own: bool = False,
         is_target: bool = False,
         runs: int = 1,
+        expected: str = "",
         wheel: Wheel | None = None,
     ) -> None:
         program = shutil.which(python)
@@ -59,11 +61,21 @@ class OtherRunner:
         self.python = program
         self.own = own
         """Whether it is the Python that tfport runs in."""
-        self.facts = RunnerFacts(self.runtime, is_target=is_target, runs=runs, wheel=wheel)
+        self.facts = RunnerFacts(self.runtime, is_target=is_target, runs=runs, expected=expected, wheel=wheel)
 
     @property
     def name(self) -> str:
         return self.facts.name
+
+    @classmethod
+    def release_of(cls, target: Target) -> tuple[str, str] | None:
+        """The package and version of a target that this runner needs; None if it has none."""
+        raise NotImplementedError
+
+    @classmethod
+    def version_of(cls, target: Target) -> str:
+        """The version that the runtime of a target reports; empty if it is not known."""
+        return (cls.release_of(target) or ("", ""))[1]
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The job for the worker: `trials` has an entry for each, None if it cannot run there."""

@@ -38,6 +38,8 @@ class RunnerFacts:
     """How often the rewritten model was run, each time in a new process."""
     crashes: int = 0
     """How many of these processes crashed."""
+    expected: str = ""
+    """The version of the target, if it is known."""
     wheel: Wheel | None = None
 
     @property

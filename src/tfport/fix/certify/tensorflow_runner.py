@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tfport.atlas.target import Target
 from tfport.fix.certify.other_runner import WORKERS, OtherRunner
 from tfport.fix.certify.runners import ModelSide, fetches
 from tfport.fix.certify.trials import Trial
@@ -23,6 +25,10 @@ class TensorFlow(OtherRunner):
 
     runtime = "TensorFlow"
     worker = WORKERS / "tensorflow_worker.py"
+
+    @classmethod
+    def release_of(cls, target: Target) -> tuple[str, str] | None:
+        return (target.build.package, target.build.version) if target.build else None
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The model, saved if it is not on disk unchanged, and the tensors to fetch."""
@@ -48,4 +54,4 @@ def _placed(side: ModelSide, path: Path) -> dict[str, Any]:
         return {**job, "model": f"{path}.meta", "checkpoint": checkpoint}
     if side.path is None:
         save_model(model, path)
-    return {**job, "model": side.path or str(path)}
+    return {**job, "model": os.path.abspath(side.path or path)}  # the worker runs in another folder

@@ -198,6 +198,8 @@ class Verification:
             if trial.origin in REAL and trial.original == REFUSED:
                 yield f"{trial.signature}: the original refuses {REAL[trial.origin]}: {trial.why}"
         for facts in self.runners_used:
+            if facts.expected and facts.version and facts.version != facts.expected:
+                yield f"{facts.name} was run as the target, which is {facts.expected}"
             if facts.crashes:
                 yield f"{facts.name}: the process crashed in {facts.crashes} of {count(facts.runs, 'run')}"
         yield from (f"{runner} was not used: {why}" for runner, why in self.not_asked)

@@ -20,7 +20,7 @@ from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.outcomes import OutcomeComparer
 from tfport.fix.certify.runner_facts import own_facts
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
-from tfport.fix.certify.tensorflow_runner import TensorFlow, live_tensorflow
+from tfport.fix.certify.tensorflow_runner import live_tensorflow
 from tfport.fix.certify.tolerance import Tolerance
 from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.trials import Trial, user_trials
@@ -45,8 +45,8 @@ def verify(
     rtol: float | None = None,
     atol: float | None = None,
     steps: int = 0,
-    pythons: Sequence[str] = (),
-    others: Sequence[OtherRunner] | None = None,
+    targets: Sequence[OtherRunner] = (),
+    live: bool = True,
     registry: Registry | None = None,
     progress: Progress = lambda doing: None,
 ) -> Verification:
@@ -56,13 +56,10 @@ def verify(
     only; any other, on generated inputs. `fetches` are the outputs of a graph without signatures, and
     `feeds` its inputs besides the placeholders; with `only_answers`, those that the original cannot
     compute are skipped and reported. Quantized outputs may differ by `steps`.
-    `others` are the runners besides tfport (default: TensorFlow if it is installed, and `pythons`).
+    `targets` are runners of the target; with `live`, TensorFlow runs both models too if it is installed.
     """
     sides = both_sides(before, after, signatures, fetches, feeds)
-    if others is None:
-        live = live_tensorflow()
-        named = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
-        others = [*([live] if live else []), *named]
+    installed = live_tensorflow() if live else None
     user_inputs = [] if inputs is None else [inputs] if isinstance(inputs, Mapping) else list(inputs)
     _fit_somewhere(user_inputs, sides[0])
     sides, left_out = with_outputs(sides)
@@ -78,7 +75,7 @@ def verify(
     }
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol, steps), registry, progress)
     verifier.own(user_inputs)
-    for runner in others:
+    for runner in [*([installed] if installed else []), *targets]:
         verifier.foreign(runner)
     verifier.note_constants()
     return verification

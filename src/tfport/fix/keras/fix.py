@@ -20,15 +20,17 @@ from tfport.check.findings.finding import ERROR
 from tfport.check.report.report import CheckReport, check_model
 from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
-from tfport.fix.certify.verify import verify
+from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.implied_masks import MASK, without_implied_masks
+from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
+from tfport.fix.prove.target_runners import target_runners
 from tfport.fix.result import Fixed
 from tfport.fix.rule import ROUNDING
 from tfport.formats.find import find_model
@@ -78,7 +80,11 @@ def is_keras_output(path: str | os.PathLike[str]) -> bool:
 
 
 def fix_keras(
-    model: KerasModel, target: Target, output: str | os.PathLike[str], options: FixOptions
+    model: KerasModel,
+    target: Target,
+    output: str | os.PathLike[str],
+    options: FixOptions,
+    progress: Progress = lambda doing: None,
 ) -> FixedKeras:
     """Rewrite a Keras file for the Keras of a target."""
     model.require_graph()
@@ -98,7 +104,13 @@ def fix_keras(
         if not attempt.runs:
             return FixedKeras(model, target, attempt, None)
         verification = verify(
-            model, written, inputs=options.inputs or None, rtol=options.rtol, atol=options.atol
+            model,
+            written,
+            inputs=options.inputs or None,
+            rtol=options.rtol,
+            atol=options.atol,
+            targets=target_runners(KerasRunner, target, options, progress),
+            progress=progress,
         )
     return FixedKeras(model, target, attempt, verification, rewrite.write)
 

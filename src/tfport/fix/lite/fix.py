@@ -12,10 +12,11 @@ from tfport.check.findings.finding import ERROR
 from tfport.check.report.report import check_model
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, ModelForm
-from tfport.fix.certify.verify import verify
+from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.options import FixOptions
+from tfport.fix.prove.target_runners import target_runners
 from tfport.fix.result import Fixed
 from tfport.fix.rule import EXACT
 from tfport.formats.find import find_model
@@ -48,7 +49,13 @@ class FixedLite(Fixed):
         return str(path)
 
 
-def fix_lite(model: Model, target: Target, output: str | os.PathLike[str], options: FixOptions) -> FixedLite:
+def fix_lite(
+    model: Model,
+    target: Target,
+    output: str | os.PathLike[str],
+    options: FixOptions,
+    progress: Progress = lambda doing: None,
+) -> FixedLite:
     """Rewrite a TensorFlow Lite file for the interpreter of a target."""
     assert model.lite is not None
     if Path(output).suffix.lower() not in SUFFIXES:
@@ -73,6 +80,8 @@ def fix_lite(model: Model, target: Target, output: str | os.PathLike[str], optio
         rtol=options.rtol,
         atol=options.atol,
         steps=0 if rewrite.journal.keeps is EXACT else 1,
-        others=[LiteInterpreter(python) for python in options.pythons],
+        targets=target_runners(LiteInterpreter, target, options, progress),
+        live=False,
+        progress=progress,
     )
     return FixedLite(model, target, attempt, verification, data)

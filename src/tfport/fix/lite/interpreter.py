@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tfport.atlas.target import Target
 from tfport.fix.certify.other_runner import WORKERS, OtherRunner
 from tfport.fix.certify.runners import ModelSide
 from tfport.fix.certify.trials import Trial
@@ -22,6 +23,10 @@ class LiteInterpreter(OtherRunner):
 
     runtime = "TensorFlow Lite interpreter"
     worker = WORKERS / "lite_worker.py"
+
+    @classmethod
+    def release_of(cls, target: Target) -> tuple[str, str] | None:
+        return (target.lite.package, target.lite.version) if target.lite else None
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The file, and for each trial the indices of its tensors."""

@@ -6,10 +6,12 @@ dependencies of its own age (`release_dependencies`). The environment is kept fo
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ SECONDS = 1800
 """The longest that a step of the installation may take."""
 READY = "tfport.json"
 """Written last; an environment without it is not complete."""
+QUIET = ("--disable-pip-version-check", "--no-input", "--retries", "1")
 NO_WHEEL = "No matching distribution found"
 OFFLINE = ("Retrying (", "ConnectionError", "Network is unreachable", "Temporary failure in name resolution")
 """What pip prints if it cannot reach the package index."""
@@ -37,7 +40,7 @@ class CannotProve(Error):
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class PackageRelease:
     """A release on the package index."""
 
     package: str
@@ -63,7 +66,9 @@ def cache_folder() -> Path:
     return Path(cache, "tfport", "environments")
 
 
-def release_environment(release: Release, progress: Progress = lambda doing: None) -> ReleaseEnvironment:
+def release_environment(
+    release: PackageRelease, progress: Progress = lambda doing: None
+) -> ReleaseEnvironment:
     """The environment of a release; it is made if it is not there."""
     folder = cache_folder() / f"{release.package}-{release.version}"
     if not (folder / READY).exists():
@@ -73,64 +78,80 @@ def release_environment(release: Release, progress: Progress = lambda doing: Non
     )
 
 
-def make_environment(folder: Path, release: Release, progress: Progress = lambda doing: None) -> None:
+def make_environment(folder: Path, release: PackageRelease, progress: Progress = lambda doing: None) -> None:
     """Make an environment with a release in a folder."""
     interpreters = _interpreters(release)
     folder.parent.mkdir(parents=True, exist_ok=True)
     # renamed when complete: an interrupted installation leaves nothing behind
     with tempfile.TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as temporary:
+        progress(f"fetching {release.requirement}")
+        version, wheel = _fetch(release, list(interpreters), Path(temporary))
+        progress(f"installing {release.requirement}")
         place = Path(temporary, "environment")
-        for number, interpreter in enumerate(interpreters):
-            try:
-                wheel = _install(place, interpreter, release, progress)
-                break
-            except _NoWheel as error:
-                if number == len(interpreters) - 1:
-                    raise CannotProve(str(error)) from None
-                shutil.rmtree(place)
-        (place / READY).write_text(json.dumps({"name": wheel.name, "sha256": wheel.sha256}))
+        _install(place, interpreters[version], wheel, release)
+        (place / READY).write_text(json.dumps({"name": wheel.name, "sha256": digest(wheel)}))
         shutil.rmtree(folder, ignore_errors=True)
         place.rename(folder)
+
+
+def _interpreters(release: PackageRelease) -> dict[str, str]:
+    """The interpreters to try by version, newest first."""
+    known = [version for version in release.pythons or KNOWN if not version.startswith("2")]  # has no venv
+    paths = {version: path for version in reversed(known) if (path := find_python(version))}
+    if not paths:
+        raise CannotProve(
+            f"{release.requirement} needs Python {', '.join(known)}, which this machine does not have "
+            f"(looked at {PLACES}); install one, or name a Python that has {release.requirement} with "
+            "--target-python"
+        )
+    return paths
+
+
+def _fetch(release: PackageRelease, versions: Sequence[str], folder: Path) -> tuple[str, Path]:
+    """Download the wheel for the first of these Python versions that it is made for."""
+    pip = [*_own_pip(folder), *QUIET, "download", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"]
+    for version in versions:
+        wheels = folder / version
+        wanted = ["--implementation", "cp", "--python-version", version, "--dest", str(wheels)]
+        try:
+            _step([*pip, *wanted, release.requirement], "cannot be fetched", release)
+        except _NoWheel:
+            continue
+        return version, next(wheels.glob("*.whl"))
+    raise CannotProve(
+        f"{release.requirement} has no wheel on the package index for {platform.machine()} and Python "
+        f"{', '.join(versions)}, which this machine has; name a Python that has it with --target-python"
+    )
+
+
+def _own_pip(folder: Path) -> list[str]:
+    """The pip of this Python, or that of a new environment if it has none."""
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    _make_venv(folder / "pip", sys.executable)
+    return [str(folder / "pip" / "bin" / "python"), "-m", "pip"]
+
+
+def _install(place: Path, interpreter: str, wheel: Path, release: PackageRelease) -> None:
+    _make_venv(place, interpreter)
+    pip = [str(place / "bin" / "python"), "-m", "pip", *QUIET]
+    install = [*pip, "install", "--quiet", "--no-cache-dir", "--no-compile", "--prefer-binary"]
+    _step([*install, OLD_PIP], "needs another pip, which cannot be installed", release)
+    wanted = dependencies(release.package, release.version)
+    _step([*install, str(wheel), *wanted], "cannot be installed", release)
+
+
+def _make_venv(place: Path, interpreter: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        if ended := run_to_end([interpreter, "-m", "venv", str(place)], Path(folder), SECONDS):
+            raise CannotProve(f"{interpreter} cannot make a virtual environment: {ended}")
 
 
 class _NoWheel(Exception):
     """The index has no wheel of the release for a Python."""
 
 
-def _interpreters(release: Release) -> list[str]:
-    """The interpreters to try, newest first."""
-    paths = [path for version in reversed(release.pythons or KNOWN) if (path := find_python(version))]
-    if not paths:
-        versions = ", ".join(release.pythons or KNOWN)
-        raise CannotProve(
-            f"{release.requirement} needs Python {versions}, which this machine does not have (looked at "
-            f"{PLACES}); install one, or name a Python that has {release.requirement} with --target-python"
-        )
-    return paths
-
-
-def _install(place: Path, interpreter: str, release: Release, progress: Progress) -> Wheel:
-    progress(f"making an environment for {release.requirement}")
-    _step([interpreter, "-m", "venv", str(place)], "cannot make a virtual environment", release)
-    pip = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--retries", "1"]
-    install = [*pip, "install", "--quiet", "--no-cache-dir", "--prefer-binary"]
-    _step([*install, OLD_PIP], "cannot install pip", release)
-    progress(f"fetching {release.requirement}")
-    with tempfile.TemporaryDirectory(dir=place.parent) as wheels:
-        _step(
-            [*pip, "download", "--no-cache-dir", "--no-deps", "--only-binary", ":all:", "--dest", wheels]
-            + [release.requirement],
-            "cannot be fetched",
-            release,
-        )
-        (wheel,) = Path(wheels).iterdir()
-        progress(f"installing {release.requirement}")
-        wanted = dependencies(release.package, release.version)
-        _step([*install, str(wheel), *wanted], "cannot be installed", release)
-        return Wheel(wheel.name, digest(wheel))
-
-
-def _step(command: Sequence[str], problem: str, release: Release) -> None:
+def _step(command: Sequence[str], problem: str, release: PackageRelease) -> None:
     with tempfile.TemporaryDirectory() as folder:
         ended = run_to_end(command, Path(folder), SECONDS)
         if not ended:
@@ -143,9 +164,6 @@ def _step(command: Sequence[str], problem: str, release: Release) -> None:
         )
     errors = [line for line in lines if line.startswith("ERROR:")] or lines[-1:]
     message = errors[-1].removeprefix("ERROR:").strip() if errors else ended
-    if NO_WHEEL in message:
-        raise _NoWheel(
-            f"{release.requirement} has no wheel on the package index for {platform.machine()} and the "
-            f"Pythons of this machine; name a Python that has it with --target-python"
-        )
+    if NO_WHEEL in message and release.requirement in message:
+        raise _NoWheel
     raise CannotProve(f"{release.requirement} {problem}: {message}")

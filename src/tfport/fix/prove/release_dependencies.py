@@ -21,8 +21,7 @@ TENSORFLOW: Table = (
     ("2.16", ("wrapt<1.15", "setuptools<70")),
     ("2.18", ("numpy<2", "setuptools<70")),
 )
-TFLITE_RUNTIME: Table = (("2.18", ("numpy<2",)),)
-AI_EDGE_LITERT: Table = (("1.0.2", ("numpy<2",)),)
+TFLITE_RUNTIME: Table = (("99", ("numpy<2",)),)
 KERAS: Table = (
     ("2.4", ("tensorflow==1.15.5", *TENSORFLOW[0][1])),
     ("2.5", ("tensorflow==2.4.4", *TENSORFLOW[1][1])),
@@ -32,7 +31,7 @@ KERAS: Table = (
     ("99", ("tensorflow",)),
 )
 """A Keras needs a TensorFlow, which the package does not require."""
-TABLES = {"tflite-runtime": TFLITE_RUNTIME, "ai-edge-litert": AI_EDGE_LITERT, "keras": KERAS, "tf-keras": ()}
+TABLES = {"tflite-runtime": TFLITE_RUNTIME, "ai-edge-litert": (), "keras": KERAS, "tf-keras": ()}
 
 
 def dependencies(package: str, release: str) -> list[str]:

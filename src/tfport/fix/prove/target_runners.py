@@ -1,0 +1,57 @@
+"""The target itself as a runner of a verification: a Python that the user names, or its wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfport.atlas.target import Target
+from tfport.check.keras.check import KERAS_KIND
+from tfport.check.lite.check import LITE_KIND
+from tfport.fix.certify.other_runner import OtherRunner
+from tfport.fix.options import FixOptions
+from tfport.fix.prove.environments import CannotProve, PackageRelease, release_environment
+
+RUNS = 10
+"""How often a proof runs the rewritten model, if the user does not say."""
+PROVABLE = ("tensorflow", KERAS_KIND, LITE_KIND)
+
+
+def target_runners(
+    runner: type[OtherRunner],
+    target: Target,
+    options: FixOptions,
+    progress: Callable[[str], None] = lambda doing: None,
+) -> list[OtherRunner]:
+    """The runners of a target: none if the user asks neither for a proof nor for a Python."""
+    runs = options.runs or (RUNS if options.prove else 1)
+    release = _release(runner, target)
+    expected = runner.version_of(target)
+    if options.pythons:
+        return [runner(python, is_target=True, runs=runs, expected=expected) for python in options.pythons]
+    if not options.prove:
+        return []
+    made = release_environment(_provable(release, target), progress)
+    return [runner(made.python, is_target=True, runs=runs, expected=expected, wheel=made.wheel)]
+
+
+def _release(runner: type[OtherRunner], target: Target) -> PackageRelease | None:
+    """The release that runs models of this kind on a target."""
+    if (needed := runner.release_of(target)) is None:
+        return None
+    package, version = needed
+    build = target.build
+    has_wheel = build is not None and (build.package, build.version) == (package, version)
+    return PackageRelease(package, version, build.facts.get("pythons") or () if build and has_wheel else ())
+
+
+def _provable(release: PackageRelease | None, target: Target) -> PackageRelease:
+    if release is None or target.kind not in PROVABLE:
+        raise CannotProve(
+            f"{target.name}: --prove runs releases that have a wheel on the package index, which this target "
+            "has not; name a Python that has it with --target-python"
+        )
+    if target.addons or target.libraries:
+        raise CannotProve(
+            f"{target.name}: --prove does not load add-on packages and libraries of custom ops; leave it out"
+        )
+    return release
