@@ -139,8 +139,8 @@ def provenance(args: argparse.Namespace) -> Provenance:
     from tfport.fix.certify.digests import digest
     from tfport.fix.certify.provenance import InputsFile, Provenance
 
-    inputs = InputsFile(args.inputs, digest(args.inputs)) if args.inputs else None
-    return Provenance(args.command_line, inputs_file=inputs)
+    inputs = tuple(InputsFile(path, digest(path)) for path in args.inputs)
+    return Provenance(args.command_line, inputs_files=inputs)
 
 
 def options(args: argparse.Namespace) -> FixOptions:

@@ -84,8 +84,8 @@ def _made(certificate: Certificate) -> Iterator[tuple[str, str]]:
     made = certificate.made
     yield "date", made.date
     yield "command", made.command or "(called from Python)"
-    if made.inputs_file:
-        yield "inputs", f"{made.inputs_file.path}, SHA-256 {made.inputs_file.sha256}"
+    for file in made.inputs_files:
+        yield "inputs", f"{file.path}, SHA-256 {file.sha256}"
     yield "tfport", f"{made.tfport}, Python {made.python}"
     yield "packages", ", ".join(f"{name} {version}" for name, version in made.packages.items())
     yield "machine", f"{made.machine}, {made.system}"

@@ -12,7 +12,7 @@ from tfport.fix.certify.version import own_version
 
 @dataclass(frozen=True, slots=True)
 class InputsFile:
-    """The file with the user's inputs."""
+    """A file with inputs of the user."""
 
     path: str
     sha256: str
@@ -30,7 +30,7 @@ class Provenance:
     """The command line; empty if tfport was called from Python."""
     date: str = field(default_factory=_now)
     """In UTC."""
-    inputs_file: InputsFile | None = None
+    inputs_files: tuple[InputsFile, ...] = ()
     tfport: str = field(default_factory=own_version)
     python: str = field(default_factory=platform.python_version)
     packages: dict[str, str] = field(default_factory=installed_versions)
