@@ -42,6 +42,8 @@ class KernelLimit:
     """Whether that is because oneDNN supports it."""
     about: str = ""
     """What is not supported: an attribute or a phrase (default: the first attribute that applies)."""
+    cause: str = ""
+    """Why (default: since which release it is supported)."""
 
 
 def _layout(*layouts: str) -> Callable[[Usage, Attrs], bool]:

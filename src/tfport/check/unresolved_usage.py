@@ -12,6 +12,7 @@ from tfport.check.devices import is_local, is_valid_name, kinds_of_devices
 from tfport.check.kernel_limits import kernel_limits
 from tfport.check.node_contexts import LOWER
 from tfport.check.release_quirks import cannot_lower, has_xla_devices, knows_type, since
+from tfport.check.xla_modules import module_limits
 from tfport.graph.dtypes import DType
 from tfport.graph.usage import Usage
 from tfport.registry.resolve import Resolver
@@ -32,6 +33,7 @@ def unresolved_usage(
             yield Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
     yield from resolver.unresolved(usage, target.registry, kinds_of_devices(target), producer)
     yield from kernel_limits(usage, target)
+    yield from module_limits(usage, target)
     if usage.device and not is_valid_name(usage.device):
         yield Unresolved(Question.DEVICE_NAME, actual=usage.device)
     elif usage.device and not is_local(usage.device):

@@ -16,6 +16,7 @@ from tfport.check.check import RUNS
 from tfport.check.devices import is_local, is_present, is_valid_name
 from tfport.check.findings.shapes import ContradictedOutputShapes, UndecidedOutputShapes
 from tfport.check.report.report import CheckReport, check_model
+from tfport.check.xla_modules import XLA_PROGRAM
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
@@ -25,7 +26,7 @@ from tfport.fix.options import FixOptions
 from tfport.fix.rule import RULES
 from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.nn.layout import channels_last
-from tfport.fix.stablehlo.expand import XLA_PROGRAM, expand_modules
+from tfport.fix.stablehlo.expand import expand_modules
 from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.feeds import feeds_to_placeholders
 from tfport.fix.structure.freeze import freeze

@@ -146,10 +146,12 @@ class UnsupportedByKernel(Finding):
 
     ## Cause
     The kernel is registered, so the model loads; it fails when it runs with these
-    attributes. Most often the graph was made for a GPU, with channels first.
+    attributes. Most often the graph was made for a GPU, with channels first. The kernel of
+    XlaCallModule, which holds a program of JAX, reads only some versions of it.
     ## Fix
     Export the model with channels last (`data_format="NHWC"`), or use a release that
-    supports it: from 2.9 on most of this runs on the CPU.
+    supports it: from 2.9 on most of this runs on the CPU. `tfport fix --for TARGET` writes
+    other nodes that compute the same, also for the program of an XlaCallModule.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 2, 4, 4)}
         f = Placeholder() {dtype=float32, shape=(1, 1, 2, 2)}
@@ -171,6 +173,8 @@ class UnsupportedByKernel(Finding):
         return cls(unsupported=unsupported, limit=limit)
 
     def cause(self) -> str:
+        if self.limit.cause:
+            return self.limit.cause
         if self.limit.until == NEVER:
             return "no recorded release, including the newest, supports it"
         by = ", with oneDNN" if self.limit.by_onednn else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfport.check.xla_modules import XLA_PROGRAM
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
@@ -24,23 +25,22 @@ from tfport.graph.shapes import Shape
 from tfport.registry.unresolved import Question
 from tfport.runtime.ops.xla.call_module import MAIN, PLATFORM
 
-XLA_PROGRAM = "XlaCallModule"
 SAYS = "The program of an XlaCallModule is written out as TensorFlow ops."
 
 
 def expand_modules(model: Model, checker: NodeChecker, journal: Journal) -> list[str]:
     """Replace the modules that the target does not run; returns why some remain."""
-    reasons = []
+    reasons: dict[str, None] = {}
     for node in [node for node in every_node(model.graph) if node.op == XLA_PROGRAM]:
         if not _is_unsupported(node, checker):
             continue
         try:
             replace_module(node, checker)
         except (Refusal, Error) as error:
-            reasons.append(f"the program of `{node.name}` cannot be written as TensorFlow ops: {error}")
+            reasons[f"the program of `{node.name}` cannot be written as TensorFlow ops: {error}"] = None
         else:
             journal.changed("program as ops", SAYS, [(node.name, XLA_PROGRAM)], ROUNDING)
-    return reasons
+    return list(reasons)
 
 
 def _is_unsupported(node: Node, checker: NodeChecker) -> bool:

@@ -60,6 +60,7 @@ class ProgramBuilder:
         for place, kind in enumerate(args):
             definition.input_arg.add(name=f"arg_{place}", type=element_type(kind.element).number)
         function = Function(definition, self.graph.ops, self.graph.library)
+        self.graph.library.functions[definition.name] = function  # functions inside get other names
         for place, arg in enumerate(definition.input_arg):
             function.args[arg.name] = Argument(function, arg, place)
         op = HloNodes(self, function, self.checker)
@@ -77,7 +78,6 @@ class ProgramBuilder:
             waits.set_controls([node])
         function.prune(node for node in needed_by(function.ends) if node.name in function.nodes)
         definition.is_stateful = any(node.is_stateful for node in function)
-        self.graph.library.functions[definition.name] = function
         return function
 
     def _free_name(self, name: str) -> str:

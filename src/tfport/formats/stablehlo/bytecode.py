@@ -133,6 +133,13 @@ def read_bytecode(data: bytes, where: str = "module") -> BytecodeModule:
     return _Parser(sections, version, producer, where).module()
 
 
+def bytecode_version(data: bytes) -> int | None:
+    """The version of MLIR bytecode; None for anything else."""
+    if data[:4] != MAGIC or len(data) < 5:
+        return None
+    return BytecodeReader(memoryview(data[4:16]), "module").varint()
+
+
 def _text(reader: BytecodeReader) -> str:
     rest = bytes(reader.data[reader.at :])
     length = rest.find(b"\0")

@@ -45,6 +45,11 @@ _CONVOLUTION = (
     "output_spatial_dimensions padding precision_config rhs_dilation window_reversal window_strides"
 )
 _GATHER = "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims"
+_COMPOSITE = "composite_attributes decomposition name version"
+_CUSTOM_CALL = (
+    "api_version backend_config call_target_name called_computations has_side_effect operand_layouts "
+    "output_operand_aliases result_layouts"
+)
 PROPERTIES = {
     "broadcast_in_dim_v1": "broadcast_dimensions",
     "broadcast_v1": "broadcast_sizes",
@@ -52,13 +57,14 @@ PROPERTIES = {
     "cbrt_v2": "result_accuracy",
     "cholesky_v1": "lower",
     "compare_v1": "compare_type comparison_direction",
-    "composite_v1": "composite_attributes decomposition name version",
+    "composite_v1": _COMPOSITE,
+    "composite_v2": _COMPOSITE,
     "concatenate_v1": "dimension",
     "constant_v1": "value",
     "convolution_v1": _CONVOLUTION,
     "cosine_v2": "result_accuracy",
-    "custom_call_v1": "api_version backend_config call_target_name called_computations has_side_effect "
-    "operand_layouts output_operand_aliases result_layouts",
+    "custom_call_v1": _CUSTOM_CALL,
+    "custom_call_v2": f"{_CUSTOM_CALL} unnamed",  # one more list, whose name is not known
     "dot_general_v1": "lhs_batching_dimensions lhs_contracting_dimensions precision_config "
     "rhs_batching_dimensions rhs_contracting_dimensions",
     "dot_general_v2": "accumulation_type allow_imprecise_accumulation lhs_batching_dimensions "
