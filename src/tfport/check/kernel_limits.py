@@ -233,6 +233,11 @@ IGNORED = (
 BY_OP = {op: [r for r in LIMITS if op in r.ops.split()] for row in LIMITS for op in row.ops.split()}
 
 
+def has_limits(op: str) -> bool:
+    """Whether kernels of an op reject or ignore something, which may depend on shapes."""
+    return op in BY_OP or any(op in row.ops.split() for row in IGNORED)
+
+
 def kernel_limits(usage: Usage, target: Target) -> Iterator[Unresolved]:
     """What the CPU kernels of a target do not support in the nodes of a usage."""
     if target.device != "cpu" or usage.op not in BY_OP:

@@ -76,8 +76,9 @@ class RuleEngine:
         """Rewrite nodes that the target does not run; `named` nodes of the main graph keep their outputs."""
         stuck, nodes = list[Stuck](), list(nodes)
         read = {node for node in nodes if node.users}
+        resolved = self.checker.resolved(nodes)
         for node in nodes:
-            problems = self.checker.unresolved(node)
+            problems = () if node in resolved else self.checker.unresolved(node)
             if not problems:
                 continue
             refusals: Refusals = []
@@ -95,7 +96,7 @@ class RuleEngine:
         best: RuleChain | None = None
         before = complete(node)
         for rule in self.book.of(node.op):
-            if (rule.name, node.op) in path:
+            if (rule.name, node.op) in path or (best is not None and best.cost <= _least_cost(rule)):
                 continue
             if rule.keeps is LOSSY and not self.allow_lossy:
                 refusals.append((rule, f"is lossy ({rule.says}); allow it with --allow-lossy"))
@@ -164,6 +165,11 @@ def _in_graph(nodes: Iterable[Node]) -> list[tuple[str, str]]:
 
 def _function(node: Node) -> str:
     return node.graph.name if isinstance(node.graph, Function) else ""
+
+
+def _least_cost(rule: Rule) -> tuple[bool, int]:
+    """What a chain that begins with a rule costs at least."""
+    return is_own(rule), rule.keeps.price + 1
 
 
 def complete(node: Node) -> dict[str, Attr]:

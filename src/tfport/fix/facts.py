@@ -17,6 +17,7 @@ from tfport.graph.shapes import UNKNOWN, Shape
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfport.runtime.operand import Operand
     from tfport.runtime.trace import Env
 
 CARRY = ("Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape")
@@ -36,7 +37,7 @@ class Facts:
             return self._shapes[value]
         shape = value.shape
         if shape.dims is None or None in shape.dims:
-            operand = self._traced.get(value)
+            operand = self._inferred(value)
             if operand is not None and operand.shape is not None:
                 shape = _merged(shape, operand.shape)
         self._shapes[value] = shape
@@ -53,18 +54,23 @@ class Facts:
             value = value.node.inputs[0]
         if (tensor := constant(value)) is not None:
             return tensor.numpy()
-        operand = self._traced.get(value)
+        operand = self._inferred(value)
         return operand.array if operand is not None else None
 
     def set_shape(self, value: Value, shape: Shape) -> None:
         """Record the shape of a new value."""
         self._shapes[value] = shape
 
+    def _inferred(self, value: Value) -> Operand | None:
+        """What planning knows about a value; a plan, which may take long, has none of function bodies."""
+        if self._model is None or value.node.graph is not self._model.graph:
+            return None
+        return self._traced.get(value)
+
     @cached_property
     def _traced(self) -> Env:
         """What a plan of the main graph knows about its values; empty if planning fails."""
-        if self._model is None:
-            return {}
+        assert self._model is not None
         from tfport.fix.plan_facts import traced
 
         return traced(self._model)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tfport.atlas.target import Target
-from tfport.check.kernel_limits import ignored_attributes
-from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
+from tfport.check.kernel_limits import has_limits, ignored_attributes
+from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.fix.facts import Facts
 from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Function, Node
-from tfport.graph.usage import Usage
+from tfport.graph.usage import Usage, usage_key, usages
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 
@@ -40,19 +41,45 @@ class NodeChecker:
         self.facts = Facts()
         self._resolver = Resolver()
         self._fills_defaults = fills_defaults_in_functions(target)
+        self._answers: dict[tuple[object, ...], Sequence[Unresolved]] = {}
+        """By usage; without ops for which more than that matters."""
         self._asked: list[Usage] = []  # the resolver knows them by identity
 
     def unresolved(self, node: Node) -> Sequence[Unresolved]:
         """Why the target does not run a node; empty if it does."""
         if node.op in node.graph.library.functions:
             return ()
-        usage = KnownUsage(node, tuple(value.dtype for value in node.inputs), [node], self.facts)
+        inputs = tuple(value.dtype for value in node.inputs)
+        if has_limits(node.op) or node.op in cannot_lower(self.target):
+            return self._ask(node, inputs)
+        key = (usage_key(node), inputs, isinstance(node.graph, Function))
+        if key not in self._answers:
+            self._answers[key] = self._ask(node, inputs)
+        return self._answers[key]
+
+    def resolved(self, nodes: Iterable[Node]) -> set[Node]:
+        """Those of the nodes that the target runs, as far as that is known without looking at each alone."""
+        return {
+            node
+            for usage in usages(nodes)
+            if not has_limits(usage.op) and INVALID not in usage.inputs and not self._problems(usage)
+            for node in usage.nodes
+            if not any(self._missing_defaults(node))
+        }
+
+    def _ask(self, node: Node, inputs: tuple[DType, ...]) -> Sequence[Unresolved]:
+        usage = KnownUsage(node, inputs, [node], self.facts)
+        return [*self._problems(usage), *self._missing_defaults(node)]
+
+    def _problems(self, usage: Usage) -> list[Unresolved]:
         self._asked.append(usage)
-        problems = unresolved_usage(
-            usage, self.target, self._resolver, self.producer, newer_types(node.attrs)
-        )
-        unresolved = (*problems, *ignored_attributes(usage, self.target), *self._missing_defaults(node))
-        return [reason for reason in unresolved if reason.question not in HARMLESS]
+        newer = newer_types(usage.attrs)
+        problems = unresolved_usage(usage, self.target, self._resolver, self.producer, newer)
+        return [
+            problem
+            for problem in (*problems, *ignored_attributes(usage, self.target))
+            if problem.question not in HARMLESS
+        ]
 
     def _missing_defaults(self, node: Node) -> Iterator[Unresolved]:
         """Attributes that a function must state even though they have defaults."""

@@ -196,9 +196,12 @@ class Node:
                 node._control_users.pop(self, None)
         self._controls = tuple(dict.fromkeys(nodes))
         for node in self._controls:
-            if node._control_users is None:
-                node._control_users = {}
-            node._control_users[self] = None
+            node._add_control_user(self)
+
+    def _add_control_user(self, user: Node) -> None:
+        if self._control_users is None:
+            self._control_users = {}
+        self._control_users[user] = None
 
     def become(self, op: str, attrs: dict[str, Attr]) -> None:
         """Change the op and attributes; the name and the users stay."""
@@ -213,9 +216,18 @@ class Node:
             )
         for user in dict.fromkeys(user for output in read for user in output.uses):
             user.set_inputs([values[read[v]] if v in read else v for v in user.inputs])
-        after = list(waits)
+        after = list(dict.fromkeys(waits))
         for user in self.control_users:
-            user.set_controls([n for c in user.controls for n in (after if c is self else [c])])
+            user._wait_instead(self, after)
+
+    def _wait_instead(self, node: Node, others: Sequence[Node]) -> None:
+        """Wait for other nodes instead of this one; fast also where a node waits for thousands."""
+        place = self._controls.index(node)
+        (node._control_users or {}).pop(self)
+        new = [n for n in others if self not in (n._control_users or ())]
+        self._controls = (*self._controls[:place], *new, *self._controls[place + 1 :])
+        for other in new:
+            other._add_control_user(self)
 
     @property
     def read_outputs(self) -> list[Value]:

@@ -15,6 +15,7 @@ from tfport.graph.attrs import Attr, encode
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Argument
 from tfport.graph.node import Node, Value
+from tfport.graph.tensors import Tensor
 
 LABEL = "_kernel"
 NAMES = frozenset(("container", "debug_name", "shared_name", "tensor_name"))
@@ -65,6 +66,11 @@ def usages(nodes: Iterable[Node]) -> list[Usage]:
     return list(by_key.values())
 
 
+def usage_key(node: Node) -> Key:
+    """Equal for nodes with the same op, device and attributes; of the same usage if their inputs are, too."""
+    return (node.op, node.device, *_attributes(node))
+
+
 class _Kinds:
     """Numbers for combinations of op, device and attributes, whose outputs have the same types."""
 
@@ -73,8 +79,7 @@ class _Kinds:
         self._types: dict[tuple[int, int], DType] = {}
 
     def number(self, node: Node) -> int:
-        key = (node.op, node.device, *_attributes(node))
-        return self._numbers.setdefault(key, len(self._numbers))
+        return self._numbers.setdefault(usage_key(node), len(self._numbers))
 
     def type_of(self, value: Value, kind: int | None) -> DType:
         """The type of an output of a node of this kind; `kind` is None for arguments and missing nodes."""
@@ -90,23 +95,34 @@ class _Kinds:
 
 
 def _attributes(node: Node) -> list[tuple[str, object]]:
-    attrs = node.record.attr if node.record is not None and node.attrs_are_as_read else _encoded(node)
-    pairs: list[tuple[str, object]] = []
-    for name in attrs:
-        if name[0] == "_" and name != LABEL:
-            continue
-        value = attrs[name]
-        if value.type:  # most are types, and this test is the fastest
-            pairs.append((name, value.type))
-        elif name in _KIND_ONLY:
-            pairs.append((name, value.WhichOneof("value")))
-        elif name == "value" and node.op == "Const":
-            pairs.append((name, value.tensor.dtype))
-        else:
-            pairs.append((name, value.SerializeToString()))
+    if node.record is not None and node.attrs_are_as_read:
+        attrs = node.record.attr
+        pairs = [(name, _part(node, name, attrs[name])) for name in attrs if _counts(name)]
+    else:
+        decoded = [(name, value) for name, value in node.attrs.items() if _counts(name)]
+        pairs = [(name, _decoded_part(node, name, value)) for name, value in decoded]
     pairs.sort()
     return pairs
 
 
-def _encoded(node: Node) -> Mapping[str, pb.AttrValue]:
-    return {name: encode(value) for name, value in node.attrs.items()}
+def _counts(name: str) -> bool:
+    return name[0] != "_" or name == LABEL
+
+
+def _part(node: Node, name: str, value: pb.AttrValue) -> object:
+    """What matters of an attribute."""
+    if value.type:  # most are types, and this test is the fastest
+        return value.type
+    if name in _KIND_ONLY:
+        return value.WhichOneof("value")
+    if name == "value" and node.op == "Const":
+        return value.tensor.dtype
+    return value.SerializeToString()
+
+
+def _decoded_part(node: Node, name: str, value: Attr) -> object:
+    if isinstance(value, DType):
+        return value.number
+    if name == "value" and node.op == "Const" and isinstance(value, Tensor):
+        return value.dtype.number
+    return _part(node, name, encode(value))
