@@ -98,6 +98,17 @@ def test_what_is_exact_comes_before_what_rounds():
     assert journal.keeps is ROUNDING
 
 
+@rule("AddV2", keeps=ROUNDING)
+def too_dear(op, n):
+    """Cannot be cheaper than what is exact."""
+    raise AssertionError("it is not tried")
+
+
+def test_a_rule_that_cannot_be_cheaper_is_not_tried():
+    _, journal, _ = rewrite("y = AddV2(x, x) {T=float32}", by_add, too_dear)
+    assert [entry.name for entry in journal.entries] == ["by_add"]
+
+
 def test_what_loses_something_is_used_only_where_that_is_allowed():
     _, _, stuck = rewrite("y = LeakyRelu(x) {T=float32}", by_nothing)
     assert "is lossy" in stuck[0].refusals[0][1]

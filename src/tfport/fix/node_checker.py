@@ -41,8 +41,8 @@ class NodeChecker:
         self.facts = Facts()
         self._resolver = Resolver()
         self._fills_defaults = fills_defaults_in_functions(target)
-        self._answers: dict[tuple[object, ...], Sequence[Unresolved]] = {}
-        """By usage; without ops for which more than that matters."""
+        self._resolved: set[tuple[object, ...]] = set()
+        """Usages that the target runs; without ops for which more than that matters."""
         self._asked: list[Usage] = []  # the resolver knows them by identity
 
     def unresolved(self, node: Node) -> Sequence[Unresolved]:
@@ -53,9 +53,12 @@ class NodeChecker:
         if has_limits(node.op) or node.op in cannot_lower(self.target):
             return self._ask(node, inputs)
         key = (usage_key(node), inputs, isinstance(node.graph, Function))
-        if key not in self._answers:
-            self._answers[key] = self._ask(node, inputs)
-        return self._answers[key]
+        if key in self._resolved:
+            return ()
+        problems = self._ask(node, inputs)
+        if not problems:
+            self._resolved.add(key)
+        return problems
 
     def resolved(self, nodes: Iterable[Node]) -> set[Node]:
         """Those of the nodes that the target runs, as far as that is known without looking at each alone."""

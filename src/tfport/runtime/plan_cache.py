@@ -66,6 +66,10 @@ class PlanCache:
     def __len__(self) -> int:
         return len(self._cached)
 
+    def clear(self) -> None:
+        """Drop all plans and their copies of weights; they are made again when they are needed."""
+        self._cached.clear()
+
     @property
     def keys(self) -> list[PlanKey]:
         return list(self._cached)

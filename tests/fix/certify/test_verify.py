@@ -323,3 +323,11 @@ def test_a_saved_model_that_lies_in_a_folder_is_not_copied():
     sides = verify_module.both_sides(model, load("keras_sequential"), None, ())
     assert sides[0].path == path_of("keras_sequential")
     assert sides[1].path is None
+
+
+def test_each_model_runs_all_trials_before_the_other():
+    """Two plans, each with its own copy of the weights, are not in memory together."""
+    steps = []
+    verify(frozen(TWICE), frozen(TWICE), progress=steps.append)
+    rewritten = [step.endswith(", rewritten") for step in steps if step.startswith("graph: ")]
+    assert rewritten == [False] * 12 + [True] * 12

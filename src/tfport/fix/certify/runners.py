@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tfport.errors import CannotRun, Error
 from tfport.fix.certify.trials import Trial
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.session import Session
 
 
@@ -75,7 +78,13 @@ class OwnSession:
             return TrialOutcome(why="out of memory")
         except Exception as error:  # an error of an engine must not stop the other trials
             return TrialOutcome(why=f"{type(error).__name__}: {error}")
-        return TrialOutcome(pack_outputs(signature, values))
+        return TrialOutcome(pack_outputs(signature, list(map(_copied, values))))
+
+    def release_memory(self) -> None:
+        """Free the plans, each of which has its own copy of the weights; variables keep their values."""
+        if self._session is not None:
+            self._session.plans.clear()
+            return_freed_memory()
 
 
 def fetches(signature: Signature) -> list[str]:
@@ -85,3 +94,8 @@ def fetches(signature: Signature) -> list[str]:
 def fed(signature: Signature, trial: Trial) -> dict[str, Any]:
     """An array for each tensor; inputs that this side does not have are dropped."""
     return flatten_inputs(signature, {n: array for n, array in trial.inputs.items() if n in signature.inputs})
+
+
+def _copied(value: Any) -> Any:
+    """An output as an array of its own: one of an engine keeps all memory of the engine's run alive."""
+    return value.copy() if isinstance(value, np.ndarray) else value

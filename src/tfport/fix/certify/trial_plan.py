@@ -15,8 +15,8 @@ from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 
-SECONDS = 120.0
-"""The time for the generated trials of a signature; trials beyond it are skipped and reported."""
+SECONDS = 60.0
+"""The time of the original for the generated trials of a signature; further ones are skipped and reported."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
 Planned = tuple[Trial, Callable[[TrialOutcome], None]]

@@ -7,6 +7,7 @@ it is installed, and each Python that the caller names. `certificate` presents t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -115,31 +116,28 @@ class _Verifier:
                 verification.narrowest[signature.name] = narrowest
 
     def own(self, user_inputs: Sequence[Mapping[str, Any]]) -> None:
-        """Generate the trials, and run both models on them in tfport's runtime."""
+        """Generate the trials, and run both models on them in tfport's runtime.
+
+        One model and one signature at a time: the plan of each has its own copy of the weights.
+        """
         original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
         outcomes: list[TrialOutcome] = []
         answers: list[TrialOutcome] = []
         plan = TrialPlan(self.before, user_inputs, self.verification.left_out)
-        for trial, take in plan.trials():
-            self.progress(f"{trial.signature}: {trial.name}")
-            outcome = original.ask(trial)
-            take(outcome)
-            self.trials.append(trial)
-            outcomes.append(outcome)
-            answers.append(rewritten.ask(trial))
-            result = ANSWERED if outcome.outputs is not None else REFUSED
-            self.verification.trials.append(
-                TrialRecord(
-                    trial.signature,
-                    trial.name,
-                    trial.origin,
-                    trial.finite,
-                    result,
-                    outcome.why,
-                    input_records(trial),
-                    trial.seed,
-                )
-            )
+        for _, planned in itertools.groupby(plan.trials(), key=lambda pair: pair[0].signature):
+            trials: list[Trial] = []
+            for trial, take in planned:
+                self.progress(f"{trial.signature}: {trial.name}")
+                trials.append(trial)
+                outcomes.append(original.ask(trial))
+                take(outcomes[-1])
+                self._record(trial, outcomes[-1])
+            original.release_memory()
+            for trial in trials:
+                self.progress(f"{trial.signature}: {trial.name}, rewritten")
+                answers.append(rewritten.ask(trial))
+            rewritten.release_memory()
+            self.trials += trials
         reasons = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
         if reasons:
             self.verification.not_asked.append((own_name(), reasons[0]))
@@ -147,6 +145,21 @@ class _Verifier:
             self.references[own_name()] = outcomes
         self.verification.runners_used.append(own_facts())
         self.comparer.compare(own_name(), own_name(), self.trials, outcomes, [answers], self._ask_own)
+
+    def _record(self, trial: Trial, outcome: TrialOutcome) -> None:
+        result = ANSWERED if outcome.outputs is not None else REFUSED
+        self.verification.trials.append(
+            TrialRecord(
+                trial.signature,
+                trial.name,
+                trial.origin,
+                trial.finite,
+                result,
+                outcome.why,
+                input_records(trial),
+                trial.seed,
+            )
+        )
 
     def foreign(self, runner: OtherRunner) -> None:
         """Run both models on the trials in other processes; the original if it loads there."""
