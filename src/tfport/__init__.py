@@ -10,8 +10,9 @@ Modules are imported when a function or class first needs them, so `import tfpor
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.callable_package import callable_package
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tfport.check.matrix.matrix import Matrix
     from tfport.check.report.report import CheckReport
     from tfport.fix.result import Fixed
+    from tfport.fix.verify_certificate import CertificateCheck
     from tfport.formats.find import ModelSource
     from tfport.graph.model import Model
     from tfport.graph.op_signature import OpDefs
@@ -56,7 +58,7 @@ __all__ = [
     "MalformedGraph", "MissingTensor", "NotAModel", "Registry", "ResourceExhausted", "RunCancelled",
     "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal", "UnreadableFile", "check", "explain",
     "fix", "inspect", "kernel", "layer", "layer_of", "load", "load_op_library", "matrix", "op", "save",
-    "stub",
+    "stub", "verify_certificate",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
@@ -205,6 +207,37 @@ def fix(
     subject = model if isinstance(model, Model) else load(model)
     (chosen,) = with_libraries([_single(targets, target)], libraries)
     return fix_model(subject, chosen, FixOptions(**options))
+
+
+def verify_certificate(
+    path: str | os.PathLike[str],
+    *,
+    model: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    inputs: Sequence[Mapping[str, Any]] = (),
+    prove: bool = False,
+    pythons: Sequence[str] = (),
+    runs: int | None = None,
+) -> CertificateCheck:
+    """Repeat the comparison of a certificate of `fix`: same models, same inputs, same tolerances.
+
+    The result has `.ok`, `.verdict` (`verified`, `changed`, `differs` or `not compared`), `.statement`,
+    `.notes`, `str(…)` and `.to_json()`.
+
+    Args:
+        path: The certificate, `OUT.certificate.json`.
+        model: The original (default: the path in the certificate).
+        output: The rewritten model (default: the path in the certificate, or beside it).
+        inputs: The user's inputs, if the certificate is about some: arrays by name for each call.
+        prove: Whether to run the target itself again.
+        pythons: Python interpreters that have the target installed.
+        runs: How often to run the target.
+    """
+    from tfport.fix.verify_certificate import verify_certificate
+
+    return verify_certificate(
+        path, model=model, output=output, inputs=inputs, prove=prove, pythons=pythons, runs=runs
+    )
 
 
 def matrix(

@@ -12,10 +12,10 @@ ENGINES = ("onnxruntime", "openvino", "auto", "none")
 TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the recorded builds"
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def add_model(parser: argparse.ArgumentParser, **options: Any) -> None:
     """MODEL and `--tags`, for the commands that need a graph."""
     parser.add_argument(
-        "model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph, Keras or TF.js model"
+        "model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph, Keras or TF.js model", **options
     )
     add_tags(parser)
 

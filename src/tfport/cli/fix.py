@@ -1,4 +1,7 @@
-"""`tfport fix MODEL --for TARGET -o OUT`: rewrite a model for a target, and verify the result."""
+"""`tfport fix MODEL --for TARGET -o OUT`: rewrite a model for a target, and verify the result.
+
+`tfport fix --verify CERTIFICATE` repeats the comparison of a certificate (`cli.verify_certificate`).
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,19 @@ if TYPE_CHECKING:
     help="rewrite a model so that a target can load and run it",
     description="Rewrite a model until the target accepts it, compare its outputs with those of the original "
     "and write it with a certificate. Exit code 0: the target accepts the model and the outputs agree. "
-    "Otherwise nothing is written, and the command lists the remaining findings.",
+    "Otherwise nothing is written, and the command lists the remaining findings. With --verify, repeat the "
+    "comparison of a certificate: exit code 0 verified, 1 changed or different, 2 not compared.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
-    parser.add_argument("--for", dest="target", metavar="TARGET", required=True, help=TARGET)
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="model to write")
+    add_model(parser, nargs="?")
+    parser.add_argument("--for", dest="target", metavar="TARGET", help=TARGET)
+    parser.add_argument("-o", "--output", metavar="OUT", help="model to write")
+    parser.add_argument(
+        "--verify",
+        metavar="CERTIFICATE",
+        help="repeat the comparison of OUT.certificate.json instead; MODEL and -o say where the models are, "
+        "if not where they were",
+    )
     add_device(parser)
     add_gpu(parser)
     parser.add_argument(
@@ -109,6 +119,19 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.runs is not None and args.runs < 1:
+        raise Error(f"--runs {args.runs}: expected a number of at least 1")
+    if args.verify:
+        from tfport.cli.verify_certificate import verify
+
+        return verify(args)
+    needed = {"MODEL": args.model, "--for TARGET": args.target, "-o OUT": args.output}
+    if missing := [name for name, value in needed.items() if value is None]:
+        raise Error(f"tfport fix: expected {', '.join(missing)}; `--verify CERTIFICATE` needs none of them")
+    return _rewrite(args)
+
+
+def _rewrite(args: argparse.Namespace) -> int:
     import tfport
     from tfport.check.target_libraries import with_libraries
     from tfport.cli.export import show_fixed
@@ -148,8 +171,6 @@ def options(args: argparse.Namespace) -> FixOptions:
     from tfport.fix.options import FixOptions
     from tfport.fix.rulebook import rules_of_file
 
-    if args.runs is not None and args.runs < 1:
-        raise Error(f"--runs {args.runs}: expected a number of at least 1")
     return FixOptions(
         signatures=tuple(args.signature) or None,
         fetches=tuple(args.fetch),

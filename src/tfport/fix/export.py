@@ -57,6 +57,17 @@ def export_for(
     return fix_model(as_graph_def(_frozen(saved)), target, chosen, progress)
 
 
+def source_for(model: Model, written: Model) -> Model:
+    """The original in the form in which it was compared with a written model."""
+    is_converted = (model.keras is not None and written.keras is None) or (
+        model.lite is not None and written.lite is None
+    )
+    if not is_converted and bool(model.signatures) == bool(written.signatures):
+        return model
+    saved = _saved(model, FixOptions())
+    return saved if written.signatures else as_graph_def(_frozen(saved))
+
+
 def _saved(model: Model, options: FixOptions) -> Model:
     """The model as a SavedModel with the chosen signatures."""
     saved = as_saved_model(model, options.fetches, options.feeds)

@@ -28,6 +28,7 @@ from tfport.fix.structure.large_constants import OPS, stored_with_variables
 from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 from tfport.graph.save import save_model
 
@@ -169,4 +170,5 @@ class Fixed:
             made=self.provenance,
             source_files=source_files,
             output_files=output_files,
+            tags=list(self.source.meta.meta_info_def.tags) if self.source.format is SAVED_MODEL else (),
         )

@@ -51,6 +51,8 @@ class Certificate:
     source_files: dict[str, str] = field(default_factory=dict)
     """The SHA-256 of each file of the original, by name."""
     output_files: dict[str, str] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    """The tags of the MetaGraph of the original."""
 
     def __post_init__(self) -> None:
         self.rules = [rule if isinstance(rule, Applied) else Applied(*rule) for rule in self.rules]

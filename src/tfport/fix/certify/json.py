@@ -58,6 +58,7 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
             "path": certificate.source,
             "sha256": certificate.source_digest,
             "files": certificate.source_files,
+            "tags": list(certificate.tags),
         },
         "output": {
             "path": certificate.output,

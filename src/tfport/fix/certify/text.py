@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -21,6 +22,9 @@ from tfport.fix.certify.verification import (
     AnswerComparison,
     Verification,
 )
+
+if TYPE_CHECKING:
+    from tfport.fix.verify_certificate import CertificateCheck
 
 STYLES = {ALIKE: "bold green", DIFFERS: "bold red", NOT_COMPARED: "bold yellow"}
 MOST_OUTPUTS = 20
@@ -52,6 +56,18 @@ def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     yield columns([(name, words) for name, words in tried(verification)], width)
     yield title("models", f"tfport {certificate.tfport}")
     yield facts(list(_models(certificate)), width)
+
+
+def check_text(check: CertificateCheck, width: int) -> Iterator[RenderableType]:
+    """A certificate whose comparison was repeated."""
+    yield title(check.certificate.path, f"for {check.certificate.target}: {check.verdict}")
+    style = "bold green" if check.ok else "bold red"
+    yield indented(Text(cut_off(printable(check.statement), LONGEST_MESSAGE), style=style))
+    for note in check.notes:
+        yield indented(Text(cut_off(printable(note), LONGEST_MESSAGE), style="yellow"))
+    if check.verification is not None:
+        for comparison in check.verification.comparisons:
+            yield from _comparison(comparison, width)
 
 
 def _models(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
