@@ -15,6 +15,7 @@ from tfport.fix.rules.array.order import (
     axis_last,
     by_division,
     chosen_where_padded,
+    exact_top_k,
     flags_as_axes,
     gathered_from_behind,
     last_of_the_top,
@@ -31,6 +32,19 @@ UNIQUE = "y = UniqueV2(x, a) {T=int32, Taxis=int64, out_idx=%s}"
 BOTH, ALL = ["y:0", "y:1"], ["y:0", "y:1", "y:2"]
 AXIS = {"constants": ("a",)}
 CASES = [
+    rule_case(
+        exact_top_k, "y = ApproxTopK(x) {T=float32, k=3}", fetches=["y:0", "y:1"], x=numbers(2, 3, 9)
+    ),
+    *(
+        rule_case(
+            exact_top_k,
+            f"y = ApproxTopK(x) {{T=float32, k=2, is_max_k={most}, reduction_dimension={axis}}}",
+            fetches=["y:0", "y:1"],
+            x=numbers(4, 3, 5),
+            answers="tfport",  # TensorFlow has no CPU kernel for it
+        )
+        for most, axis in (("false", -1), ("true", 0), ("false", 1))
+    ),
     rule_case(gathered_from_behind, ROLL, x=numbers(5), s=i32(2), a=i32(0), **AXIS),
     rule_case(gathered_from_behind, ROLL, x=numbers(3, 4), s=scalar(-9), a=scalar(-1), **AXIS),
     rule_case(gathered_from_behind, ROLL, x=numbers(3, 4), s=i32(1, -2, 5), a=i32(0, 1, 0), open=("x",),

@@ -133,6 +133,21 @@ def as_top_k_v2(op: NodeBuilder, n: Node) -> Replacement:
     return op.TopKV2(n.inputs[0], op.const(n.attrs["k"], INT32), sorted=n.attrs["sorted"])
 
 
+@rule("ApproxTopK", keeps=EXACT)
+def exact_top_k(op: NodeBuilder, n: Node) -> Replacement:
+    """TopKV2 finds exactly the largest elements, or the smallest by negation, as the op does on a CPU."""
+    x, last = n.inputs[0], rank(op, n.inputs[0], "tensor") - 1
+    if not n.attrs["aggregate_to_topk"]:
+        return refuse("without aggregate_to_topk it may return more than k elements")
+    axis = int(n.attrs["reduction_dimension"]) % (last + 1)
+    swapped = [*range(axis), last, *range(axis + 1, last), axis] if axis != last else []
+    moved = op.Transpose(x, op.const(swapped, INT32)) if swapped else x
+    is_max = n.attrs["is_max_k"]
+    top = op.TopKV2(moved if is_max else op.Neg(moved), op.const(n.attrs["k"], INT32), sorted=True)
+    results = [top.output(0) if is_max else op.Neg(top.output(0)).output(0), top.output(1)]
+    return [op.Transpose(made, op.const(swapped, INT32)) for made in results] if swapped else results
+
+
 @rule("NthElement", keeps=EXACT)
 def last_of_the_top(op: NodeBuilder, n: Node) -> Replacement:
     """The n-th element is the last of the n + 1 largest, or of the n + 1 smallest by negation."""

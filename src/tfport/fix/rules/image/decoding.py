@@ -25,7 +25,7 @@ BMP_START, BMP_WIDTH, BMP_HEIGHT, BMP_BITS = 10, 18, 22, 28
 @rule("DecodeImage", keeps=EXACT)
 def by_the_first_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """JPEG, PNG, GIF and BMP files are decoded as before; a WebP file is an error in older releases."""
-    channels, kind = int(n.attrs["channels"]), n.outputs[0].dtype.base  # type: ignore[call-overload]
+    channels, kind = int(n.attrs["channels"]), n.outputs[0].dtype.base
 
     def still(contents: Value) -> Value:
         """A PNG or JPEG, which DecodePng reads to uint8; it reads only a PNG to uint16."""

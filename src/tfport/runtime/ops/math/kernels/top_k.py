@@ -23,6 +23,24 @@ def top_k_v2(input, k, *, sorted, index_type):
     return _top(input, int(k))
 
 
+@host("ApproxTopK")
+def approx_top_k(
+    input,
+    *,
+    k,
+    reduction_dimension,
+    recall_target,
+    is_max_k,
+    reduction_input_size_override,
+    aggregate_to_topk,
+):
+    """The exact result, as TensorFlow gives it on a CPU."""
+    x = np.moveaxis(input, reduction_dimension, -1)
+    values, places = _top(x if is_max_k else -x, k)
+    values = values if is_max_k else -values
+    return np.moveaxis(values, -1, reduction_dimension), np.moveaxis(places, -1, reduction_dimension)
+
+
 def _top(x, k):
     """Always sorted, as no order is promised otherwise; the first of equal elements comes first."""
     if k < 0 or not x.ndim or x.shape[-1] < k:

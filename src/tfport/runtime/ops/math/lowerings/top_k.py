@@ -20,9 +20,24 @@ def top_k_v2(b, input, k, *, sorted, index_type):
     return _top(b, input, b.vector(k), index_type)
 
 
-def _top(b, x, k, index_type):
+@lower("ApproxTopK")
+def approx_top_k(
+    b,
+    input,
+    *,
+    k,
+    reduction_dimension,
+    recall_target,
+    is_max_k,
+    reduction_input_size_override,
+    aggregate_to_topk,
+):
+    return _top(b, input, b.ints(k), INT32, axis=reduction_dimension, largest=is_max_k)
+
+
+def _top(b, x, k, index_type, axis=-1, largest=True):
     """Always sorted, as no order is promised otherwise; the first of equal elements comes first."""
     if not rank_of(x):
         raise CannotLower("the input is a scalar")
-    values, places = b.nodes("TopK", x, k, outputs=2, axis=-1, largest=1, sorted=1)
+    values, places = b.nodes("TopK", x, k, outputs=2, axis=axis, largest=int(largest), sorted=1)
     return values, b.cast(places, index_type)
