@@ -28,7 +28,7 @@ def target(text):
         (TensorFlow, "tensorflow-gpu==1.15.5", PackageRelease("tensorflow-gpu", "1.15.5", ["3.6", "3.7"])),
         (LiteInterpreter, "tflite-runtime==2.7.0", PackageRelease("tflite-runtime", "2.7.0")),
         (LiteInterpreter, "tensorflow==1.15.5", PackageRelease("tensorflow", "1.15.5", ["3.6", "3.7"])),
-        (KerasRunner, "keras==2.3.1", PackageRelease("keras", "2.3.1")),
+        (KerasRunner, "keras==2.3.1", PackageRelease("keras", "2.3.1", ["3.6", "3.7"])),
         (KerasRunner, "tensorflow==1.15.5", PackageRelease("tensorflow", "1.15.5", ["3.6", "3.7"])),
     ],
 )

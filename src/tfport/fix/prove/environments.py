@@ -84,11 +84,24 @@ def make_environment(folder: Path, release: PackageRelease, progress: Progress =
     folder.parent.mkdir(parents=True, exist_ok=True)
     # renamed when complete: an interrupted installation leaves nothing behind
     with tempfile.TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as temporary:
-        progress(f"fetching {release.requirement}")
-        version, wheel = _fetch(release, list(interpreters), Path(temporary))
-        progress(f"installing {release.requirement}")
-        place = Path(temporary, "environment")
-        _install(place, interpreters[version], wheel, release)
+        place, why = Path(temporary, "environment"), ""
+        pip = _own_pip(Path(temporary))
+        for version, interpreter in interpreters.items():
+            try:
+                progress(f"fetching {release.requirement} for Python {version}")
+                wheel = _fetch(pip, release, version, Path(temporary, version))
+                progress(f"installing {release.requirement}")
+                _install(place, interpreter, wheel, release)
+                break
+            except _NoWheel as error:  # of the release, or of a package that it needs
+                why = str(error)
+                shutil.rmtree(place, ignore_errors=True)
+        else:
+            raise CannotProve(
+                f"{release.requirement} cannot be installed on {platform.machine()} with Python "
+                f"{', '.join(interpreters)}, which this machine has: {why}; name a Python that has it with "
+                "--target-python"
+            )
         (place / READY).write_text(json.dumps({"name": wheel.name, "sha256": digest(wheel)}))
         shutil.rmtree(folder, ignore_errors=True)
         place.rename(folder)
@@ -107,21 +120,12 @@ def _interpreters(release: PackageRelease) -> dict[str, str]:
     return paths
 
 
-def _fetch(release: PackageRelease, versions: Sequence[str], folder: Path) -> tuple[str, Path]:
-    """Download the wheel for the first of these Python versions that it is made for."""
-    pip = [*_own_pip(folder), *QUIET, "download", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"]
-    for version in versions:
-        wheels = folder / version
-        wanted = ["--implementation", "cp", "--python-version", version, "--dest", str(wheels)]
-        try:
-            _step([*pip, *wanted, release.requirement], "cannot be fetched", release)
-        except _NoWheel:
-            continue
-        return version, next(wheels.glob("*.whl"))
-    raise CannotProve(
-        f"{release.requirement} has no wheel on the package index for {platform.machine()} and Python "
-        f"{', '.join(versions)}, which this machine has; name a Python that has it with --target-python"
-    )
+def _fetch(pip: Sequence[str], release: PackageRelease, version: str, folder: Path) -> Path:
+    """Download the wheel of a release for a Python version."""
+    download = [*pip, *QUIET, "download", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"]
+    wanted = ["--implementation", "cp", "--python-version", version, "--dest", str(folder)]
+    _step([*download, *wanted, release.requirement], "cannot be fetched", release)
+    return next(folder.glob("*.whl"))
 
 
 def _own_pip(folder: Path) -> list[str]:
@@ -148,7 +152,7 @@ def _make_venv(place: Path, interpreter: str) -> None:
 
 
 class _NoWheel(Exception):
-    """The index has no wheel of the release for a Python."""
+    """The index has no wheel for a Python, of the release or of a package that it needs."""
 
 
 def _step(command: Sequence[str], problem: str, release: PackageRelease) -> None:
@@ -164,6 +168,6 @@ def _step(command: Sequence[str], problem: str, release: PackageRelease) -> None
         )
     errors = [line for line in lines if line.startswith("ERROR:")] or lines[-1:]
     message = errors[-1].removeprefix("ERROR:").strip() if errors else ended
-    if NO_WHEEL in message and release.requirement in message:
-        raise _NoWheel
+    if NO_WHEEL in message:
+        raise _NoWheel(message)
     raise CannotProve(f"{release.requirement} {problem}: {message}")

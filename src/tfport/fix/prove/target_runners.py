@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import Target, resolve_targets
 from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE_KIND
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.environments import CannotProve, PackageRelease, release_environment
+from tfport.fix.prove.release_dependencies import dependencies
 
 RUNS = 10
 """How often a proof runs the rewritten model, if the user does not say."""
@@ -39,9 +40,16 @@ def _release(runner: type[OtherRunner], target: Target) -> PackageRelease | None
     if (needed := runner.release_of(target)) is None:
         return None
     package, version = needed
+    return PackageRelease(package, version, _pythons(package, version, target))
+
+
+def _pythons(package: str, version: str, target: Target) -> Sequence[str]:
+    """The Python versions of a release, or of the TensorFlow that is installed with it."""
     build = target.build
-    has_wheel = build is not None and (build.package, build.version) == (package, version)
-    return PackageRelease(package, version, build.facts.get("pythons") or () if build and has_wheel else ())
+    if build is None or (build.package, build.version) != (package, version):
+        named = [name for name in dependencies(package, version) if name.startswith("tensorflow==")]
+        build = resolve_targets(named[0].removesuffix(".*"))[0].build if named else None
+    return (build.facts.get("pythons") or ()) if build is not None else ()
 
 
 def _provable(release: PackageRelease | None, target: Target) -> PackageRelease:
