@@ -164,6 +164,17 @@ def test_the_certificate_says_how_it_was_made():
     assert {"2026-01-02T03:04:05Z", made.command} <= set(page.words)
 
 
+def test_tolerances_are_numbers():
+    paper = certificate()
+    (comparison,) = paper.to_json()["comparisons"]
+    assert comparison["outputs"]["y"]["rtol"] == 1e-4
+    assert comparison["outputs"]["y"]["atol"] > 0
+    page = Page()
+    page.feed(paper.page())
+    words = page.words[page.words.index("judged as") :]
+    assert words[words.index("y") : words.index("y") + 3] == ["y", "float32", "0.0001"]
+
+
 def test_a_certificate_made_now_has_a_date_in_utc():
     made = datetime.strptime(Provenance().date, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     assert abs(datetime.now(UTC) - made) < timedelta(days=1)

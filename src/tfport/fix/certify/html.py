@@ -107,8 +107,15 @@ def _comparison(comparison: AnswerComparison) -> str:
     return (
         f'<section class="{MARKS[comparison.verdict]}">'
         f"<h3>{text(comparison.signature)}</h3><p>{text(heading(comparison))}</p>"
-        f"<ul>{stopped}{refusals}</ul>{_table(HEAD, rows_of(comparison))}</section>"
+        f"<ul>{stopped}{refusals}</ul>{_table(HEAD, rows_of(comparison))}"
+        f"<details><summary>Tolerances: |a - b| &lt;= atol + rtol * |b|</summary>"
+        f"{_table(('output', 'judged as', 'rtol', 'atol'), _tolerances(comparison))}</details></section>"
     )
+
+
+def _tolerances(comparison: AnswerComparison) -> Iterator[tuple[str, ...]]:
+    for name, d in comparison.outputs.items():
+        yield name, d.judged_as, f"{d.rtol:.3g}", f"{d.atol:.3g}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
