@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from tests.recorded_models import graph
 
 import tfport
 from tfport.check.shapes.infer import stated_shapes
+from tfport.graph.build import graph_to_def
 from tfport.graph.graph import Graph
 
 TRUTH = Path(__file__).parents[1] / "truth/models"
@@ -31,3 +33,18 @@ def test_contradicted_shapes_are_removed_and_nothing_else(name, tmp_path):
 def test_shapes_that_fit_stay():
     result = tfport.fix(TRUTH / "output_shape_fits.main", target="tensorflow==2.8.4", loaders=("capi",))
     assert not result.attempt.journal.entries
+
+
+def test_nodes_follow_their_inputs_in_the_file():
+    made = graph("""
+        x = Placeholder() {dtype=string, shape=(?)}
+        i = Placeholder() {dtype=int32, shape=(?)}
+        n = Placeholder() {dtype=int32, shape=()}
+        y = UnsortedSegmentJoin(x, i, n) {separator="+", Tindices=int32, Tnumsegments=int32}
+        z = Identity(y) {T=string}
+    """)
+    result = tfport.fix(graph_to_def(made).SerializeToString(), target="tensorflow==1.4.1", fetches=("z:0",))
+    after = result.attempt.model.graph
+    assert result.attempt.runs
+    places = {node: place for place, node in enumerate(after)}
+    assert all(places[value.node] < places[node] for node in after for value in node.inputs)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from tfport.atlas.target import Target
 from tfport.check.shapes.infer import OUTPUT_SHAPES
 from tfport.fix.journal import Journal
+from tfport.fix.nodes.control_ops import MERGES
 from tfport.fix.structure.session_form import collect_assets
 from tfport.graph.attrs import Attr
+from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
-from tfport.graph.reach import every_node
+from tfport.graph.reach import every_node, in_order, on_cycle
 
 CLASS = "_class"
 LOCATION = "loc:@"
@@ -32,6 +34,7 @@ def update_metadata(model: Model, target: Target, producer: int, journal: Journa
         versions.ClearField("bad_consumers")
     if flat:
         _strip(model, journal)
+    _sort(model.graph)
     collect_assets(model.meta)
     info = model.meta.meta_info_def
     if target.build is not None and model.meta.ByteSize():
@@ -41,6 +44,20 @@ def update_metadata(model: Model, target: Target, producer: int, journal: Journa
         used = sorted({node.op for node in every_node(model.graph)})
         info.ClearField("stripped_op_list")
         info.stripped_op_list.op.extend(d for op in used if (d := target.registry.get(op)) is not None)
+
+
+def _sort(graph: Graph) -> None:
+    """Put every node after its inputs: TensorFlow 1.4 infers shapes in Python in the order of the file."""
+    before: set[Node] = set()
+    for node in graph:
+        needs = {*(value.node for value in node.inputs), *node.controls}
+        if node.op not in MERGES and not needs <= before:
+            break
+        before.add(node)
+    else:
+        return
+    if on_cycle(graph) is None:
+        graph.nodes = {node.name: node for node in in_order(graph)}
 
 
 def _strip(model: Model, journal: Journal) -> None:

@@ -221,7 +221,7 @@ ANEW = ANEW.replace("TensorListSetItem(r, i, square)", "TensorListSetItem(r, i, 
         (HEAD + "v = Placeholder() {dtype=variant}\n    y = TensorListLength(v)", "no node of this graph"),
         (HEAD + f"y = TensorListPopBack(l, shape) {ITEM}", "has no equivalent for a TensorArray"),
         (HEAD + "y = ZerosLike(l) {T=variant}", r"`y` \(ZerosLike\) reads the list of `l`"),
-        (HEAD.replace("element_dtype=float32", "element_dtype=variant"), "`l` is a list of lists"),
+        (HEAD.replace("element_dtype=float32", "element_dtype=variant"), "`l` is a list of variants"),
     ],
 )  # fmt: skip
 def test_what_stays_a_list_and_why(text, why):

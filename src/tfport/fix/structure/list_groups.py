@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.constants import constant
-from tfport.graph.dtypes import VARIANT, DType
+from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN, Shape
 
@@ -73,9 +73,6 @@ def list_groups(graph: Graph) -> list[ListGroup]:
         groups.setdefault(_root(value, parents), ListGroup()).values.append(value)
     for node in graph:
         _sort_in(node, parents, groups)
-    for group in groups.values():
-        if group.dtype == VARIANT:
-            raise StructureRefusal(f"`{group.name}` is a list of lists")
     return list(groups.values())
 
 

@@ -12,6 +12,7 @@ from tfport.fix.structure.constant_tables import tables_to_constants
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import drop_functions
+from tfport.fix.structure.ragged_lists import rows_as_elements
 from tfport.fix.structure.ragged_ranks import add_ragged_axis
 from tfport.fix.structure.ragged_variants import drop_ragged_variants
 from tfport.fix.structure.raise_control import raise_control
@@ -77,9 +78,17 @@ class Restructuring:
         if self._lacks(RAGGED_VARIANTS):
             says = "Ragged tensors are passed on as their parts, not in a variant."
             self._change("without variants", says, lambda: drop_ragged_variants(self.model.graph))
-        if self._lacks(RAGGED_VARIANTS) and self.checker.definition(RAGGED_VARIANTS[0]) is not None:
+        if not self._lacks(RAGGED_VARIANTS):
+            return
+        if self.checker.definition(RAGGED_VARIANTS[0]) is None:
+            says = "Lists have the rows of ragged tensors as plain tensors, not in variants."
+            self._change("rows as elements", says, self._rows_as_elements)
+        else:
             says = "Ragged variants get an outer axis of size 1: their rows cannot be plain tensors."
             self._change("rows as ragged tensors", says, self._ragged_axis)
+
+    def _rows_as_elements(self) -> Changed:
+        return rows_as_elements(self.model.graph, Facts(self.model), self.checker)
 
     def _ragged_axis(self) -> Changed:
         nodes = list(every_node(self.model.graph))

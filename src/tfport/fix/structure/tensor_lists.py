@@ -26,9 +26,11 @@ from tfport.fix.structure.list_groups import (
 )
 from tfport.fix.structure.list_order import Waits, waits_of
 from tfport.graph.attrs import Attr
-from tfport.graph.dtypes import FLOAT32, INT32, INT64, RESOURCE, DType
+from tfport.graph.dtypes import FLOAT32, INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN, Shape
+
+GROWING = ("TensorListPushBack", "TensorListScatterIntoExistingList")
 
 
 def lists_to_arrays(graph: Graph) -> list[str]:
@@ -39,6 +41,8 @@ def lists_to_arrays(graph: Graph) -> list[str]:
                 f"`{node.name}` ({node.op}) must be lowered before its lists can be converted"
             )
     groups = list_groups(graph)
+    if nested := next((group for group in groups if group.dtype == VARIANT), None):
+        raise StructureRefusal(f"`{nested.name}` is a list of variants")
     cells = [group for group in groups if is_cell(group)]
     arrays = [(group, _checked(group)) for group in groups if group not in cells]
     assumptions = [_assumption(group) for group, _ in arrays]
@@ -83,8 +87,7 @@ def _to_array(group: ListGroup, waits: Waits) -> None:
     for late, early in waits:
         late.set_controls([*late.controls, early])
     grows = any(
-        c.op == "TensorListPushBack" or c.attrs.get("resize_if_index_out_of_bounds") is True
-        for c in group.changes
+        c.op in GROWING or c.attrs.get("resize_if_index_out_of_bounds") is True for c in group.changes
     )
     users = [(node, node.inputs[0]) for node in (*group.changes, *group.reads)]
     _retype(group, FLOAT32, keep_shapes=True)

@@ -17,11 +17,15 @@ GREEDY = "y = CTCGreedyDecoder(x, l) {{T={}, merge_repeated={}, blank_index={}}}
 LOSS_V2 = "y = CTCLossV2(x, i, v, l)"
 LOSS = "y = CTCLoss(x, i, v, l) {T=float64}"
 INPUTS, LENGTHS = numbers(6, 2, 5), i32(6, 4)
+TIES = np.round(INPUTS)
 PLACES = np.array([[0, 0], [0, 1], [1, 0]], np.int64)
 CASES = [
     *(rule_case(blank_behind_the_other_classes, GREEDY.format("float32", merge, blank), x=INPUTS, l=LENGTHS,
                 fetches=FOUR, open=("x",) if blank >= 0 else ())
       for merge in ("true", "false") for blank in (0, 2, 4, -3)),
+    *(rule_case(blank_behind_the_other_classes, GREEDY.format("float32", "false", blank), x=TIES, l=LENGTHS,
+                fetches=FOUR)
+      for blank in (0, 2, 4)),
     rule_case(blank_as_the_last_class, LOSS_V2, x=INPUTS, i=PLACES, v=i32(1, 3, 2), l=LENGTHS,
               answers="tfport",
               fetches=["y:0", "y:1"], rtol=1e-4, atol=1e-5),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import LOSSY, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT64, DType
@@ -13,7 +15,7 @@ FLAGS = ("preprocess_collapse_repeated", "ctc_merge_repeated", "ignore_longer_ou
 
 @rule("CTCGreedyDecoder", keeps=ROUNDING)
 def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
-    """The blank class is moved to the end; among classes of equal score another one may be chosen."""
+    """The blank class is moved to the end; the classes after it that do not score more are not chosen."""
     blank = n.attrs["blank_index"]
     assert isinstance(blank, int)
     if blank < -1:
@@ -23,15 +25,26 @@ def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
         blank += dims[2]
     if blank == -1:
         return refuse("its blank is already the last class")
+    inputs = n.inputs[0]
+    before = [_classes(op, inputs, 0, blank)] if blank else []
+    own = _classes(op, inputs, blank, blank + 1)
+    behind = _beaten(op, _classes(op, inputs, blank + 1, 0, end_mask=True), own)
     made = op.CTCGreedyDecoder(
-        _class_last(op, n.inputs[0], blank),
+        op.ConcatV2([*before, behind, own], 2),
         n.inputs[1],
         merge_repeated=n.attrs["merge_repeated"],
         blank_index=-1,
     )
     decoded = made.output(1)
-    behind = op.Cast(op.GreaterEqual(decoded, op.const(blank, INT64)), DstT="int64")
-    return [made.output(0), op.Add(decoded, behind), made.output(2), made.output(3)]
+    moved = op.Cast(op.GreaterEqual(decoded, op.const(blank, INT64)), DstT="int64")
+    return [made.output(0), op.Add(decoded, moved), made.output(2), made.output(3)]
+
+
+def _beaten(op: NodeBuilder, classes: Node, blank: Node) -> Node:
+    """The scores of classes, the lowest one where the blank was chosen before them at an equal score."""
+    lowest = op.const(-np.inf, blank.output(0).dtype.base)
+    beaten = op.LessEqual(classes, blank)
+    return op.Select(beaten, op.Add(op.ZerosLike(classes), lowest), classes)
 
 
 @rule("CTCLossV2", keeps=ROUNDING)
@@ -39,7 +52,7 @@ def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
     """The blank class is moved to the end: it is the last class in CTCLoss, and the first in CTCLossV2."""
     inputs, index, labels, length = n.inputs
     made = op.CTCLoss(
-        _class_last(op, inputs, 0),
+        op.ConcatV2([_classes(op, inputs, 1, 0, end_mask=True), _classes(op, inputs, 0, 1)], 2),
         index,
         op.Sub(labels, 1),
         length,
@@ -58,13 +71,6 @@ def in_single_precision(op: NodeBuilder, n: Node) -> Replacement:
     attrs = {name: value for name, value in n.attrs.items() if name != "T"}
     made = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
     return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in made.outputs]
-
-
-def _class_last(op: NodeBuilder, inputs: Value, place: int) -> Node | Value:
-    """The inputs with one class moved to the end."""
-    before = [_classes(op, inputs, 0, place)] if place else []
-    behind = _classes(op, inputs, place + 1, 0, end_mask=True)
-    return op.ConcatV2([*before, behind, _classes(op, inputs, place, place + 1)], 2)
 
 
 def _classes(op: NodeBuilder, value: Value, start: int, end: int, *, end_mask: bool = False) -> Node:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.graph.dtypes import BOOL, FLOAT32, INT64
+from tfport.graph.dtypes import BOOL, FLOAT32, INT64, VARIANT
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
 from tfport.runtime.layers.masked_rnn import masked_layer, unmasked_layer
 from tfport.runtime.layers.rnn import Recurrence, recognized_layer
@@ -299,4 +299,5 @@ def _run(body: InnerProgram, carried: int, items: Operands, name: str) -> Run:
 def _stack(rows: Sequence[Any], item: Operand) -> Any:
     if rows:
         return np.stack(rows)
-    return np.zeros((0, *(size or 0 for size in item.shape or ())), item.dtype.numpy)
+    kind = object if item.dtype == VARIANT else item.dtype.numpy
+    return np.zeros((0, *(size or 0 for size in item.shape or ())), kind)

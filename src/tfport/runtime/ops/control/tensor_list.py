@@ -92,8 +92,8 @@ class TensorList:
         if shape is None or None in shape:
             raise RunFailed(f"{what}, but the element shape is not fully known: {shape_text(shape)}")
         sizes = tuple(size or 0 for size in shape)
-        if self.dtype.name == "string":
-            return np.full(sizes, b"", object)
+        if self.dtype.name in ("string", "variant"):
+            return np.full(sizes, b"" if self.dtype.name == "string" else None, object)
         return np.zeros(sizes, self.dtype.numpy)
 
     def _check_index(self, index: int) -> None:
