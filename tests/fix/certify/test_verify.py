@@ -294,8 +294,23 @@ def test_an_image_too_small_for_its_filters_is_made_larger():
     """
     verification = verify(frozen(text), frozen(text))
     assert verification.verdict == ALIKE
-    assert any(trial.original == "refused" for trial in verification.trials)
+    assert any("too small for the windows of `y`" in reason for reason in verification.left_out)
     assert verification.comparisons[0].answered >= 3
+
+
+def test_sizes_that_leave_a_pooling_without_a_window_are_not_tried():
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, ?, ?, 1)}
+        p = MaxPool(x) {T=float32, ksize=[1, 5, 5, 1], strides=[1, 2, 2, 1], padding="VALID"}
+        axes = Const() {dtype=int32, value=int32(2,)[1, 2]}
+        y = Mean(p, axes) {T=float32, Tidx=int32}
+    """
+    verification = verify(frozen(text), frozen(text))
+    assert verification.verdict == ALIKE
+    assert not [trial for trial in verification.trials if trial.original == "refused"]
+    (skipped,) = (reason for reason in verification.left_out if "too small for the windows of `p`" in reason)
+    assert "2 rows, open sizes 4" in skipped
+    assert all(difference.largest > 0 for difference in verification.comparisons[0].outputs.values())
 
 
 def test_trials_that_take_too_long_are_left_out_and_reported(monkeypatch):

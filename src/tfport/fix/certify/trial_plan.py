@@ -8,6 +8,7 @@ from typing import Any
 
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.certify.arrays import ORDINARY
+from tfport.fix.certify.empty_windows import WindowSizes
 from tfport.fix.certify.runners import ModelSide, TrialOutcome
 from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, user_trials, warmup_trials
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -64,16 +65,30 @@ class TrialPlan:
         end = time.monotonic() + SECONDS
         taken: list[Sizing] = []
         usual, unusual = builder.sizings()
+        windows = WindowSizes(self.side.model, builder.signature)
+        too_small: dict[Sizing, str] = {}
         for sizing in [*usual, *unusual]:
             if len(taken) >= ENOUGH and sizing not in usual:
                 break
             if time.monotonic() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
+            if node := windows.misfit(builder.shapes_at(sizing)):
+                too_small[sizing] = node
+                continue
             outcomes: list[TrialOutcome] = []
             yield builder.made(sizing, ORDINARY), outcomes.append
             if outcomes[0].outputs is not None or not outcomes[0].ran:
                 taken.append(sizing)
+        usual = [sizing for sizing in usual if sizing not in too_small]
+        if too_small:
+            nodes = ", ".join(f"`{node}`" for node in dict.fromkeys(too_small.values()))
+            sizes = "; ".join(map(str, too_small))
+            self.left_out.append(
+                f"{builder.signature.name}: sizes too small for the windows of {nodes} ({sizes})"
+            )
+        if not taken and not usual:
+            return
         for profile in builder.profiles() if builder.signature.inputs else ():
             if time.monotonic() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")

@@ -116,6 +116,10 @@ class TrialBuilder:
         usual = [candidate for candidate in kept if candidate in USUAL]
         return usual, [candidate for candidate in kept if candidate not in USUAL]
 
+    def shapes_at(self, sizing: Sizing) -> dict[str, tuple[int, ...]]:
+        """The shape of each input tensor."""
+        return {tensor: sizing.shape(shape) for tensor, shape in self.shapes.items()}
+
     def made(self, sizing: Sizing, profile: ValueProfile) -> Trial:
         """A trial with these sizes and values."""
         seed = seed_for(self.signature.name, self._described(), sizing, profile.name)
