@@ -72,6 +72,11 @@ class State:
             resource: R = self._named[kind, name]
             return resource
 
+    def resources(self, kind: type[R]) -> list[R]:
+        """All resources of a kind, or of a subclass of it."""
+        with self._lock:
+            return [resource for resource in self._named.values() if isinstance(resource, kind)]
+
     def variable(self, name: str, dtype: DType, shape: Dims | None) -> Variable:
         """The variable of this name."""
         return self.resource(Variable, name, lambda: Variable(name, dtype, shape, self))

@@ -138,7 +138,7 @@ def test_a_crash_in_a_trial_is_its_outcome_and_the_others_are_run(tmp_path):
     verification, facts = twice(tmp_path, crash="(x == 1).all()")
     assert verification.verdict == ALIKE  # the original crashes there too
     comparison = verification.comparisons[1]
-    assert (comparison.refused, comparison.answered, facts.crashes) == (1, 11, 1)
+    assert (comparison.refused, comparison.answered, facts.crashes) == (1, 13, 1)
     assert any("crashed in 1 of 1 run" in caveat for caveat in verification.caveats)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +14,11 @@ from tests.recorded_models import load, shared
 import tfport
 from tfport.fix.certify.arrays import ORDINARY, PROFILES, array_of, seed_for
 from tfport.fix.certify.examples import WantedFeature
+from tfport.fix.certify.graph_words import graph_words
 from tfport.fix.certify.input_roles import roles_of
 from tfport.fix.certify.size_inputs import decides_sizes
 from tfport.fix.certify.trials import Sizing, TrialBuilder, user_trials, warmup_trials
+from tfport.fix.certify.verify import verify
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import PREDICT, REGRESS, WarmupRequest
 from tfport.graph.dtypes import DType
@@ -256,3 +260,93 @@ def test_warm_up_requests_go_to_the_signature_that_they_name():
     (trial,) = warmup_trials(signature, requests, "serving_default")
     assert trial.inputs == {"inputs": examples}
     assert trial.name == "warm-up 1"
+
+
+def builder_of(text: str, fetch: str = "y", words: tuple[bytes, ...] = ()) -> TrialBuilder:
+    model = frozen(text)
+    return TrialBuilder(model, select_signature(model, None, [fetch]), words)
+
+
+PADDED = next(profile for profile in PROFILES if profile.padded)
+LOOKUP = """
+    x = Placeholder() {dtype=float32, shape=(?, 8)}
+    i = Cast(x) {SrcT=float32, DstT=int32}
+    t = Const() {dtype=float32, value=float32(5,1)[1, 2, 3, 4, 5]}
+    axis = Const() {dtype=int32, value=int32()[0]}
+    y = GatherV2(t, i, axis) {Tparams=float32, Tindices=int32, Taxis=int32}
+"""
+
+
+def test_ids_select_all_rows_of_a_table_also_after_a_cast():
+    ids = builder_of(LOOKUP).made(Sizing(5, 4), ORDINARY).inputs["x"]
+    assert set(ids.ravel().tolist()) == {0, 1, 2, 3, 4}
+
+
+def test_padded_rows_end_in_zeros_in_the_same_places_of_each_input():
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, 4)}
+        s = Placeholder() {dtype=string, shape=(?, 4)}
+        m = Placeholder() {dtype=bool, shape=(?, 4)}
+        y = Acme(x, s, m)
+    """
+    made = builder_of(text).made(Sizing(3, 4), PADDED).inputs
+    for array, nothing in ((made["x"], 0), (made["s"], b""), (made["m"], False)):
+        filled = [[element != nothing for element in row] for row in array.tolist()]
+        assert not any([*filled[0][2:], *filled[1]])
+    assert all([*made["x"][2], *made["x"][0, :2], *made["s"][2]])
+
+
+def test_segment_ids_are_sorted():
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?,)}
+        s = Placeholder() {dtype=int32, shape=(?,)}
+        y = SegmentSum(x, s) {T=float32, Tindices=int32}
+    """
+    positive = next(profile for profile in PROFILES if profile.name == "positive")
+    ids = builder_of(text).made(Sizing(9, 9), positive).inputs["s"]
+    assert ids.tolist() == sorted(ids.tolist())
+    assert len(set(ids.tolist())) > 2
+
+
+def test_strings_have_the_words_of_a_model():
+    text = "x = Placeholder() {dtype=string, shape=(?,)}\ny = StringLower(x)"
+    strings = builder_of(text, words=(b"river", b"rises")).made(Sizing(30, 4), ORDINARY).inputs["x"].tolist()
+    assert {b"river", b"rises", b"riverxrises", b"river rises", b"a"} <= set(strings)
+
+
+def test_the_words_of_a_graph_are_its_constants_and_the_literals_of_its_patterns():
+    model = frozen(r"""
+        x = Placeholder() {dtype=string, shape=(?,)}
+        r = StaticRegexReplace(x) {pattern="<br ?/>|[0-9]+\\s&amp", rewrite=" ", replace_global=true}
+        word = Const() {dtype=string, value=string()["yes"]}
+        y = Equal(r, word) {T=string}
+    """)
+    assert graph_words(model) == [b"<br ", b"/>", b"&amp", b"yes"]
+
+
+def test_lines_have_the_fields_that_are_parsed():
+    text = """
+        x = Placeholder() {dtype=string, shape=(?,)}
+        a = Const() {dtype=float32, value=float32(1,)[0]}
+        b = Const() {dtype=string, value=string(1,)[""]}
+        c = Const() {dtype=int64, value=int64(1,)[0]}
+        y = DecodeCSV(x, a, b, c) {OUT_TYPE=[float32, string, int64], field_delim=";"}
+    """
+    for profile in (ORDINARY, *PROFILES):
+        lines = builder_of(text).made(Sizing(4, 4), profile).inputs["x"].tolist()
+        rows = list(
+            csv.reader([line.decode(errors="replace").replace("\0", "") for line in lines], delimiter=";")
+        )
+        assert all(len(row) == 3 and int(row[2]) is not None for row in rows)
+
+
+def test_a_sound_is_long_enough_for_a_frame():
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, ?)}
+        at = Const() {dtype=int32, value=int32(2,)[0, 500]}
+        to = Const() {dtype=int32, value=int32(2,)[0, 0]}
+        by = Const() {dtype=int32, value=int32(2,)[1, 1]}
+        y = StridedSlice(x, at, to, by) {T=float32, Index=int32, begin_mask=1, end_mask=3}
+    """
+    (comparison,) = verify(frozen(text), frozen(text)).comparisons
+    assert comparison.outputs["y"].elements > 1000

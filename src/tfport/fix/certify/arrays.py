@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -38,6 +38,15 @@ class ValueProfile:
     texts: tuple[bytes, ...]
     finite: bool = True
     """Whether every number is finite."""
+    padded: bool = False
+    """Whether rows end in zeros or empty strings, as sequences of different lengths do."""
+
+    def with_words(self, words: Sequence[bytes]) -> ValueProfile:
+        """The same, with these words among the ordinary strings: alone, within others, in phrases."""
+        if not words or self.texts is not WORDS:
+            return self
+        inside = [b"%sx%s" % (a, b) for a, b in zip(words, reversed(words), strict=True)]
+        return replace(self, texts=(*words, *inside, b" ".join(words[:5]), *self.texts[:4]))
 
     @property
     def huge(self) -> bool:
@@ -62,6 +71,10 @@ def _tiny(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
     return random.standard_normal(shape) * step_at_one(kind)
 
 
+def _some_zeros(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    return random.standard_normal(shape) * random.integers(0, 2, shape, endpoint=True).clip(0, 1)
+
+
 def _not_finite(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
     return random.choice([np.nan, np.inf, -np.inf, 1.0, -2.0, 0.0], shape)
 
@@ -69,6 +82,8 @@ def _not_finite(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> 
 GREAT = 2**63 - 1
 ORDINARY = ValueProfile("ordinary", _normal(1), (0, 1), WORDS)
 PROFILES = (
+    ValueProfile("padded", _normal(1), (0, 3), WORDS, padded=True),
+    ValueProfile("some zeros", _some_zeros, (0, 2), WORDS),
     ValueProfile("positive", lambda random, shape, kind: random.random(shape), (0, 9), WORDS),
     ValueProfile("zeros", _same(0), (0, 0), (b"",)),
     ValueProfile("ones", _same(1), (1, 1), (b"1",)),
@@ -116,6 +131,23 @@ def array_of(
         if kind.kind == "c":
             numbers = numbers + 1j * np.asarray(profile.number(random, shape, inside))
         return numbers.astype(kind)
+
+
+def with_padding(array: NDArray[Any]) -> NDArray[Any]:
+    """The same, with rows that are half empty, empty and full in turn; the same rows in each input."""
+    if array.ndim < 2:
+        return array
+    length = array.shape[1]
+    padded = array.copy()
+    for row in range(len(array)):
+        kept = ((length + 1) // 2, 0, length)[row % 3]
+        padded[row, kept:] = b"" if array.dtype == object else np.zeros((), array.dtype)
+    return padded
+
+
+def ids_below(limit: int, dtype: DType, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
+    """Indices of a table with this many rows."""
+    return random.integers(0, max(limit, 1), shape).astype(dtype.numpy)
 
 
 def _whole(

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tfport.fix.certify.csv_lines import CsvFields, csv_fields
 from tfport.fix.certify.examples import WantedFeature, wanted_by
+from tfport.fix.certify.index_limits import index_limit
 from tfport.fix.certify.input_uses import Reading, readings
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import STRING
@@ -22,6 +24,8 @@ from tfport.graph.shapes import UNKNOWN, Shape
 
 IMAGES = {"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg"}
 NUMBERS = {"StringToNumber"}
+SEGMENTS = ("Segment", "SparseSegment")
+"""Ops whose segment ids must be sorted."""
 VALUES, INDICES, SHAPE, SPLITS = "values", "indices", "shape", "splits"
 
 
@@ -44,8 +48,13 @@ class Role:
     examples: list[WantedFeature] | None = None
     text: str = ""
     """`image` or `number`, for strings that must be that."""
+    csv: CsvFields | None = None
     dropout_off: float | None = None
     """For the `keep_prob` or `rate` of dropout: the value that keeps everything."""
+    limit: int | None = None
+    """For indices: the number of rows of the smallest table that they select from."""
+    is_sorted: bool = False
+    """Whether it must not decrease: segment ids."""
     part: TensorPart | None = None
     guessed: list[TensorPart] = field(default_factory=list)
     """The parts that sparse ops read it as."""
@@ -99,12 +108,15 @@ def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
             role.part = role.part or _noted(model, reading)
         elif part := _sparse_op(reading):
             role.guessed.append(part)
+        role.is_sorted |= op.startswith(SEGMENTS) and reading.argument == "segment_ids"
         if spec.dtype.is_floating and role.dropout_off is None:
             role.dropout_off = _dropout_off(reading)
         if spec.dtype == STRING:
             features.update({feature.key: feature for feature in wanted_by(reading) or ()})
+            role.csv = role.csv or csv_fields(reading)
             role.text = role.text or ("image" if op in IMAGES else "number" if op in NUMBERS else "")
     role.examples = list(features.values()) or None
+    role.limit = index_limit(model.graph.value(spec.tensors[0]))
 
 
 def _dropout_off(reading: Reading) -> float | None:

@@ -42,6 +42,16 @@ class Reading:
     passed: dict[Value, Value]
     """The value that was passed for each function argument."""
 
+    @property
+    def argument(self) -> str:
+        """The name of the op's argument that the value is; empty for one after a list."""
+        for i, arg in enumerate(self.node.signature.inputs if self.node.signature else ()):
+            if arg.is_list:
+                return ""
+            if i == self.index:
+                return arg.name
+        return ""
+
     def constant(self, index: int) -> NDArray[Any] | None:
         """Another input of the node, if it is constant."""
         return constant(self.node.inputs[index], self.passed) if index < len(self.node.inputs) else None

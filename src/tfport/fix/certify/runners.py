@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import CannotRun, Error
+from tfport.fix.certify.graph_words import graph_words
+from tfport.fix.certify.table_words import table_words
 from tfport.fix.certify.trials import Trial
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs, pack_outputs
@@ -63,6 +65,11 @@ class OwnSession:
             self._session = Session(side.model, registry=registry)
         except Error as error:
             self.why = str(error)
+
+    def words(self) -> list[bytes]:
+        """Strings that the model looks for: keys of its tables, and literals of its graph."""
+        keys = table_words(self._session.state) if self._session is not None else []
+        return list(dict.fromkeys([*keys, *graph_words(self.side.model)]))
 
     def ask(self, trial: Trial) -> TrialOutcome:
         if self._session is None:

@@ -32,7 +32,7 @@ def decides_sizes(start: Value) -> bool:
             value = node.inputs[reading.index]
         if node.op in LOOPS and value is not None and value.dtype.is_integer:
             return True
-        if node.op not in NO_SIZES and _argument(node, reading.index) in SIZES:
+        if node.op not in NO_SIZES and reading.argument in SIZES:
             return True
     return False
 
@@ -43,13 +43,3 @@ def _numbers(node: Node, index: int) -> Iterable[Value]:
         return ()
     outputs = [v for v in node.outputs if v.dtype.is_integer or v.dtype.is_floating]
     return [v for v in outputs if (v.port or ("",))[0] not in NO_VALUES]
-
-
-def _argument(node: Node, index: int) -> str:
-    """The name of the argument for an input; empty after a list argument."""
-    for i, arg in enumerate(node.signature.inputs if node.signature else ()):
-        if arg.is_list:
-            return ""
-        if i == index:
-            return arg.name
-    return ""

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.certify.arrays import ORDINARY
 from tfport.fix.certify.empty_windows import WindowSizes
@@ -28,11 +30,17 @@ class TrialPlan:
     """The trials of one verification; what is skipped is added to `left_out`."""
 
     def __init__(
-        self, side: ModelSide, user_inputs: Sequence[Mapping[str, Any]], left_out: list[str]
+        self,
+        side: ModelSide,
+        user_inputs: Sequence[Mapping[str, Any]],
+        left_out: list[str],
+        words: Sequence[bytes] = (),
     ) -> None:
         self.side = side
         self.user_inputs = user_inputs
         self.left_out = left_out
+        self.words = words
+        """Words that the model looks up, for generated strings."""
 
     def trials(self) -> Iterator[Planned]:
         """The trials; a signature that the user's inputs fit is tried on them only."""
@@ -47,7 +55,7 @@ class TrialPlan:
                 )
             yield from ((trial, _ignore) for trial in warmup_trials(signature, requests, DEFAULT))
             try:
-                yield from self._generated(TrialBuilder(self.side.model, signature))
+                yield from self._generated(TrialBuilder(self.side.model, signature, self.words))
             except Error as error:  # a dtype or size for which no inputs can be generated
                 self.left_out.append(f"generated inputs of {signature.name}: {error}")
 
@@ -78,7 +86,7 @@ class TrialPlan:
                 continue
             outcomes: list[TrialOutcome] = []
             yield builder.made(sizing, ORDINARY), outcomes.append
-            if outcomes[0].outputs is not None or not outcomes[0].ran:
+            if not outcomes[0].ran or _says_something(outcomes[0].outputs):
                 taken.append(sizing)
         usual = [sizing for sizing in usual if sizing not in too_small]
         if too_small:
@@ -98,6 +106,12 @@ class TrialPlan:
 
 def _names(signature: Signature) -> str:
     return ", ".join(signature.inputs) or "no inputs"
+
+
+def _says_something(outputs: Mapping[str, Any] | None) -> bool:
+    """Whether an output is not empty."""
+    parts = [part for v in (outputs or {}).values() for part in (v if isinstance(v, tuple) else (v,))]
+    return any(np.size(part) for part in parts)
 
 
 def _ignore(outcome: TrialOutcome) -> None:

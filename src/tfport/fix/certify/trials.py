@@ -16,8 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfport.errors import Error
-from tfport.fix.certify.arrays import PROFILES, Random, ValueProfile, array_of, seed_for
+from tfport.fix.certify.arrays import (
+    PROFILES,
+    Random,
+    ValueProfile,
+    array_of,
+    ids_below,
+    seed_for,
+    with_padding,
+)
 from tfport.fix.certify.composites import made_parts
+from tfport.fix.certify.csv_lines import made_lines
 from tfport.fix.certify.examples import made_examples
 from tfport.fix.certify.input_roles import TensorPart, roles_of
 from tfport.fix.certify.narrowest import narrowest_types
@@ -70,7 +79,9 @@ class Sizing:
         return f"{self.rows} row{'s' * (self.rows != 1)}, open sizes {self.other}"
 
 
-GENERATOR = 1
+IDS = frozenset(("ordinary", "padded", "some zeros", "positive", "wide"))
+"""The profiles in which indices of a table are all of its rows, and not small numbers."""
+GENERATOR = 2
 """The version of this generator: it grows when the same seed makes other inputs."""
 USUAL = (Sizing(1, 4), Sizing(2, 4), Sizing(5, 4), Sizing(3, 7), Sizing(2, 3, 1))
 UNUSUAL = tuple(
@@ -79,14 +90,18 @@ UNUSUAL = tuple(
     for rows, other in ((2, 1), (2, 16), (1, 32), (2, 2), (1, 224), (1, 3))
 )
 """Tried if the usual ones are refused: other ranks, and sizes of images and channels."""
+LONG = tuple(Sizing(rows, size) for rows, size in ((2, 1024), (1, 4000), (4000, 4000), (16000, 16000)))
+"""Tried last if one size is open: samples of sounds, which make frames."""
 
 
 class TrialBuilder:
     """Generates inputs for one signature of a model."""
 
-    def __init__(self, model: Model, signature: Signature) -> None:
+    def __init__(self, model: Model, signature: Signature, words: Sequence[bytes] = ()) -> None:
         self.model = model
         self.signature = signature
+        self.words = words
+        """Words that the model looks up."""
         self.roles = roles_of(model, signature)
         inside = narrowest_types(model, signature).values()
         self.narrowest = min((t.kind for t in inside), key=precision, default=None)
@@ -110,7 +125,8 @@ class TrialBuilder:
         wholes = [role.part.of for role in self.roles.by_tensor.values() if role.part]
         shapes = [*self.shapes.values(), *wholes]
         distinct: dict[tuple[tuple[int, ...], ...], Sizing] = {}
-        for sizing in (*USUAL, *UNUSUAL):
+        is_small = all(shape.dims is not None and len(shape.dims) <= 2 for shape in shapes)
+        for sizing in (*USUAL, *UNUSUAL, *(LONG if is_small else ())):
             distinct.setdefault(tuple(map(sizing.shape, shapes)), sizing)
         kept = list(distinct.values())
         usual = [candidate for candidate in kept if candidate in USUAL]
@@ -124,6 +140,7 @@ class TrialBuilder:
         """A trial with these sizes and values."""
         seed = seed_for(self.signature.name, self._described(), sizing, profile.name)
         random = np.random.default_rng(seed)
+        profile = profile.with_words(self.words)
         wholes = self._wholes(sizing, profile, random)
         inputs = {
             name: self._input(spec, sizing, profile, random, wholes)
@@ -158,9 +175,17 @@ class TrialBuilder:
             return np.full(shape if self.shapes[tensor].dims else (), role.dropout_off, dtype.numpy)
         if dtype == STRING and role.examples is not None:
             return made_examples(role.examples, shape, profile, random)
+        if dtype == STRING and role.csv is not None:
+            return made_lines(role.csv, shape, profile, random)
         if dtype == STRING and role.text:
             return _texts(role.text, shape, random)
-        return array_of(dtype, shape, profile, random, self.narrowest)
+        if role.limit is not None and profile.name in IDS:
+            array = ids_below(role.limit, dtype, shape, random)
+        else:
+            array = array_of(dtype, shape, profile, random, self.narrowest)
+        if role.is_sorted:
+            return np.sort(array, axis=None).reshape(shape)
+        return with_padding(array) if profile.padded else array
 
     def _wholes(self, sizing: Sizing, profile: ValueProfile, random: Random) -> dict[str, NDArray[Any]]:
         """Arrays for the parts of sparse and ragged tensors."""

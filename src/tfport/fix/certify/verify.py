@@ -123,7 +123,7 @@ class _Verifier:
         original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
         outcomes: list[TrialOutcome] = []
         answers: list[TrialOutcome] = []
-        plan = TrialPlan(self.before, user_inputs, self.verification.left_out)
+        plan = TrialPlan(self.before, user_inputs, self.verification.left_out, original.words())
         for _, planned in itertools.groupby(plan.trials(), key=lambda pair: pair[0].signature):
             trials: list[Trial] = []
             for trial, take in planned:
