@@ -72,10 +72,10 @@ class State:
             resource: R = self._named[kind, name]
             return resource
 
-    def resources(self, kind: type[R]) -> list[R]:
-        """All resources of a kind, or of a subclass of it."""
+    def resources(self) -> list[Any]:
+        """All resources."""
         with self._lock:
-            return [resource for resource in self._named.values() if isinstance(resource, kind)]
+            return list(self._named.values())
 
     def variable(self, name: str, dtype: DType, shape: Dims | None) -> Variable:
         """The variable of this name."""

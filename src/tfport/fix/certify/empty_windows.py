@@ -75,16 +75,15 @@ def _fits(step: Step) -> bool:
     if attrs["padding"] == "SAME" or image is None or len(image) != layout.rank:
         return True
     filter = step.inputs[1].shape if step.op in CONVOLUTIONS else None
-    kernel = [attrs["ksize"][axis] for axis in layout.spatial_axes] if step.op in POOLINGS else filter
-    sizes = [image[axis] for axis in layout.spatial_axes]
-    if kernel is None or None in (*sizes, *kernel):
+    kernel = [attrs["ksize"][axis] for axis in layout.spatial_axes] if step.op in POOLINGS else filter or ()
+    known = [size for size in (image[axis] for axis in layout.spatial_axes) if size is not None]
+    window = [size for size in kernel[: len(layout.spatial_axes)] if size is not None]
+    if len(known) < len(layout.spatial_axes) or len(window) < len(known):
         return True
     dilations = attrs.get("dilations") or [1] * layout.rank
     pads = explicit_pads(layout, attrs.get("explicit_paddings") or ())
     try:
-        fitted = layout_windows(
-            layout, sizes, kernel[: len(sizes)], attrs["strides"], dilations, attrs["padding"], pads
-        )
+        fitted = layout_windows(layout, known, window, attrs["strides"], dilations, attrs["padding"], pads)
     except RunFailed:
         return False
     return 0 not in fitted.count

@@ -12,7 +12,7 @@ MOST_WORDS = 24
 def table_words(state: State) -> list[bytes]:
     """Some keys of each table of strings, spread over it."""
     words: list[bytes] = []
-    for table in state.resources(LookupTable):
+    for table in (r for r in state.resources() if isinstance(r, LookupTable)):
         try:
             keys = table.export()[0].reshape(-1)
         except Error:  # it was never initialized
