@@ -12,7 +12,7 @@ from serve_minimal import run
 
 from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.proto import serving_api_pb2
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.session import Session
 
 

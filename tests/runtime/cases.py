@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,8 +32,12 @@ from tfport.graph.attrs import encode
 from tfport.graph.build import graph_to_def
 from tfport.graph.dtypes import DType
 from tfport.graph.tensors import Tensor
+from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
+DEVICE = os.environ.get("TFPORT_TEST_DEVICE", "cpu")
+"""Where islands run: `cuda` to run the cases on a GPU."""
+GPU = GpuOptions(precision="float32", max_graphs=0, require=True)
 WAYS = ("engine", "fed", "static", "host")
 """How a case is run: `engine`: as in real models, with small integer vectors constant; `fed`: all inputs fed;
 `static`: all sizes known and integers after the first input constant; `host`: host kernels only."""
@@ -175,7 +180,10 @@ def _program(c: Case, way: str) -> tuple[bytes, str, dict[str, Any]]:
 
 
 def _run_program(c: Case, graph_def: bytes, engine: str, feeds: dict[str, Any]) -> list[Any]:
-    return tfport.Session(tfport.load(graph_def), engine=engine).run(c.outputs(), feeds)
+    device = "cpu" if engine == "none" else DEVICE
+    return tfport.Session(tfport.load(graph_def), engine=engine, device=device, gpu=GPU).run(
+        c.outputs(), feeds
+    )
 
 
 def recorded(family: str, c: Case) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.runtime.programs import WatchedEngine, session_of
 
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 
 DROPOUT_1 = """
     x = Placeholder() {{dtype={type}, shape=(?, 3)}}

@@ -8,7 +8,7 @@ from tfport.errors import Error
 from tfport.graph.graph import Value
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import PROCESS_WIDE
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.operand import Operand
 from tfport.runtime.state import State
 from tfport.runtime.trace import Env, Tracer

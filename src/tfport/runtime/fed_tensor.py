@@ -9,6 +9,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
+from tfport.runtime.engines.gpu.device_array import DeviceArray, from_dlpack, is_elsewhere, on_host
 from tfport.runtime.fed_values import FedValue, special_value
 from tfport.runtime.feeds import as_array
 
@@ -28,10 +29,17 @@ class FedTensor:
     def array(self, value: ArrayLike, any_shape: bool) -> NDArray[Any]:
         """The value as an array of the tensor's type; RunFailed where type or shape do not match."""
         ready = type(value) is np.ndarray and value.dtype is self._kind
-        array: NDArray[Any] = value if ready else as_array(value, self.dtype, self.name)  # type: ignore[assignment]
+        array: Any = value if ready else self._converted(value)
         if not any_shape and not self._fits(array):
             raise RunFailed(f"`{self.name}` must have shape {self.shape}, got {Shape(array.shape)}")
         return array
+
+    def _converted(self, value: ArrayLike) -> Any:
+        """The value as an array on the host, or where it is, if that is the memory of a device."""
+        if type(value) is not DeviceArray and not is_elsewhere(value):
+            return as_array(value, self.dtype, self.name)
+        array = value if type(value) is DeviceArray else from_dlpack(value, self.name)
+        return array if array.dtype == self._kind else as_array(array.numpy(), self.dtype, self.name)
 
     def undeclared_rank(self, array: NDArray[Any]) -> int | None:
         """The rank to plan for; None for an array that has the shape that the tensor declares."""
@@ -39,7 +47,7 @@ class FedTensor:
 
     def special_value(self, array: NDArray[Any]) -> FedValue | None:
         """The value of a fed switch; None for an ordinary input."""
-        return None if array.ndim else special_value(self.shape.dims, array)
+        return None if array.ndim else special_value(self.shape.dims, on_host(array))
 
     def _fits(self, array: NDArray[Any]) -> bool:
         dims = self.shape.dims

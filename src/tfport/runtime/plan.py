@@ -16,8 +16,10 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
+from tfport.graph.dtypes import DType
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
 from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
+from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.layers.string_chains import with_string_chains
@@ -25,10 +27,11 @@ from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.least_size import least_size
-from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
+from tfport.runtime.onnx.model import NodeForms, border_type, is_narrow, onnx_model
+from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
-from tfport.runtime.program import Program, Step
+from tfport.runtime.program import OnnxNode, Program, Step
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
@@ -84,10 +87,16 @@ class Plan:
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
         self._freed = self._last_uses()
+        self._on_device = engine.on_device
         self._names = {slot: operand.name for operand, slot in self._slots.items()}
         """The node that computes each slot."""
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
+        """Arrays of the results; with `on_device`, those that an engine left on its device stay there."""
+        results = self._run_bounded(inputs)
+        return results if on_device or not self._on_device else all_on_host(results)
+
+    def _run_bounded(self, inputs: Sequence[Any]) -> list[Any]:
         scope = current_scope()
         if scope is None:
             return self._run(inputs)
@@ -120,6 +129,8 @@ class Plan:
         recorder = current_recorder()
         if not stage.lowered:
             run = _on_host(stage, recorder)
+            if engine.on_device:
+                run = _reading_from_device(run)
         elif recorder is None:
             run = _island(stage, engine, alone, release)
         else:
@@ -259,10 +270,11 @@ def _computed_by(stage: Stage) -> set[Operand]:
 
 
 def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None = None) -> Compiled:
-    nodes = island_nodes(half_steps_in_float32(stage.steps, stage.writes), stage.writes)
+    nodes = _nodes(stage, engine)
     used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
     stage.reads = [o for o in stage.reads if o in used]
-    island = onnx_model(nodes, stage.reads, stage.writes)
+    forms = NodeForms.FASTEST if engine.form.for_cpu else NodeForms.PLAIN
+    island = onnx_model(nodes, stage.reads, stage.writes, forms=forms)
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
     model = island.model.SerializeToString()
@@ -271,12 +283,22 @@ def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], Non
         release()
     whole = None
     if any(node.op == "PRelu" for node in nodes):
-        whole = functools.partial(onnx_model, nodes, stage.reads, stage.writes, whole_prelus=True)
+        whole = functools.partial(onnx_model, nodes, stage.reads, stage.writes, forms=NodeForms.WITH_PRELUS)
     hints = IslandHints(least_size(nodes), alone, work, whole)
     run = engine.compile(model, island.weights, *outside, hints)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
     return _converted(run, wide, narrow) if wide or narrow else run
+
+
+def _nodes(stage: Stage, engine: Engine) -> list[OnnxNode]:
+    """The ONNX nodes of an island, in the form that the engine takes."""
+    if engine.form.for_cpu:
+        return island_nodes(half_steps_in_float32(stage.steps, stage.writes), stage.writes)
+    nodes = island_nodes([node for step in stage.steps for node in step.lowered or ()], stage.writes)
+    if engine.form.half is None:
+        return nodes
+    return in_reduced_precision(nodes, stage.writes, DType.parse(engine.form.half), engine.has_kernel)
 
 
 def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:
@@ -290,6 +312,11 @@ def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[i
         return outputs
 
     return converted
+
+
+def _reading_from_device(run: Compiled) -> Compiled:
+    """Host steps that may read what an island left on its device: only that is copied."""
+    return lambda arrays: run(all_on_host(arrays))
 
 
 def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:

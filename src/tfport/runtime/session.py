@@ -35,7 +35,10 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
-from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
+from tfport.runtime.engines.engine import Engine, EngineFailed
+from tfport.runtime.engines.gpu.device_array import all_on_host
+from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
@@ -63,6 +66,8 @@ class Session:
         *,
         threads: int | None = None,
         engine: str | Engine = "onnxruntime",
+        device: str = "cpu",
+        gpu: GpuOptions = NO_GPU_OPTIONS,
         registry: Registry | None = None,
         stubs: Stubs | None = None,
         limits: RunLimits = NO_LIMITS,
@@ -73,9 +78,9 @@ class Session:
         self.model = model if isinstance(model, Model) else load_any_model(find_model(model), definitions)
         self.model.require_graph()
         self.state = State(self.model)
-        self.engine = (
-            make_engine(engine, threads, max_bytes=limits.max_bytes) if isinstance(engine, str) else engine
-        )
+        if isinstance(engine, str):
+            engine = make_engine(engine, threads, max_bytes=limits.max_bytes, device=device, gpu=gpu)
+        self.engine = engine
         self.plans = PlanCache()
         self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
         self._fed_tensors: dict[str, FedTensor] = {}
@@ -89,22 +94,26 @@ class Session:
         feeds: Feeds | None = None,
         *,
         any_shape: bool = False,
+        on_device: bool = False,
         timeout: float | None = None,
         stop: StopSignal | None = None,
     ) -> Any:
         """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None.
 
-        With `any_shape`, fed values need not have the shapes that the model declares. The run ends with
-        RunStopped after `timeout` seconds, or when `stop` is set by another thread.
+        With `any_shape`, fed values need not have the shapes that the model declares. With `on_device`,
+        results of a GPU stay in its memory (`DeviceArray`). The run ends with RunStopped after `timeout`
+        seconds, or when `stop` is set by another thread.
         """
         limits = self.limits
         if timeout is None and stop is None and not limits.max_bytes and not limits.max_seconds:
-            return self._run(fetches, feeds, any_shape)
+            return self._run(fetches, feeds, any_shape, on_device)
         seconds = min((s for s in (timeout, limits.max_seconds or None) if s is not None), default=None)
         with bounded(stop, seconds, limits):
-            return self._run(fetches, feeds, any_shape)
+            return self._run(fetches, feeds, any_shape, on_device)
 
-    def _run(self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool) -> Any:
+    def _run(
+        self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool, on_device: bool
+    ) -> Any:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
         tensors = [self._fed_tensor(name) for name in arrays]
@@ -113,7 +122,7 @@ class Session:
         ]
         key, plan = self._plan(_key(names, tensors, inputs))
         try:
-            outputs = iter(plan.run(unassumed(inputs, key.assumed)))
+            outputs = iter(plan.run(unassumed(inputs, key.assumed), on_device=on_device))
         except EngineFailed as error:
             outputs = iter(self._run_on_host(key, inputs, error))
         results = [next(outputs) if ":" in name else None for name in names]
@@ -133,7 +142,7 @@ class Session:
             plan = Plan(program, NoEngine())
             with self._lock:
                 self.plans.add(key, plan, version)
-        return plan.run(inputs)
+        return plan.run(all_on_host(inputs))
 
     def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
         """A function from the named inputs of a signature to its named outputs."""
@@ -145,6 +154,16 @@ class Session:
             raise unset_error(self.model, unset)
         return lambda **inputs: self._call(signature, inputs)
 
+    def bind(self, name: str) -> Callable[..., dict[str, Any]]:
+        """Like `signature`, with arrays that stay on the device.
+
+        The inputs may be NumPy arrays, outputs of an earlier call, or arrays of PyTorch, JAX or CuPy in the
+        memory of the GPU. The outputs are `DeviceArray`s, which those read through DLPack.
+        """
+        self.signature(name)
+        signature = self.model.signatures[name]
+        return lambda **inputs: self._call(signature, inputs, on_device=True)
+
     def prepare(self, name: str) -> None:
         """Make the plan of a signature in advance, unless the rank of an input is unknown."""
         signature = self.model.signatures[name]
@@ -155,12 +174,14 @@ class Session:
             nothing = (None,) * len(feeds)
             self._plan(PlanKey(fetches, tuple(feeds), nothing, nothing))
 
-    def _call(self, signature: Signature, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+    def _call(
+        self, signature: Signature, inputs: Mapping[str, ArrayLike], *, on_device: bool = False
+    ) -> dict[str, Any]:
         from tfport.runtime.composite import flatten_inputs, pack_outputs
 
         feeds = flatten_inputs(signature, inputs)
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
-        return pack_outputs(signature, self.run(fetches, feeds))
+        return pack_outputs(signature, self.run(fetches, feeds, on_device=on_device))
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """The program for these fetches and feeds, before it is cut into islands."""

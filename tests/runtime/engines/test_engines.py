@@ -7,7 +7,7 @@ from tests.runtime.programs import WatchedEngine, session_of
 
 import tfport
 from tfport.graph.dtypes import FLOAT32, STRING
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.onnx_runtime import _options
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, default_folder
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, IslandHints
+from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, Engine, IslandHints
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
@@ -33,6 +33,8 @@ class AutoEngine:
 
     name = "ONNX Runtime"
     checks_indices = True
+    on_device = False
+    form = CPU_FORM
 
     def __init__(
         self,
@@ -55,6 +57,9 @@ class AutoEngine:
 
     def takes(self, node: OnnxNode) -> bool:
         return self._usual.takes(node)
+
+    def has_kernel(self, node: OnnxNode) -> bool:
+        return self.takes(node)
 
     def compile(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.errors import Error, RunFailed
+from tfport.errors import RunFailed
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.onnx.model import OnnxModel
@@ -44,15 +44,35 @@ class IslandHints:
 NO_HINTS = IslandHints()
 
 
+@dataclass(frozen=True, slots=True)
+class IslandForm:
+    """In which form an engine takes islands."""
+
+    for_cpu: bool = True
+    """With the nodes that are fastest or most accurate on a CPU, and float16 computed in float32."""
+    half: str | None = None
+    """The type of 16 bits to compute products in, in place of float32."""
+
+
+CPU_FORM = IslandForm()
+
+
 class Engine(Protocol):
     """Compiles ONNX models."""
 
     name: str
     checks_indices: bool
     """Whether Gather fails for an index that is out of range."""
+    on_device: bool
+    """Whether islands return tensors in the memory of a device (`DeviceArray`)."""
+    form: IslandForm
 
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""
+        ...
+
+    def has_kernel(self, node: OnnxNode) -> bool:
+        """Whether the device of the engine itself has a kernel for this node and its types."""
         ...
 
     def compile(
@@ -65,24 +85,3 @@ class Engine(Protocol):
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message."""
         ...
-
-
-def make_engine(name: str, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> Engine:
-    """The engine of this name; `spins` and `max_bytes`: see `OnnxRuntime`."""
-    if name == "onnxruntime":
-        from tfport.runtime.engines.onnx_runtime import OnnxRuntime
-
-        return OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
-    if name == "auto":
-        from tfport.runtime.engines.auto import AutoEngine
-
-        return AutoEngine(threads, spins=spins, max_bytes=max_bytes)
-    if name == "openvino":
-        from tfport.runtime.engines.openvino import OpenVino
-
-        return OpenVino(threads)
-    if name == "none":
-        from tfport.runtime.engines.no_engine import NoEngine
-
-        return NoEngine()
-    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino, auto or none")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.errors import Error
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandHints
+from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, IslandHints
 from tfport.runtime.program import OnnxNode
 
 
@@ -15,9 +15,14 @@ class NoEngine:
 
     name = "no engine"
     checks_indices = True
+    on_device = False
+    form = CPU_FORM
 
     def takes(self, node: OnnxNode) -> bool:
         return False
+
+    def has_kernel(self, node: OnnxNode) -> bool:
+        return self.takes(node)
 
     def compile(
         self,

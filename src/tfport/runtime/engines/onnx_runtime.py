@@ -9,21 +9,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopHandle
-from tfport.runtime.engines.byte_products import PRECISE_SETTING, byte_products_saturate
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
+from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
+from tfport.runtime.engines.provider_kernels import ProviderKernels
+from tfport.runtime.engines.session_settings import session_options, share, to_share
 from tfport.runtime.onnx.least_size import NOT_EMPTY
-from tfport.runtime.onnx.model import SMALL, onnx_model
-from tfport.runtime.operand import Operand
 from tfport.runtime.profile.engine_events import record_events
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import OnnxNode
@@ -31,18 +29,14 @@ from tfport.runtime.program import OnnxNode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ONLY_FATAL = 4
 BLOCKED_LAYOUT = ("NchwcTransformer",)
 """With this optimizer, a convolution over an empty image divides by zero and kills the process."""
 CONVOLUTION = b"Conv"
 """What a serialized model with convolutions contains: for them, denormal numbers are flushed to zero."""
 NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation")
 """How ONNX Runtime reports that memory cannot be allocated, or that the limit of its arena is reached."""
-SPIN_MICROSECONDS = "50"
-"""How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
-and where other processes need the cores, threads that spin wait for threads that cannot run."""
-_HAS: dict[tuple[object, ...], bool] = {}
-"""Whether ONNX Runtime has a kernel, by op and types: tried once per process."""
+_KERNELS = ProviderKernels()
+"""Asked once per process."""
 
 
 class OnnxRuntime:
@@ -50,6 +44,8 @@ class OnnxRuntime:
 
     name = "ONNX Runtime"
     checks_indices = True
+    on_device = False
+    form = CPU_FORM
 
     def __init__(self, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> None:
         """`spins`: idle threads spin while they wait; faster if nothing else needs the core.
@@ -62,15 +58,10 @@ class OnnxRuntime:
     def takes(self, node: OnnxNode) -> bool:
         if any(node.programs):
             return True  # their inner nodes were checked one by one
-        key = (
-            node.domain,
-            node.op,
-            *(o and o.dtype.name for o in node.inputs),
-            *(o.dtype.name for o in node.outputs),
-        )
-        if key not in _HAS:
-            _HAS[key] = _has(node)
-        return _HAS[key]
+        return _KERNELS.has(node)
+
+    def has_kernel(self, node: OnnxNode) -> bool:
+        return self.takes(node)
 
     def compile(
         self,
@@ -80,18 +71,18 @@ class OnnxRuntime:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        values = _to_share(weights)
+        values = to_share(weights)
         flushes = CAN_FLUSH and CONVOLUTION in model
         run = functools.partial(flushed, _run) if flushes else _run
 
         @functools.cache
         def session(threads: int, checked: bool) -> tuple[ort.InferenceSession, list[PoolWindow]]:
-            options = _options(threads, self.spins and hints.alone)
+            options = session_options(threads, self.spins and hints.alone)
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
                 use_limited_arena(options, self.max_bytes)
-            _share(options, values)
+            share(options, values)
             return _checked_session(model, options) if checked else (_session(model, options), [])
 
         wanted, fed = list(outputs), list(inputs)
@@ -121,7 +112,7 @@ class OnnxRuntime:
 
 def _run(session: ort.InferenceSession, names: list[str], feeds: dict[str, Any]) -> Sequence[Any]:
     scope = current_scope()
-    options = None if scope is None else scope.stop.handle(ort.RunOptions, _stoppable)
+    options = None if scope is None else scope.stop.handle(ort.RunOptions, stoppable)
     recorder = current_recorder()
     try:
         if recorder is None:
@@ -131,7 +122,7 @@ def _run(session: ort.InferenceSession, names: list[str], feeds: dict[str, Any])
     except Exception as error:
         if scope is not None:
             scope.stop.check()
-        raise _run_error(_sentence(error)) from None
+        raise run_error(error) from None
     return results
 
 
@@ -146,19 +137,21 @@ def _timed_run(
     return [result.numpy() for result in results]
 
 
-def _stoppable() -> StopHandle:
+def stoppable() -> StopHandle:
     """Options of a run that can be ended: ONNX Runtime looks at them between two nodes."""
     options = ort.RunOptions()
     return options, lambda: setattr(options, "terminate", True)
 
 
-def _run_error(message: str) -> Error:
+def run_error(error: Exception, where: str = "the engine") -> Error:
+    """What an error of a run means; `where` has too little memory."""
+    message = first_line(error)
     if any(text in message for text in NO_MEMORY):
         nodes = re.findall(r"Name:'\w+:([^'#]*)", message)
         node = f"`{nodes[-1]}`: " if nodes else ""
         size = re.search(r"requested (?:bytes|buffer) of (?:size )?(\d+)", message)
         needed = f"{int(size[1]):,} more bytes" if size else "more memory"
-        return ResourceExhausted(f"{node}the engine cannot allocate {needed} for the tensors of its runs")
+        return ResourceExhausted(f"{node}{where} cannot allocate {needed} for the tensors of its runs")
     if (limit := limit_message_of(message)) is not None:
         return ResourceExhausted(limit)
     return EngineFailed(message)
@@ -178,7 +171,7 @@ def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] =
             disabled_optimizers=list(without),
         )
     except Exception as error:  # ONNX Runtime raises many exception classes
-        raise Error(f"ONNX Runtime rejects the model that tfport made: {_sentence(error)}") from None
+        raise Error(f"ONNX Runtime rejects the model that tfport made: {first_line(error)}") from None
     if recorder is not None and recorder.engine_events:
         recorder.engine_session(session)
     return session
@@ -203,64 +196,7 @@ def may_run_out(arrays: Sequence[Any], least_size: int) -> bool:
     )
 
 
-def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
-    options = ort.SessionOptions()
-    if spins:
-        options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
-    else:
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = ONLY_FATAL
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    if byte_products_saturate():
-        options.add_session_config_entry(*PRECISE_SETTING)
-    return options
-
-
-_Shared = dict[str, tuple[ort.OrtValue, "NDArray[Any]"]]
-"""Constants by name, and the memory that they are in; both must live as long as the sessions."""
-
-
-def _to_share(weights: Mapping[str, NDArray[Any]]) -> _Shared:
-    """Constants that sessions use without copying them."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
-    return {name: (_ort_value(array), array) for name, array in arrays.items()}
-
-
-def _share(options: ort.SessionOptions, shared: _Shared) -> None:
-    if shared:
-        options.add_external_initializers(list(shared), [value for value, _ in shared.values()])
-
-
-def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
-    if array.dtype.name == "bfloat16":
-        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), 16)
-    return ort.OrtValue.ortvalue_from_numpy(array)
-
-
-def _has(node: OnnxNode) -> bool:
-    """Try to load a model of this one node."""
-    inputs = [o if o is None or _is_small(o) else Operand(o.dtype) for o in node.inputs]
-    fresh = [o for o in inputs if o is not None and o.array is None]
-    alone = OnnxNode(node.op, tuple(inputs), node.outputs, node.attrs, node.domain)
-    try:
-        island = onnx_model([alone], fresh, node.outputs)
-        options = _options(1)
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        shared = _to_share(island.weights)
-        _share(options, shared)
-        ort.InferenceSession(island.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except Exception:  # any error means: not supported
-        return False
-    return True
-
-
-def _is_small(operand: Operand) -> bool:
-    return operand.array is not None and operand.array.nbytes <= SMALL
-
-
-def _sentence(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The first line of the error, without source locations of ONNX Runtime."""
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__

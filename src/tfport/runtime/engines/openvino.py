@@ -9,7 +9,7 @@ from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
+from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -24,6 +24,8 @@ class OpenVino:
 
     name = "OpenVINO"
     checks_indices = False
+    on_device = False
+    form = CPU_FORM
 
     def __init__(self, threads: int | None = None) -> None:
         try:
@@ -41,6 +43,9 @@ class OpenVino:
         if node.op == "Loop" and node.inputs[0] is None:
             return False
         return self._onnx_runtime.takes(node)
+
+    def has_kernel(self, node: OnnxNode) -> bool:
+        return self.takes(node)
 
     def compile(
         self,

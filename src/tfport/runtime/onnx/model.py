@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,14 @@ SMALL = 1024
 """Constants of at most this many bytes are written into the message."""
 CONTRIB = "com.microsoft"
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
+
+
+class NodeForms(Enum):
+    """Which nodes a model has where several compute the same."""
+
+    FASTEST = "those that are fastest or most accurate in ONNX Runtime on a CPU"
+    WITH_PRELUS = "the same, but with PRelu"
+    PLAIN = "those of the lowerings"
 
 
 @dataclass
@@ -58,17 +67,18 @@ def onnx_model(
     *,
     names: dict[Operand, str] | None = None,
     exported: bool = False,
-    whole_prelus: bool = False,
+    forms: NodeForms | None = None,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
-    An exported model has output shapes, and keeps bfloat16 inputs and outputs. `whole_prelus`: PRelu is
-    not replaced by what is faster in ONNX Runtime.
+    An exported model has output shapes, keeps bfloat16 inputs and outputs, and has plain nodes. Others have
+    those that are fastest in ONNX Runtime on a CPU, unless `forms` says otherwise.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
     model.opset_import.add(domain="", version=OPSET)
     model.graph.name = "tfport"
-    writer = _Writer(model.graph, names or {}, exported, whole_prelus)
+    forms = forms or (NodeForms.PLAIN if exported else NodeForms.FASTEST)
+    writer = _Writer(model.graph, names or {}, exported, forms)
     writer.borders(inputs, outputs, nodes)
     if writer.contrib:
         model.opset_import.add(domain=CONTRIB, version=1)
@@ -79,10 +89,10 @@ class _Writer:
     """Writes the top-level graph; subgraphs share its constants."""
 
     def __init__(
-        self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool, whole_prelus: bool
+        self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool, forms: NodeForms
     ) -> None:
         self.graph, self.names, self.exported = graph, names, exported
-        self.whole_prelus = whole_prelus
+        self.forms = forms
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
         self._written: dict[int, str] = {}
@@ -138,14 +148,17 @@ class _Writer:
         return name
 
     def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
-        fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))
-        if not self.whole_prelus:
-            fast = with_fast_prelus(fast)
-        for node in nodes if self.exported else fast:
+        for node in self._in_form(nodes, results):
             self.contrib |= bool(node.domain)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
             self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain)
+
+    def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Sequence[OnnxNode]:
+        if self.forms is NodeForms.PLAIN:
+            return nodes
+        fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))
+        return fast if self.forms is NodeForms.WITH_PRELUS else with_fast_prelus(fast)
 
     def _plain(
         self,

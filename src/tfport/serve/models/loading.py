@@ -21,7 +21,7 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.session import Session
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions

@@ -5,7 +5,7 @@ import pytest
 from tests.runtime.programs import WatchedEngine, session_of
 
 from tfport.runtime.bounds.run_scope import RunLimits
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 
 LOOP = """

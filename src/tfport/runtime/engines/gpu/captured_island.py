@@ -1,0 +1,92 @@
+"""Replay an island as a CUDA graph: one launch in place of one for each kernel.
+
+A graph belongs to the shapes of its inputs and to the memory that it was captured with: inputs are copied
+there, and outputs from there. Shapes that come back are captured; others run one kernel after another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import onnxruntime as ort
+
+from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.gpu.gpu_island import GRAPH_ID, GpuIsland
+from tfport.runtime.engines.onnx_runtime import run_error
+
+RUNS_BEFORE = 2
+"""Runs with some shapes before they are captured: many shapes come only once."""
+MAX_SEEN = 1000
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class CapturedIsland:
+    """An island whose usual shapes are CUDA graphs; any thread may run it."""
+
+    def __init__(
+        self, island: GpuIsland, to_capture: Callable[[Shapes], GpuIsland | None], max_graphs: int
+    ) -> None:
+        """`to_capture`: the island to capture for some shapes; None if they cannot be captured."""
+        self._island, self._to_capture, self._max_graphs = island, to_capture, max_graphs
+        self._graphs: dict[Shapes, CudaGraph | None] = {}
+        self._seen: Counter[Shapes] = Counter()
+        self._lock = threading.Lock()
+        """A graph has one set of buffers, and a session must not run while it captures."""
+
+    def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+        shapes = tuple(tuple(array.shape) for array in arrays)
+        with self._lock:
+            graph = self._graphs.get(shapes)
+            if graph is not None:
+                return graph.run(arrays)
+            outputs = self._island.run(arrays)
+            if shapes not in self._graphs and self._comes_back(shapes):
+                self._graphs[shapes] = self._captured(shapes, outputs)
+            return outputs
+
+    def _comes_back(self, shapes: Shapes) -> bool:
+        if len(self._graphs) >= self._max_graphs:
+            return False
+        if len(self._seen) >= MAX_SEEN:
+            self._seen.clear()
+        self._seen[shapes] += 1
+        return self._seen[shapes] >= RUNS_BEFORE
+
+    def _captured(self, shapes: Shapes, outputs: Sequence[DeviceArray]) -> CudaGraph | None:
+        island = self._to_capture(shapes)
+        if island is None or not all(output.size for output in outputs):
+            return None
+        return CudaGraph(island, shapes, outputs, len(self._graphs) + 1)
+
+
+class CudaGraph:
+    """The graph for some shapes, with its buffers: the first run captures it, the next ones replay it."""
+
+    def __init__(
+        self, island: GpuIsland, shapes: Shapes, outputs: Sequence[DeviceArray], number: int
+    ) -> None:
+        self._island = island
+        types = {argument.name: argument.type for argument in island.session.get_inputs()}
+        self._inputs = [
+            island.empty(shape, types[name]) for name, shape in zip(island.inputs, shapes, strict=True)
+        ]
+        self._outputs = [island.empty(output.shape, output.value.data_type()) for output in outputs]
+        self._binding = island.session.io_binding()
+        for name, value in zip(island.inputs, self._inputs, strict=True):
+            self._binding.bind_ortvalue_input(name, value)
+        for name, value in zip(island.outputs, self._outputs, strict=True):
+            self._binding.bind_ortvalue_output(name, value)
+        self._options = ort.RunOptions()
+        self._options.add_run_config_entry(GRAPH_ID, str(number))
+
+    def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+        try:
+            for value, array in zip(self._inputs, arrays, strict=True):
+                self._island.fill(value, array)
+            self._island.session.run_with_iobinding(self._binding, self._options)
+            return [DeviceArray(self._island.copy(value)) for value in self._outputs]
+        except Exception as error:  # ONNX Runtime raises many exception classes
+            raise run_error(error, "the GPU") from None

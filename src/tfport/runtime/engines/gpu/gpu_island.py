@@ -1,0 +1,87 @@
+"""Run a session of ONNX Runtime with its inputs and outputs in device memory.
+
+Inputs on the host are copied to the device by ONNX Runtime; outputs stay there until somebody reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+
+from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.onnx_runtime import run_error, stoppable
+from tfport.runtime.profile.recorder import current_recorder
+from tfport.runtime.program import ONNX_TYPES
+
+NO_GRAPH = "-1"
+GRAPH_ID = "gpu_graph_id"
+_C_NAMES = {"float32": "float", "float64": "double"}
+ELEMENT_TYPES = {f"tensor({_C_NAMES.get(name, name)})": number for name, number in ONNX_TYPES.items()}
+"""ONNX's number of each type, by ONNX Runtime's name for a tensor of it."""
+
+
+class GpuIsland:
+    """A session, with the names of what goes in and comes out; any thread may run it."""
+
+    def __init__(
+        self,
+        session: ort.InferenceSession,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        memory: str,
+        index: int,
+        *,
+        captures: bool = False,
+    ) -> None:
+        """`memory` and `index`: the device. `captures`: the session was made for CUDA graphs."""
+        self.session = session
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.memory, self.index = memory, index
+        self._captures = captures
+
+    def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+        binding = self.session.io_binding()
+        for name, array in zip(self.inputs, arrays, strict=True):
+            if type(array) is DeviceArray:
+                binding.bind_ortvalue_input(name, array.value)
+            else:
+                binding.bind_cpu_input(name, np.ascontiguousarray(array))
+        for name in self.outputs:
+            binding.bind_output(name, self.memory, self.index)
+        self._run(binding)
+        return [DeviceArray(value) for value in binding.get_outputs()]
+
+    def empty(self, shape: Sequence[int], kind: str) -> ort.OrtValue:
+        """A tensor of the device without values; `kind` in ONNX Runtime's words, `tensor(float)`."""
+        return ort.OrtValue.ortvalue_from_shape_and_type(
+            list(shape), ELEMENT_TYPES[kind], self.memory, self.index
+        )
+
+    def fill(self, value: ort.OrtValue, array: Any) -> None:
+        """Copy an array of the host or of the device into a tensor of the device."""
+        value.update_inplace(array.value if type(array) is DeviceArray else np.ascontiguousarray(array))
+
+    def copy(self, value: ort.OrtValue) -> ort.OrtValue:
+        copied = self.empty(value.shape(), value.data_type())
+        copied.update_inplace(value)
+        return copied
+
+    def _run(self, binding: ort.IOBinding) -> None:
+        scope = current_scope()
+        options = None if scope is None else scope.stop.handle(ort.RunOptions, stoppable)
+        if self._captures:
+            options = options or ort.RunOptions()
+            options.add_run_config_entry(GRAPH_ID, NO_GRAPH)
+        recorder = current_recorder()
+        try:
+            self.session.run_with_iobinding(binding, options)
+            if recorder is not None:
+                binding.synchronize_outputs()
+        except Exception as error:  # ONNX Runtime raises many exception classes
+            if scope is not None:
+                scope.stop.check()
+            raise run_error(error, "the GPU") from None

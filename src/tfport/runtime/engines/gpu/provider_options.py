@@ -1,0 +1,45 @@
+"""The options of a session on a GPU as options of ONNX Runtime's providers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfport.runtime.engines.gpu.availability import PROVIDERS
+from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, DeviceName
+from tfport.runtime.engines.gpu.gpu_options import FLOAT16, TF32, GpuOptions
+
+Provider = tuple[str, dict[str, str]] | str
+
+
+def providers_for(device: DeviceName, options: GpuOptions, *, graphs: bool) -> Sequence[Provider]:
+    """The providers of a session, the preferred first; the CPU runs the nodes that no other takes."""
+    cuda: dict[str, Any] = {
+        "device_id": device.index,
+        "use_tf32": int(options.precision == TF32),
+        "cudnn_conv_algo_search": "EXHAUSTIVE",
+        "cudnn_conv_use_max_workspace": 1,
+        "prefer_nhwc": 1,
+        "enable_cuda_graph": int(graphs),
+        "arena_extend_strategy": "kSameAsRequested",
+    }
+    if options.memory_bytes:
+        cuda["gpu_mem_limit"] = options.memory_bytes
+    chosen: list[Provider] = [(PROVIDERS[CUDA], _text(cuda)), "CPUExecutionProvider"]
+    if device.kind == TENSORRT:
+        chosen.insert(0, (PROVIDERS[TENSORRT], _text(_tensorrt(device, options))))
+    return chosen
+
+
+def _tensorrt(device: DeviceName, options: GpuOptions) -> dict[str, Any]:
+    from tfport.runtime.engines.choice_cache import default_folder
+
+    folder = default_folder()
+    made: dict[str, Any] = {"device_id": device.index, "trt_fp16_enable": int(options.precision == FLOAT16)}
+    if folder is not None:
+        made |= {"trt_engine_cache_enable": 1, "trt_engine_cache_path": str(folder / "tensorrt")}
+    return made
+
+
+def _text(options: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in options.items()}

@@ -1,0 +1,65 @@
+"""The engine that the user chose, by its name and the name of the device."""
+
+from __future__ import annotations
+
+import warnings
+
+from tfport.errors import Error
+from tfport.runtime.engines.engine import Engine
+from tfport.runtime.engines.gpu.device_name import AUTO, parse_device
+from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+
+
+class NoGpu(UserWarning):
+    """A GPU was chosen, but cannot be used: the CPU computes instead."""
+
+
+def make_engine(
+    name: str,
+    threads: int | None = None,
+    *,
+    spins: bool = True,
+    max_bytes: int = 0,
+    device: str = "cpu",
+    gpu: GpuOptions = NO_GPU_OPTIONS,
+) -> Engine:
+    """The engine of this name for a device; `spins` and `max_bytes`: see `OnnxRuntime`.
+
+    If the GPU cannot be used, that is a warning (`NoGpu`), or an error if the options require it; `auto`
+    uses it if it is there and pays.
+    """
+    on_cpu = _cpu_engine(name, threads, spins=spins, max_bytes=max_bytes)
+    chosen = parse_device(device)
+    if not chosen.is_gpu:
+        return on_cpu
+    from tfport.runtime.engines.gpu.availability import problem_of
+    from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
+
+    problem = problem_of(chosen)
+    if problem and gpu.require:
+        raise Error(f"device {device}: {problem}")
+    if problem:
+        if chosen.kind != AUTO:
+            warnings.warn(f"device {device}: {problem}; the CPU is used", NoGpu, stacklevel=3)
+        return on_cpu
+    return GpuEngine(chosen, gpu, threads)
+
+
+def _cpu_engine(name: str, threads: int | None, *, spins: bool, max_bytes: int) -> Engine:
+    if name == "onnxruntime":
+        from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+
+        return OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
+    if name == "auto":
+        from tfport.runtime.engines.auto import AutoEngine
+
+        return AutoEngine(threads, spins=spins, max_bytes=max_bytes)
+    if name == "openvino":
+        from tfport.runtime.engines.openvino import OpenVino
+
+        return OpenVino(threads)
+    if name == "none":
+        from tfport.runtime.engines.no_engine import NoEngine
+
+        return NoEngine()
+    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino, auto or none")

@@ -1,0 +1,56 @@
+"""Which nodes a provider of ONNX Runtime has a kernel for: asked with a model of one node, once per types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import onnxruntime as ort
+
+from tfport.runtime.engines.session_settings import session_options, share, to_share
+from tfport.runtime.onnx.model import SMALL, NodeForms, onnx_model
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+ON_CPU = ("CPUExecutionProvider",)
+_NO_FALLBACK = ("session.disable_cpu_ep_fallback", "1")
+
+
+class ProviderKernels:
+    """The kernels of a provider; with several, of the first."""
+
+    def __init__(self, providers: Sequence[Any] = ON_CPU, forms: NodeForms = NodeForms.FASTEST) -> None:
+        self._providers, self._forms = list(providers), forms
+        self._known: dict[tuple[object, ...], bool] = {}
+
+    def has(self, node: OnnxNode) -> bool:
+        key = (
+            node.domain,
+            node.op,
+            *(o and o.dtype.name for o in node.inputs),
+            *(o.dtype.name for o in node.outputs),
+        )
+        if key not in self._known:
+            self._known[key] = self._loads(node)
+        return self._known[key]
+
+    def _loads(self, node: OnnxNode) -> bool:
+        inputs = [o if o is None or _is_small(o) else Operand(o.dtype) for o in node.inputs]
+        fresh = [o for o in inputs if o is not None and o.array is None]
+        alone = OnnxNode(node.op, tuple(inputs), node.outputs, node.attrs, node.domain)
+        try:
+            island = onnx_model([alone], fresh, node.outputs, forms=self._forms)
+            options = session_options(1)
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+            if len(self._providers) > 1:
+                options.add_session_config_entry(*_NO_FALLBACK)
+            shared = to_share(island.weights)
+            share(options, shared)
+            ort.InferenceSession(island.model.SerializeToString(), options, providers=self._providers)
+        except Exception:  # any error means: not supported
+            return False
+        return True
+
+
+def _is_small(operand: Operand) -> bool:
+    return operand.array is not None and operand.array.nbytes <= SMALL

@@ -1,0 +1,55 @@
+"""Settings of ONNX Runtime's sessions that are the same for every provider, and the weights they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnxruntime as ort
+
+from tfport.runtime.engines.byte_products import PRECISE_SETTING, byte_products_saturate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ONLY_FATAL = 4
+SPIN_MICROSECONDS = "50"
+"""How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
+and where other processes need the cores, threads that spin wait for threads that cannot run."""
+
+
+def session_options(threads: int, spins: bool = True) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    if spins:
+        options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_MICROSECONDS)
+    else:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = ONLY_FATAL
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    if byte_products_saturate():
+        options.add_session_config_entry(*PRECISE_SETTING)
+    return options
+
+
+_Shared = dict[str, tuple[ort.OrtValue, "NDArray[Any]"]]
+"""Constants by name, and the memory that they are in; both must live as long as the sessions."""
+
+
+def to_share(weights: Mapping[str, NDArray[Any]]) -> _Shared:
+    """Constants that sessions use without copying them."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    return {name: (_ort_value(array), array) for name, array in arrays.items()}
+
+
+def share(options: ort.SessionOptions, shared: _Shared) -> None:
+    if shared:
+        options.add_external_initializers(list(shared), [value for value, _ in shared.values()])
+
+
+def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
+    if array.dtype.name == "bfloat16":
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), 16)
+    return ort.OrtValue.ortvalue_from_numpy(array)
