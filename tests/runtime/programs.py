@@ -9,7 +9,7 @@ from tests.recorded_models import graph
 import tfport
 from tfport.formats.proto.onnx_pb2 import ModelProto
 from tfport.graph.build import graph_to_def
-from tfport.runtime.engines.engine import IslandHints
+from tfport.runtime.engines.engine import CPU_FORM, IslandHints
 from tfport.runtime.plan import Plan
 
 
@@ -30,6 +30,8 @@ class WatchedEngine:
     """An engine that keeps the models that it compiles."""
 
     name = "watched"
+    on_device = False
+    form = CPU_FORM
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -38,6 +40,8 @@ class WatchedEngine:
 
     def takes(self, node: Any) -> bool:
         return bool(self.engine.takes(node))
+
+    has_kernel = takes
 
     def compile(self, model: bytes, *borders: Any) -> Any:
         self.compiled.append(ModelProto.FromString(model))

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json
 from tfport.cli.commands import command
-from tfport.cli.model_arguments import add_engine, add_inputs, add_runnable_model, load_runnable_model
+from tfport.cli.model_arguments import (
+    add_engine,
+    add_inputs,
+    add_runnable_model,
+    gpu_options,
+    load_runnable_model,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
             seconds=args.seconds,
             threads=args.threads,
             engine=args.engine,
+            device=args.device,
+            gpu=gpu_options(args),
             libraries=args.library,
             ops_files=args.ops,
         )
@@ -103,6 +111,8 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
                 engine_ops=args.engine_ops,
                 threads=args.threads,
                 engine=args.engine,
+                device=args.device,
+                gpu=gpu_options(args),
                 registry=registry,
             )
     if args.json:

@@ -1,4 +1,4 @@
-"""`tfport env BUILD RUNTIME`: compare two environments."""
+"""`tfport env BUILD RUNTIME`: compare two environments; `tfport env --gpu`: the GPUs of this machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 
 from tfport.cli.arguments import add_device, add_json, add_loader
 from tfport.cli.commands import command
+from tfport.errors import Error
 
 ENVIRONMENT = (
     "output of pip freeze or pip list, a requirements file, a lock file, output of conda list, a Dockerfile, "
@@ -21,13 +22,15 @@ FAIL_ON = ("breaks", "may-break")
     help="compare two environments for what could break a model",
     description="Compare two environments. Report the differences that can break a model or an op "
     "library, what each would break, and how certain that is. Exit code 0: nothing breaks; 1: something "
-    "breaks; 2: something is unknown, such as the TensorFlow of an environment, or cannot be read.",
+    "breaks; 2: something is unknown, such as the TensorFlow of an environment, or cannot be read. With "
+    "--gpu: list the GPUs of this machine, and whether tfport can use them; 0: it can; 1: it cannot.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("build", metavar="BUILD", help=f"environment that works: {ENVIRONMENT}")
+    parser.add_argument("build", metavar="BUILD", nargs="?", help=f"environment that works: {ENVIRONMENT}")
     parser.add_argument(
-        "runtime", metavar="RUNTIME", help="environment that must work; any of the same kinds"
+        "runtime", metavar="RUNTIME", nargs="?", help="environment that must work; any of the same kinds"
     )
+    parser.add_argument("--gpu", action="store_true", help="list the GPUs here, and why they cannot be used")
     parser.add_argument("--model", metavar="MODEL", help="report only what affects this model")
     parser.add_argument(
         "--library",
@@ -50,6 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.gpu:
+        return _show_gpus(args)
+    if args.build is None or args.runtime is None:
+        raise Error("expected two environments, BUILD and RUNTIME, or --gpu")
     import tfport
     from tfport.check.env.compare import compare
     from tfport.cli.progress import show_progress
@@ -74,3 +81,19 @@ def run(args: argparse.Namespace) -> int:
 
         show(lambda width: render(comparison, width, everything=args.all))
     return comparison.exit_code_for(args.fail_on)
+
+
+def _show_gpus(args: argparse.Namespace) -> int:
+    from tfport.runtime.engines.gpu.availability import gpu_report
+
+    report = gpu_report()
+    if args.json:
+        from tfport.cli.json_output import print_json
+
+        print_json({"version": 1, **report.to_json()})
+    else:
+        from tfport.check.console import show
+        from tfport.cli.gpu_view import render_gpus
+
+        show(lambda width: render_gpus(report, width))
+    return 1 if report.problem else 0

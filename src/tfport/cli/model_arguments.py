@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tfport.cli.arguments import ENGINES, add_model, add_ops_file, tags_of
+from tfport.cli.arguments import ENGINES, PRECISIONS, add_model, add_ops_file, tags_of
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model
     from tfport.runtime.custom.registry import Registry
+    from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 
 
 def add_runnable_model(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +52,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add what decides where and how a model computes."""
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all cores)")
     parser.add_argument(
         "--engine",
@@ -58,4 +60,31 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         default="onnxruntime",
         help="engine for the numeric parts; `auto` measures which is faster, `none` runs everything "
         "in NumPy (default: onnxruntime)",
+    )
+    parser.add_argument(
+        "--device",
+        metavar="DEVICE",
+        default="cpu",
+        help="where to compute: cpu, cuda, cuda:N, tensorrt, or auto for the GPU if there is one "
+        "(default: cpu)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default=PRECISIONS[0],
+        help="on a GPU: tf32 as TensorFlow, float32 with all bits, or products in 16 bits (default: tf32)",
+    )
+    parser.add_argument(
+        "--gpu-memory", type=int, metavar="BYTES", default=0, help="limit of GPU memory (default: none)"
+    )
+    parser.add_argument(
+        "--require-gpu", action="store_true", help="fail if the GPU cannot be used, rather than use the CPU"
+    )
+
+
+def gpu_options(args: argparse.Namespace) -> GpuOptions:
+    from tfport.runtime.engines.gpu.gpu_options import GpuOptions
+
+    return GpuOptions(
+        precision=args.precision, memory_bytes=max(args.gpu_memory, 0), require=args.require_gpu
     )

@@ -308,7 +308,7 @@ def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[i
             inputs[i] = np.asarray(inputs[i]).astype(kind)
         outputs = list(run(inputs))
         for i, kind in after:
-            outputs[i] = outputs[i].astype(kind)
+            outputs[i] = np.asarray(outputs[i]).astype(kind)
         return outputs
 
     return converted

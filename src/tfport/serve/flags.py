@@ -14,7 +14,8 @@ from dataclasses import dataclass
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
 NO_TENSORFLOW = "tfport does not use a TensorFlow session"
 NO_INTERPRETERS = "a TensorFlow Lite model runs as any other"
-NO_ACCELERATOR = "models run on the CPU"
+NO_ACCELERATOR = "tfport neither compiles with XLA nor uses TPUs; see --device and --precision"
+PRECISIONS = ("tf32", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ FLAGS = (
     *_ignored("tensorflow_session_config_file platform_config_file thread_pool_factory_config_file", str,
               NO_TENSORFLOW),
     *_ignored("use_alts_credentials", bool, "ALTS works only at Google; use --ssl_config_file"),
-    *_ignored("per_process_gpu_memory_fraction", float, NO_ACCELERATOR),
+    _supported("per_process_gpu_memory_fraction", float, 0.0,
+               "part of the GPU memory that each model may use, with --device; 0 means no limit"),
     *_ignored("mixed_precision", str, NO_ACCELERATOR),
     *_ignored("skip_initialize_tpu xla_cpu_compilation_enabled xla_gpu_compilation_enabled", bool,
               NO_ACCELERATOR),
@@ -107,6 +109,9 @@ OURS = (
     _supported("ops", str, "", "comma-separated Python files that declare custom ops; they are executed"),
     _supported("engine", str, "onnxruntime", "inference engine: onnxruntime, openvino, auto or none",
                ("onnxruntime", "openvino", "auto", "none")),
+    _supported("device", str, "cpu", "where models compute: cpu, cuda, cuda:N, tensorrt or auto"),
+    _supported("precision", str, "tf32", "on a GPU: tf32, float32, float16 or bfloat16", PRECISIONS),
+    _supported("require_gpu", bool, False, "fail to start if the GPU cannot be used"),
     _supported("log_format", str, "text", "log format: text or json", ("text", "json")),
     _supported("log_level", str, "info", "lowest level to log: debug, info, warning or error",
                ("debug", "info", "warning", "error")),
@@ -182,6 +187,9 @@ class FlagValues:
 
     def number(self, name: str) -> int:
         return int(str(self._values[name]))
+
+    def fraction(self, name: str) -> float:
+        return float(str(self._values[name]))
 
     def boolean(self, name: str) -> bool:
         return bool(self._values[name])

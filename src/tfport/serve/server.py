@@ -26,6 +26,7 @@ from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.batching.runner import batching_for
 from tfport.serve.file_limit import connections_allowed
 from tfport.serve.flags import FlagValues
+from tfport.serve.gpu_flags import gpu_options
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
 from tfport.serve.grpc.server import GrpcServer
@@ -170,6 +171,8 @@ class Server:
                 tags=tags or None,
                 threads=threads or None,
                 engine=flags.text("engine"),
+                device=flags.text("device"),
+                gpu=gpu_options(flags),
                 registry=self.registry,
                 limits=_limits(flags),
                 parallel_calls=_parallel_calls(flags),

@@ -8,7 +8,7 @@ from tests.runtime.programs import WatchedEngine, session_of
 import tfport
 from tfport.graph.dtypes import FLOAT32, STRING
 from tfport.runtime.engines.make_engine import make_engine
-from tfport.runtime.engines.onnx_runtime import _options
+from tfport.runtime.engines.session_settings import session_options
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import OnnxNode
@@ -74,7 +74,7 @@ def test_islands_of_loop_bodies_are_not_alone():
 
 @pytest.mark.parametrize(("spins", "entries"), [(True, ("50", None)), (False, (None, "0"))])
 def test_idle_threads_spin_for_a_moment_at_most(spins, entries):
-    options = _options(2, spins)
+    options = session_options(2, spins)
     keys = ("session.intra_op.spin_duration_us", "session.intra_op.allow_spinning")
     assert tuple(entry_of(options, key) for key in keys) == entries
 

@@ -27,6 +27,7 @@ class Kept:
 
     def __init__(self, engine):
         self.takes, self.compiled_by = engine.takes, engine.compile
+        self.form, self.on_device = engine.form, engine.on_device
 
     def compile(self, model, weights, *borders, **options):
         self.model, self.weights = model, weights

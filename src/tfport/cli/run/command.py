@@ -7,7 +7,13 @@ from typing import Any
 
 from tfport.cli.arguments import add_json
 from tfport.cli.commands import command
-from tfport.cli.model_arguments import add_engine, add_inputs, add_runnable_model, load_runnable_model
+from tfport.cli.model_arguments import (
+    add_engine,
+    add_inputs,
+    add_runnable_model,
+    gpu_options,
+    load_runnable_model,
+)
 
 
 @command(
@@ -50,7 +56,14 @@ def run(args: argparse.Namespace) -> int:
     signature = select_signature(model, args.signature, args.fetch, fed)
     feeds = flatten_inputs(signature, read_inputs(signature, args.input, args.inputs))
     with show_progress(f"running {args.model}"), bounded(timeout=args.timeout):
-        session = tfport.Session(model, registry=registry, threads=args.threads, engine=args.engine)
+        session = tfport.Session(
+            model,
+            registry=registry,
+            threads=args.threads,
+            engine=args.engine,
+            device=args.device,
+            gpu=gpu_options(args),
+        )
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
         outputs = pack_outputs(signature, session.run(fetches, feeds))
     print_outputs(args, signature.name, outputs)

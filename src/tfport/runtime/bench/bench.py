@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tfport.errors import Error
 from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model
 from tfport.runtime.bench.samples import sample_inputs
+from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.select_signature import select_signature
 
 ROUNDS = 3
@@ -59,6 +60,8 @@ def bench_model(
     seconds: float = 2.0,
     threads: int | None = None,
     engine: str = "onnxruntime",
+    device: str = "cpu",
+    gpu: GpuOptions = NO_GPU_OPTIONS,
     libraries: Sequence[str] = (),
     ops_files: Sequence[str] = (),
     contenders: Sequence[str] | None = None,
@@ -74,6 +77,7 @@ def bench_model(
             file = _save(sample_inputs(chosen, batch, inputs or {}), folder)
             job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": file,
                    "engine": engine, "threads": threads, "seconds": seconds / ROUNDS,
+                   "device": device, "gpu": asdict(gpu),
                    "libraries": [os.path.abspath(library) for library in libraries],
                    "ops_files": [os.path.abspath(file) for file in ops_files]}  # fmt: skip
             measured += _measure_in_turn(names, job, batch, folder)

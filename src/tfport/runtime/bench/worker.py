@@ -22,10 +22,18 @@ PAGE = 4096
 
 def tfport_call(job: dict[str, Any]) -> Call:
     from tfport.runtime.custom.library_registry import registry_with
+    from tfport.runtime.engines.gpu.gpu_options import GpuOptions
     from tfport.runtime.session import Session
 
     registry = registry_with(job.get("libraries", ()), job.get("ops_files", ()))
-    session = Session(job["model"], threads=job["threads"], engine=job["engine"], registry=registry)
+    session = Session(
+        job["model"],
+        threads=job["threads"],
+        engine=job["engine"],
+        device=job.get("device", "cpu"),
+        gpu=GpuOptions(**job.get("gpu", {})),
+        registry=registry,
+    )
     call = session.signature(job["signature"])
     return lambda inputs: call(**inputs)
 

@@ -17,7 +17,7 @@ _NO_FALLBACK = ("session.disable_cpu_ep_fallback", "1")
 
 
 class ProviderKernels:
-    """The kernels of a provider; with several, of the first."""
+    """The kernels of a provider."""
 
     def __init__(self, providers: Sequence[Any] = ON_CPU, forms: NodeForms = NodeForms.FASTEST) -> None:
         self._providers, self._forms = list(providers), forms
@@ -42,7 +42,7 @@ class ProviderKernels:
             island = onnx_model([alone], fresh, node.outputs, forms=self._forms)
             options = session_options(1)
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-            if len(self._providers) > 1:
+            if tuple(self._providers) != ON_CPU:
                 options.add_session_config_entry(*_NO_FALLBACK)
             shared = to_share(island.weights)
             share(options, shared)

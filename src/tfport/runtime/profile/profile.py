@@ -17,6 +17,7 @@ from typing import Any
 from tfport.graph.model import Model
 from tfport.runtime.composite import flatten_inputs
 from tfport.runtime.custom.registry import Registry
+from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.profile.engine_events import op_times
 from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
 from tfport.runtime.profile.times import IslandTime, OpTime, Profile
@@ -36,6 +37,8 @@ def profile_model(
     engine_ops: bool = False,
     threads: int | None = None,
     engine: str = "onnxruntime",
+    device: str = "cpu",
+    gpu: GpuOptions = NO_GPU_OPTIONS,
     registry: Registry | None = None,
 ) -> Profile:
     """Say where the time goes when a signature of a model runs.
@@ -47,13 +50,13 @@ def profile_model(
             graph without signatures).
         seconds: How long to repeat the run; it is repeated at least three times.
         engine_ops: Also profile the ONNX ops inside of the islands, with ONNX Runtime's own profiler.
-        threads: As in `tfport.Session`; so are `engine` and `registry`.
+        threads: As in `tfport.Session`; so are `engine`, `device`, `gpu` and `registry`.
     """
     chosen = select_signature(model, signature)
     feeds = flatten_inputs(chosen, inputs)
     fetches = [tensor for spec in chosen.outputs.values() for tensor in spec.tensors]
     return profile_calls(
-        lambda: Session(model, threads=threads, engine=engine, registry=registry),
+        lambda: Session(model, threads=threads, engine=engine, device=device, gpu=gpu, registry=registry),
         lambda session: session.run(fetches, feeds),
         seconds=seconds,
         engine_ops=engine_ops,

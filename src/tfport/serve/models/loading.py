@@ -21,6 +21,7 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs
+from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.session import Session
 from tfport.serve.models.config import ModelSettings
@@ -65,6 +66,8 @@ def session_opener(
     tags: Iterable[str] | None = None,
     threads: int | None = None,
     engine: str = "onnxruntime",
+    device: str = "cpu",
+    gpu: GpuOptions = NO_GPU_OPTIONS,
     registry: Registry | None = None,
     stubs: Stubs | None = None,
     limits: RunLimits = NO_LIMITS,
@@ -83,7 +86,14 @@ def session_opener(
         path = lite if prefer_lite and os.path.isfile(lite) else folder
         model = load_any_model(find_model(path), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
-        chosen_engine = make_engine(engine, threads, spins=False, max_bytes=limits.max_bytes * parallel_calls)
+        chosen_engine = make_engine(
+            engine,
+            threads,
+            spins=False,
+            max_bytes=limits.max_bytes * parallel_calls,
+            device=device,
+            gpu=gpu,
+        )
         return Session(model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits)
 
     return open_session

@@ -13,6 +13,7 @@ import onnxruntime as ort
 
 from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.nvml import Driver, NvmlError, read_driver
+from tfport.runtime.engines.session_settings import ONLY_FATAL
 
 PROVIDERS = {CUDA: "CUDAExecutionProvider", TENSORRT: "TensorrtExecutionProvider"}
 INSTALL = "pip install 'tfport[cuda]'"
@@ -112,7 +113,7 @@ def _packages_problem() -> str:
         return f"{_package()} computes on the CPU only: {INSTALL}"
     if cpu:
         return (
-            f"{CPU_PACKAGE} {cpu} has overwritten the files of {GPU_PACKAGE} {gpu}, which is the same module: "
+            f"{CPU_PACKAGE} {cpu} has overwritten the files of {GPU_PACKAGE} {gpu}, as both are one module: "
             f"pip uninstall -y {CPU_PACKAGE} {GPU_PACKAGE} && pip install --no-deps {GPU_PACKAGE}=={gpu}"
         )
     return f"{GPU_PACKAGE} {gpu} was built without CUDA"
@@ -132,6 +133,7 @@ def load_libraries() -> None:
 
         with redirect_stdout(StringIO()):  # it prints what it does not find
             ort.preload_dlls(directory="")
+        ort.set_default_logger_severity(ONLY_FATAL)  # it warns of plugins that nobody asked for
 
 
 @functools.cache

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
 from tfport.runtime.engines.gpu.availability import load_libraries
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland, Shapes
+from tfport.runtime.engines.gpu.checked_indices import FLAG, check_flags, with_checked_indices
+from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.device_name import CPU, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
@@ -40,7 +42,7 @@ CANNOT_CAPTURE = "cannot use the graph capture feature"
 class GpuEngine:
     """Compiles islands for one GPU; any thread may run them."""
 
-    checks_indices = False
+    checks_indices = True
     on_device = True
 
     def __init__(
@@ -53,7 +55,7 @@ class GpuEngine:
         self._memory = MEMORY if device.is_gpu else CPU
         self._on_cpu = OnnxRuntime(threads)
         self._weights = DeviceWeights(self._memory, device.index)
-        self._kernels = ProviderKernels(self._providers(), NodeForms.PLAIN)
+        self._kernels = ProviderKernels(self._providers()[:1], NodeForms.PLAIN)
         if device.is_gpu:
             load_libraries()
 
@@ -71,22 +73,29 @@ class GpuEngine:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        usual = _IslandFactory(self, model, weights, inputs, outputs).island()
+        safe, has_flag = with_checked_indices(model)
+        wanted = [*outputs, FLAG] if has_flag else list(outputs)
+        usual = _IslandFactory(self, safe, weights, inputs, wanted).island()
+        count = len(outputs)
 
         @functools.cache
         def checked() -> tuple[GpuIsland, list[PoolWindow]]:
             """The island for images that may be too small for its windows."""
-            text, windows = with_pool_sizes(model)
-            names = [*outputs, *(window.output for window in windows)]
+            text, windows = with_pool_sizes(safe)
+            names = [*wanted, *(window.output for window in windows)]
             return _IslandFactory(self, text, weights, inputs, names).plain(), windows
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-            if not may_run_out(arrays, hints.least_size):
-                return usual.run(arrays)
-            island, windows = checked()
-            results = island.run(arrays)
-            check_pool_sizes(windows, [result.numpy() for result in results[len(outputs) :]])
-            return results[: len(outputs)]
+            if not all(array.size for array in arrays):
+                raise EngineFailed("an empty input")  # a kernel may divide by a size
+            if may_run_out(arrays, hints.least_size):
+                island, windows = checked()
+                results = island.run(arrays)
+                check_pool_sizes(windows, all_on_host(results[len(wanted) :]))
+            else:
+                results = usual.run(arrays)
+            check_flags(all_on_host(results[count : len(wanted)]))
+            return results[:count]
 
         return compiled
 

@@ -49,7 +49,7 @@ class GpuIsland:
             if type(array) is DeviceArray:
                 binding.bind_ortvalue_input(name, array.value)
             else:
-                binding.bind_cpu_input(name, np.ascontiguousarray(array))
+                binding.bind_cpu_input(name, np.asarray(array, order="C"))
         for name in self.outputs:
             binding.bind_output(name, self.memory, self.index)
         self._run(binding)
@@ -63,7 +63,7 @@ class GpuIsland:
 
     def fill(self, value: ort.OrtValue, array: Any) -> None:
         """Copy an array of the host or of the device into a tensor of the device."""
-        value.update_inplace(array.value if type(array) is DeviceArray else np.ascontiguousarray(array))
+        value.update_inplace(array.value if type(array) is DeviceArray else np.asarray(array, order="C"))
 
     def copy(self, value: ort.OrtValue) -> ort.OrtValue:
         copied = self.empty(value.shape(), value.data_type())

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfport.runtime.engines.gpu.availability import PROVIDERS
 from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, DeviceName
-from tfport.runtime.engines.gpu.gpu_options import FLOAT16, TF32, GpuOptions
+from tfport.runtime.engines.gpu.gpu_options import FLOAT16, FLOAT32, GpuOptions
 
 Provider = tuple[str, dict[str, str]] | str
 
@@ -16,7 +16,7 @@ def providers_for(device: DeviceName, options: GpuOptions, *, graphs: bool) -> S
     """The providers of a session, the preferred first; the CPU runs the nodes that no other takes."""
     cuda: dict[str, Any] = {
         "device_id": device.index,
-        "use_tf32": int(options.precision == TF32),
+        "use_tf32": int(options.precision != FLOAT32),
         "cudnn_conv_algo_search": "EXHAUSTIVE",
         "cudnn_conv_use_max_workspace": 1,
         "prefer_nhwc": 1,

@@ -1,0 +1,71 @@
+"""CUDA graphs with the CPU in place of the GPU: the same bindings and buffers, but nothing is captured."""
+
+import numpy as np
+import pytest
+from tests.runtime.engines.gpu.one_op_models import node, onnx_bytes, onnx_session
+
+from tfport.runtime.engines.gpu.captured_island import CapturedIsland
+from tfport.runtime.engines.gpu.gpu_island import GpuIsland
+
+SUM = onnx_bytes([node("Add", "x y", "z")], {"x": ("float32", 1), "y": ("float32", 1)}, {"z": "float32"})
+
+
+@pytest.fixture
+def captured():
+    """The shapes that were captured."""
+    return []
+
+
+def island_of(captured, *, max_graphs: int = 2, can_capture: bool = True) -> CapturedIsland:
+    island = GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0)
+
+    def to_capture(shapes):
+        captured.append(shapes)
+        return island if can_capture else None
+
+    return CapturedIsland(island, to_capture, max_graphs)
+
+
+def sum_of(island: CapturedIsland, *values: float) -> list[float]:
+    x = np.array(values, np.float32)
+    (result,) = island.run([x, x + 1])
+    return result.numpy().tolist()
+
+
+def test_shapes_that_come_back_are_captured_once(captured):
+    island = island_of(captured)
+    for value in range(6):
+        assert sum_of(island, value, 2) == [2 * value + 1, 5]
+        assert sum_of(island, value) == [2 * value + 1]
+    assert captured == [((2,), (2,)), ((1,), (1,))]
+
+
+def test_an_answer_is_not_overwritten_by_the_next(captured):
+    island = island_of(captured)
+    answers = [island.run([np.full(1, v, np.float32), np.zeros(1, np.float32)])[0] for v in range(5)]
+    assert captured
+    assert [answer.numpy().tolist() for answer in answers] == [[0], [1], [2], [3], [4]]
+
+
+def test_the_number_of_graphs_is_bounded(captured):
+    island = island_of(captured, max_graphs=1)
+    for _ in range(3):
+        for count in (1, 2, 3):
+            assert sum_of(island, *range(count)) == [2 * i + 1 for i in range(count)]
+    assert len(captured) == 1
+
+
+def test_shapes_that_cannot_be_captured_are_tried_once(captured):
+    island = island_of(captured, can_capture=False)
+    for value in range(5):
+        assert sum_of(island, value) == [2 * value + 1]
+    assert len(captured) == 1
+
+
+def test_tensors_of_the_device_are_taken_as_they_are(captured):
+    island = island_of(captured)
+    one = np.ones(1, np.float32)
+    (x,) = island.run([one, one])
+    for _ in range(4):
+        (x,) = island.run([x, one])
+    assert x.numpy().tolist() == [6]

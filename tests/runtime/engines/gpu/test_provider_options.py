@@ -1,0 +1,33 @@
+import pytest
+
+from tfport.errors import Error
+from tfport.runtime.engines.gpu.device_name import parse_device
+from tfport.runtime.engines.gpu.gpu_options import GpuOptions
+from tfport.runtime.engines.gpu.provider_options import providers_for
+
+
+def cuda_options(device: str = "cuda", **options):
+    (name, cuda), cpu = providers_for(parse_device(device), GpuOptions(**options), graphs=False)
+    assert (name, cpu) == ("CUDAExecutionProvider", "CPUExecutionProvider")
+    return cuda
+
+
+def test_options_of_the_cuda_provider():
+    assert cuda_options("cuda:2")["device_id"] == "2"
+    assert [cuda_options(precision=p)["use_tf32"] for p in ("tf32", "float32", "float16")] == ["1", "0", "1"]
+    assert cuda_options(memory_bytes=1 << 30)["gpu_mem_limit"] == str(1 << 30)
+    assert "gpu_mem_limit" not in cuda_options()
+
+
+def test_tensorrt_comes_first_and_remembers_its_engines(monkeypatch, tmp_path):
+    monkeypatch.setenv("TFPORT_CACHE", str(tmp_path))
+    first, second, _ = providers_for(parse_device("tensorrt"), GpuOptions(precision="float16"), graphs=True)
+    assert first[0] == "TensorrtExecutionProvider"
+    assert first[1]["trt_fp16_enable"] == "1"
+    assert first[1]["trt_engine_cache_path"] == str(tmp_path / "tensorrt")
+    assert second[1]["enable_cuda_graph"] == "1"
+
+
+def test_an_unknown_precision():
+    with pytest.raises(Error, match="unknown precision `half`; expected one of: tf32, float32, float16, bf"):
+        GpuOptions(precision="half")
