@@ -36,7 +36,7 @@ from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
 DEVICE = os.environ.get("TFPORT_TEST_DEVICE", "cpu")
-"""Where islands run: `cuda` to run the cases on a GPU."""
+"""Where islands run: `cuda` to run each case on a GPU, in the way `engine` only."""
 GPU = GpuOptions(precision="float32", max_graphs=0, require=True)
 WAYS = ("engine", "fed", "static", "host")
 """How a case is run: `engine`: as in real models, with small integer vectors constant; `fed`: all inputs fed;
@@ -207,7 +207,8 @@ def checks(cases: Sequence[Case], without: str = "") -> list[Any]:
 def _possible(c: Case) -> list[str]:
     on_host = c.text or c.op in KERNELS.entries or c.op in STRUCTURES.entries
     in_engine = on_host or c.op in LOWERINGS.entries
-    return [way for way in c.ways if (on_host if way == "host" else in_engine)]
+    ways = c.ways if DEVICE == "cpu" else [way for way in c.ways if way == "engine"]
+    return [way for way in ways if (on_host if way == "host" else in_engine)]
 
 
 def check(family: str, c: Case, ways: Sequence[str]) -> None:

@@ -7,31 +7,22 @@ small to be worth the copying is computed on the host instead.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
-from tfport.graph.dtypes import DType
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
-from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
+from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.host_loop import HostCall, host_loop
+from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.layers.string_chains import with_string_chains
-from tfport.runtime.onnx.half_steps import half_steps_in_float32
-from tfport.runtime.onnx.island_passes import island_nodes
-from tfport.runtime.onnx.island_work import island_work
-from tfport.runtime.onnx.least_size import least_size
-from tfport.runtime.onnx.model import NodeForms, border_type, is_narrow, onnx_model
-from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
-from tfport.runtime.program import OnnxNode, Program, Step
+from tfport.runtime.program import Program, Step
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
@@ -132,10 +123,18 @@ class Plan:
             if engine.on_device:
                 run = _reading_from_device(run)
         elif recorder is None:
-            run = _island(stage, engine, alone, release)
+            run = self._island(stage, engine, alone, release)
         else:
-            run = recorder.island(stage.steps, lambda: _island(stage, engine, alone, release))
+            run = recorder.island(stage.steps, lambda: self._island(stage, engine, alone, release))
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
+
+    def _island(
+        self, stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None
+    ) -> Compiled:
+        run, stage.reads = compiled_island(
+            stage.steps, stage.reads, stage.writes, engine, alone=alone, release=release
+        )
+        return run
 
     def _last_uses(self) -> list[list[int]]:
         """The slots that are not read after each stage."""
@@ -269,53 +268,8 @@ def _computed_by(stage: Stage) -> set[Operand]:
     return {o for step in stage.steps for node in step.lowered or () for o in node.outputs}
 
 
-def _island(stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None = None) -> Compiled:
-    nodes = _nodes(stage, engine)
-    used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
-    stage.reads = [o for o in stage.reads if o in used]
-    forms = NodeForms.FASTEST if engine.form.for_cpu else NodeForms.PLAIN
-    island = onnx_model(nodes, stage.reads, stage.writes, forms=forms)
-    graph = island.model.graph
-    outside = [info.name for info in graph.input], [info.name for info in graph.output]
-    model = island.model.SerializeToString()
-    work = island_work(nodes, stage.reads)
-    if release is not None:
-        release()
-    whole = None
-    if any(node.op == "PRelu" for node in nodes):
-        whole = functools.partial(onnx_model, nodes, stage.reads, stage.writes, forms=NodeForms.WITH_PRELUS)
-    hints = IslandHints(least_size(nodes), alone, work, whole)
-    run = engine.compile(model, island.weights, *outside, hints)
-    wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
-    narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
-    return _converted(run, wide, narrow) if wide or narrow else run
-
-
-def _nodes(stage: Stage, engine: Engine) -> list[OnnxNode]:
-    """The ONNX nodes of an island, in the form that the engine takes."""
-    if engine.form.for_cpu:
-        return island_nodes(half_steps_in_float32(stage.steps, stage.writes), stage.writes)
-    nodes = island_nodes([node for step in stage.steps for node in step.lowered or ()], stage.writes)
-    if engine.form.half is None:
-        return nodes
-    return in_reduced_precision(nodes, stage.writes, DType.parse(engine.form.half), engine.has_kernel)
-
-
-def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:
-    def converted(arrays: Sequence[Any]) -> Sequence[Any]:
-        inputs = list(arrays)
-        for i, kind in before:
-            inputs[i] = np.asarray(inputs[i]).astype(kind)
-        outputs = list(run(inputs))
-        for i, kind in after:
-            outputs[i] = np.asarray(outputs[i]).astype(kind)
-        return outputs
-
-    return converted
-
-
 def _reading_from_device(run: Compiled) -> Compiled:
-    """Host steps that may read what an island left on its device: only that is copied."""
+    """Host steps that may read what an island left on its device: what they read is copied."""
     return lambda arrays: run(all_on_host(arrays))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
-from tfport.serve.flags import Flags
+from tfport.serve.flags import FlagValues
 
 
-def gpu_options(flags: Flags) -> GpuOptions:
+def gpu_options(flags: FlagValues) -> GpuOptions:
     """How models compute on the GPU of `--device`; Error if a flag makes no sense."""
     fraction = flags.fraction("per_process_gpu_memory_fraction")
     if not 0 <= fraction <= 1:

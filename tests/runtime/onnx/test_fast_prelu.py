@@ -7,7 +7,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fast_prelu import with_fast_prelus
-from tfport.runtime.onnx.model import onnx_model
+from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
 
 
@@ -127,5 +127,5 @@ def test_the_convolutions_pass_on_what_is_no_number(value, monkeypatch):
 
 def test_a_model_for_other_engines_keeps_prelu():
     x, y, b = _prelu([0.5, 1, 0.1])
-    whole = onnx_model(b.made, [x], [y], whole_prelus=True)
+    whole = onnx_model(b.made, [x], [y], forms=NodeForms.WITH_PRELUS)
     assert [node.op_type for node in whole.model.graph.node] == ["PRelu"]

@@ -45,7 +45,10 @@ def test_a_usable_gpu(machine):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"driver": "there is no NVIDIA driver on this machine"}, "there is no NVIDIA driver on this machine"),
+        (
+            {"driver": "there is no NVIDIA driver on this machine"},
+            "there is no NVIDIA driver on this machine",
+        ),
         ({"driver": Driver("1", "13.0", ())}, "the NVIDIA driver sees no GPU"),
         ({"providers": (), "packages": {"onnxruntime": "1.30.0"}}, "computes on the CPU only: pip install"),
         (

@@ -47,5 +47,5 @@ def test_arrays_of_other_frameworks_share_their_memory():
     tensor = from_dlpack(array, "x")
     array[0] = 9
     assert tensor.numpy().tolist() == [9, 1, 2, 3]
-    with pytest.raises(Error, match="^`x`: str cannot be read through DLPack"):
+    with pytest.raises(Error, match=r"^`x`: str cannot be read through DLPack"):
         from_dlpack("text", "x")

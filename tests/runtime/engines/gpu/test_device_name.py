@@ -22,5 +22,5 @@ def test_devices(text, device):
 
 @pytest.mark.parametrize("text", ["", "tpu", "cuda:", "cuda:x", "cuda:1:2", "cpu:1", "auto:0", "cuda:-1"])
 def test_what_is_not_a_device(text):
-    with pytest.raises(Error, match="unknown device `.*`; expected cpu, cuda, cuda:N"):
+    with pytest.raises(Error, match=r"unknown device `.*`; expected cpu, cuda, cuda:N"):
         parse_device(text)

@@ -118,9 +118,9 @@ def test_a_gpu_that_cannot_be_used_is_a_warning_or_an_error(monkeypatch):
     from tfport.runtime.engines.make_engine import NoGpu
 
     monkeypatch.setattr(availability, "problem_of", lambda device: "the reason")
-    with pytest.warns(NoGpu, match="^device cuda:1: the reason; the CPU is used$"):
+    with pytest.warns(NoGpu, match=r"^device cuda:1: the reason; the CPU is used$"):
         session = session_of(TWO_ISLANDS, device="cuda:1")
     assert session.engine.name == "ONNX Runtime"
-    with pytest.raises(tfport.Error, match="^device cuda: the reason$"):
+    with pytest.raises(tfport.Error, match=r"^device cuda: the reason$"):
         session_of(TWO_ISLANDS, device="cuda", gpu=GpuOptions(require=True))
     assert session_of(TWO_ISLANDS, device="auto").engine.name == "ONNX Runtime"

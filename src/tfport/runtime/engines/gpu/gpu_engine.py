@@ -16,7 +16,6 @@ from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
 from tfport.runtime.engines.gpu.availability import load_libraries
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland, Shapes
-from tfport.runtime.engines.gpu.checked_indices import FLAG, check_flags, with_checked_indices
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.device_name import CPU, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
@@ -42,7 +41,7 @@ CANNOT_CAPTURE = "cannot use the graph capture feature"
 class GpuEngine:
     """Compiles islands for one GPU; any thread may run them."""
 
-    checks_indices = True
+    checks_indices = False
     on_device = True
 
     def __init__(
@@ -73,29 +72,24 @@ class GpuEngine:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        safe, has_flag = with_checked_indices(model)
-        wanted = [*outputs, FLAG] if has_flag else list(outputs)
-        usual = _IslandFactory(self, safe, weights, inputs, wanted).island()
-        count = len(outputs)
+        usual = _IslandFactory(self, model, weights, inputs, outputs).island()
 
         @functools.cache
         def checked() -> tuple[GpuIsland, list[PoolWindow]]:
             """The island for images that may be too small for its windows."""
-            text, windows = with_pool_sizes(safe)
-            names = [*wanted, *(window.output for window in windows)]
+            text, windows = with_pool_sizes(model)
+            names = [*outputs, *(window.output for window in windows)]
             return _IslandFactory(self, text, weights, inputs, names).plain(), windows
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             if not all(array.size for array in arrays):
                 raise EngineFailed("an empty input")  # a kernel may divide by a size
-            if may_run_out(arrays, hints.least_size):
-                island, windows = checked()
-                results = island.run(arrays)
-                check_pool_sizes(windows, all_on_host(results[len(wanted) :]))
-            else:
-                results = usual.run(arrays)
-            check_flags(all_on_host(results[count : len(wanted)]))
-            return results[:count]
+            if not may_run_out(arrays, hints.least_size):
+                return usual.run(arrays)
+            island, windows = checked()
+            results = island.run(arrays)
+            check_pool_sizes(windows, all_on_host(results[len(outputs) :]))
+            return results[: len(outputs)]
 
         return compiled
 
@@ -106,7 +100,10 @@ class GpuEngine:
         options = session_options(self._on_cpu.threads, spins=False)
         kept = self._weights.use(options, weights)
         try:
-            session = ort.InferenceSession(model, options, providers=self._providers(graphs=graphs))
+            # without `enable_fallback=0`, ONNX Runtime prints the error and silently uses the CPU
+            session = ort.InferenceSession(
+                model, options, providers=self._providers(graphs=graphs), enable_fallback=0
+            )
         except Exception as error:  # ONNX Runtime raises many exception classes
             raise Error(f"{self.name} rejects the model that tfport made: {first_line(error)}") from None
         session.kept = kept

@@ -1,0 +1,97 @@
+"""Compile the steps of an island: their ONNX nodes in the form that the engine takes, as one function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import DType
+from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
+from tfport.runtime.onnx.half_steps import half_steps_in_float32
+from tfport.runtime.onnx.island_passes import island_nodes
+from tfport.runtime.onnx.island_work import island_work
+from tfport.runtime.onnx.least_size import least_size
+from tfport.runtime.onnx.model import NodeForms, border_type, is_narrow, onnx_model
+from tfport.runtime.onnx.reduced_precision import in_reduced_precision
+from tfport.runtime.onnx.safe_indices import with_safe_indices
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode, Step
+
+
+def compiled_island(
+    steps: Sequence[Step],
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    engine: Engine,
+    *,
+    alone: bool,
+    release: Callable[[], None] | None = None,
+) -> tuple[Compiled, list[Operand]]:
+    """A function from arrays of the inputs to arrays of the outputs, and the inputs that it takes.
+
+    `alone` and `release`: see `IslandHints` and `Plan`.
+    """
+    nodes, flag = _nodes(steps, outputs, engine)
+    written = [*outputs, flag] if flag is not None else outputs
+    used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
+    reads = [o for o in inputs if o in used]
+    forms = NodeForms.FASTEST if engine.form.for_cpu else NodeForms.PLAIN
+    island = onnx_model(nodes, reads, written, forms=forms)
+    graph = island.model.graph
+    outside = [info.name for info in graph.input], [info.name for info in graph.output]
+    model = island.model.SerializeToString()
+    work = island_work(nodes, reads)
+    if release is not None:
+        release()
+    whole = None
+    if any(node.op == "PRelu" for node in nodes):
+        whole = functools.partial(onnx_model, nodes, reads, written, forms=NodeForms.WITH_PRELUS)
+    hints = IslandHints(least_size(nodes), alone, work, whole)
+    run = engine.compile(model, island.weights, *outside, hints)
+    if flag is not None:
+        run = _raising_flags(run)
+    wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
+    narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
+    return (_converted(run, wide, narrow) if wide or narrow else run), reads
+
+
+def _nodes(
+    steps: Sequence[Step], outputs: Sequence[Operand], engine: Engine
+) -> tuple[list[OnnxNode], Operand | None]:
+    """The ONNX nodes of an island in the form that the engine takes, and a flag for indices out of range."""
+    if engine.form.for_cpu:
+        return island_nodes(half_steps_in_float32(steps, outputs), outputs), None
+    safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
+    written = [*outputs, flag] if flag is not None else outputs
+    nodes = island_nodes(safe, written)
+    if engine.form.half is not None:
+        nodes = in_reduced_precision(nodes, written, DType.parse(engine.form.half), engine.has_kernel)
+    return nodes, flag
+
+
+def _raising_flags(run: Compiled) -> Compiled:
+    """A run whose last output is a flag: if it is raised, the host computes the answer, or says why not."""
+
+    def checked(arrays: Sequence[Any]) -> Sequence[Any]:
+        *outputs, flag = run(arrays)
+        if np.asarray(flag):
+            raise EngineFailed("an index is out of range")
+        return outputs
+
+    return checked
+
+
+def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:
+    def converted(arrays: Sequence[Any]) -> Sequence[Any]:
+        inputs = list(arrays)
+        for i, kind in before:
+            inputs[i] = np.asarray(inputs[i]).astype(kind)
+        outputs = list(run(inputs))
+        for i, kind in after:
+            outputs[i] = np.asarray(outputs[i]).astype(kind)
+        return outputs
+
+    return converted
