@@ -33,7 +33,10 @@ BLOCKED_LAYOUT = ("NchwcTransformer",)
 """With this optimizer, a convolution over an empty image divides by zero and kills the process."""
 CONVOLUTION = b"Conv"
 """What a serialized model with convolutions contains: for them, denormal numbers are flushed to zero."""
-NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation")
+NO_MEMORY = (
+    "is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation",
+    "CUDA failure 2: out of memory", "CUBLAS_STATUS_ALLOC_FAILED",
+)  # fmt: skip
 """How ONNX Runtime reports that memory cannot be allocated, or that the limit of its arena is reached."""
 _KERNELS = ProviderKernels()
 """Asked once per process."""
@@ -146,15 +149,26 @@ def stoppable() -> StopHandle:
 def run_error(error: Exception, where: str = "the engine") -> Error:
     """What an error of a run means; `where` has too little memory."""
     message = first_line(error)
-    if any(text in message for text in NO_MEMORY):
-        nodes = re.findall(r"Name:'\w+:([^'#]*)", message)
-        node = f"`{nodes[-1]}`: " if nodes else ""
-        size = re.search(r"requested (?:bytes|buffer) of (?:size )?(\d+)", message)
-        needed = f"{int(size[1]):,} more bytes" if size else "more memory"
-        return ResourceExhausted(f"{node}{where} cannot allocate {needed} for the tensors of its runs")
     if (limit := limit_message_of(message)) is not None:
         return ResourceExhausted(limit)
-    return EngineFailed(message)
+    return _memory_error(message, where, "for the tensors of its runs") or EngineFailed(message)
+
+
+def session_error(error: Exception, engine: str) -> Error:
+    """Why a session cannot be made."""
+    message = first_line(error)
+    rejected = Error(f"{engine} rejects the model that tfport made: {message}")
+    return _memory_error(message, engine, "for the weights") or rejected
+
+
+def _memory_error(message: str, where: str, what: str) -> Error | None:
+    if not any(text in message for text in NO_MEMORY):
+        return None
+    nodes = re.findall(r"Name:'\w+:([^'#]*)", message)
+    node = f"`{nodes[-1]}`: " if nodes else ""
+    size = re.search(r"requested (?:bytes|buffer) of (?:size )?(\d+)", message)
+    needed = f"{int(size[1]):,} more bytes" if size else "more memory"
+    return ResourceExhausted(f"{node}{where} cannot allocate {needed} {what}")
 
 
 def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] = ()) -> ort.InferenceSession:
@@ -171,7 +185,7 @@ def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] =
             disabled_optimizers=list(without),
         )
     except Exception as error:  # ONNX Runtime raises many exception classes
-        raise Error(f"ONNX Runtime rejects the model that tfport made: {first_line(error)}") from None
+        raise session_error(error, "ONNX Runtime") from None
     if recorder is not None and recorder.engine_events:
         recorder.engine_session(session)
     return session

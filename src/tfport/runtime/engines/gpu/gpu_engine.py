@@ -23,7 +23,8 @@ from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.provider_options import providers_for
-from tfport.runtime.engines.onnx_runtime import OnnxRuntime, first_line, may_run_out
+from tfport.runtime.engines.gpu.refused_nodes import is_refused
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, session_error
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
@@ -59,7 +60,7 @@ class GpuEngine:
             load_libraries()
 
     def takes(self, node: OnnxNode) -> bool:
-        return self._on_cpu.takes(node)
+        return not is_refused(node) and self._on_cpu.takes(node)
 
     def has_kernel(self, node: OnnxNode) -> bool:
         return self._kernels.has(node)
@@ -105,7 +106,7 @@ class GpuEngine:
                 model, options, providers=self._providers(graphs=graphs), enable_fallback=0
             )
         except Exception as error:  # ONNX Runtime raises many exception classes
-            raise Error(f"{self.name} rejects the model that tfport made: {first_line(error)}") from None
+            raise session_error(error, self.name) from None
         session.kept = kept
         return session
 

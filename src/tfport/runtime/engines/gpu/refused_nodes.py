@@ -1,0 +1,24 @@
+"""Nodes that a GPU computes differently from TensorFlow, so that they stay on the host.
+
+Measured with ONNX Runtime 1.31's CUDA provider on recorded answers of TensorFlow (docs/evidence/gpu.md).
+"""
+
+from __future__ import annotations
+
+from tfport.runtime.program import OnnxNode
+
+DIFFERENT = {
+    "NonMaxSuppression": "it selects other boxes where scores are equal or boxes are empty",
+    "ReverseSequence": "it reads outside of the tensor if a length is larger than the sequence",
+    "LRN": "its session cannot be made for windows that cuDNN does not have",
+}
+"""By op: what is different."""
+IN_FLOAT32 = frozenset(["LogSoftmax", "Softmax", "TopK"])
+"""Ops whose float64 kernels compute with the precision or the range of another type."""
+
+
+def is_refused(node: OnnxNode) -> bool:
+    if node.op in DIFFERENT:
+        return True
+    first = node.inputs[0] if node.inputs else None
+    return node.op in IN_FLOAT32 and first is not None and first.dtype.name == "float64"
