@@ -15,7 +15,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras bench-lite \
+.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
 	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -72,6 +72,14 @@ bench-keras: $(BENCH_READY)
 # TensorFlow Lite files beside LiteRT and OpenVINO: make bench-lite MODELS="a.tflite b.tflite --threads 2"
 bench-lite: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/lite_files.py $(MODELS)
+
+# On a machine with a GPU, in this Python: make bench-gpu MODELS="resnet50/ transformer/"
+bench-gpu:
+	$(PYTHON) benchmarks/gpu.py $(MODELS)
+
+# Everything that needs a GPU, recorded in docs/evidence: make evidence-gpu MODELS="resnet50/ transformer/"
+evidence-gpu:
+	$(PYTHON) tools/gpu_evidence.py $(MODELS)
 
 bench-fix: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/fix.py

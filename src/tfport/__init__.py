@@ -50,15 +50,17 @@ if TYPE_CHECKING:
     from tfport.runtime.bounds.stop_signal import StopSignal
     from tfport.runtime.custom.registry import Registry, kernel, op
     from tfport.runtime.custom.stub import stub
+    from tfport.runtime.engines.gpu.device_array import DeviceArray
+    from tfport.runtime.engines.gpu.gpu_options import GpuOptions
     from tfport.runtime.native.load import load_op_library
     from tfport.runtime.session import Session
 
 __all__ = [
-    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "Error", "InternalError",
-    "MalformedGraph", "MissingTensor", "NotAModel", "Registry", "ResourceExhausted", "RunCancelled",
-    "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal", "UnreadableFile", "check", "explain",
-    "fix", "inspect", "kernel", "layer", "layer_of", "load", "load_op_library", "matrix", "op", "save",
-    "stub", "verify_certificate",
+    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "DeviceArray",
+    "Error", "GpuOptions", "InternalError", "MalformedGraph", "MissingTensor", "NotAModel", "Registry",
+    "ResourceExhausted", "RunCancelled", "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal",
+    "UnreadableFile", "check", "explain", "fix", "inspect", "kernel", "layer", "layer_of", "load",
+    "load_op_library", "matrix", "op", "save", "stub", "verify_certificate",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
@@ -66,6 +68,8 @@ _LAZY = {
     "Session": "tfport.runtime.session",
     "RunLimits": "tfport.runtime.bounds.run_scope",
     "StopSignal": "tfport.runtime.bounds.stop_signal",
+    "DeviceArray": "tfport.runtime.engines.gpu.device_array",
+    "GpuOptions": "tfport.runtime.engines.gpu.gpu_options",
     "layer": "tfport.keras.custom",
     "layer_of": "tfport.keras.custom",
     "Registry": REGISTRY,
