@@ -29,7 +29,7 @@ class FedTensor:
     def array(self, value: ArrayLike, any_shape: bool) -> NDArray[Any]:
         """The value as an array of the tensor's type; RunFailed where type or shape do not match."""
         ready = type(value) is np.ndarray and value.dtype is self._kind
-        array: Any = value if ready else self._converted(value)
+        array: NDArray[Any] = value if ready else self._converted(value)  # type: ignore[assignment]
         if not any_shape and not self._fits(array):
             raise RunFailed(f"`{self.name}` must have shape {self.shape}, got {Shape(array.shape)}")
         return array

@@ -6,7 +6,7 @@ without a copy. bfloat16, which engines do not take as inputs or outputs, is pas
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -154,7 +154,7 @@ class _Writer:
             outputs = [self.name(operand) for operand in node.outputs]
             self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain)
 
-    def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Sequence[OnnxNode]:
+    def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Iterable[OnnxNode]:
         if self.forms is NodeForms.PLAIN:
             return nodes
         fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))

@@ -95,9 +95,8 @@ class _Rewrite:
     def _compute_full(self, node: OnnxNode) -> None:
         for operand in (o for program in node.programs for o in program.captures()):
             self.full(operand)
-        for operand in node.inputs:
-            if operand is not None:
-                self.full(operand)
+        for present in filter(None, node.inputs):
+            self.full(present)
         self.made.append(node)
 
     def narrow(self, operand: Operand) -> Operand:
@@ -130,6 +129,6 @@ def _data(node: OnnxNode) -> list[Operand]:
 
 def _narrowed(array: np.ndarray[Any, Any], half: DType) -> np.ndarray[Any, Any]:
     """A constant in 16 bits; one beyond its range, such as the -1e9 of a mask, becomes its largest number."""
-    most = float(ml_dtypes.finfo(half.numpy).max)
+    most = float(ml_dtypes.finfo(half.numpy).max)  # type: ignore[no-untyped-call]
     finite = np.isfinite(array)
     return np.where(finite, np.clip(array, -most, most), array).astype(half.numpy)

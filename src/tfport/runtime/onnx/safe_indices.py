@@ -90,7 +90,8 @@ def _checked(b: Builder, node: OnnxNode, makers: dict[Operand, OnnxNode]) -> tup
 def _size(b: Builder, node: OnnxNode, data: Operand, indices: Operand) -> Operand:
     sizes = _known_sizes(node, data, indices)
     if sizes is not None and None not in sizes:
-        return b.const(sizes[0] if node.op in ALONG_AXIS else np.array(sizes), INT64)
+        known = np.array(sizes, np.int64)
+        return b.const(known[0] if node.op in ALONG_AXIS else known, INT64)
     shape = b.Shape(data)
     if node.op in ALONG_AXIS:
         axis = int(node.attrs.get("axis", 0))
