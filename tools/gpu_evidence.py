@@ -51,9 +51,9 @@ def render(record: dict[str, Any]) -> str:
     lines = [
         "# What was run on a GPU",
         "",
-        "Written by `make evidence-gpu`; CI has no GPU. Times are medians of 40 calls in milliseconds, *host* from "
-        "arrays to arrays, *device* with inputs and outputs in device memory. Weights are random numbers with the "
-        "mean and deviation of the real ones.",
+        "Written by `make evidence-gpu`; CI has no GPU. Times are medians of 40 calls in milliseconds, "
+        "*host* from arrays to arrays, *device* with inputs and outputs in device memory. Weights are random "
+        "numbers with the mean and deviation of the real ones.",
         "",
         f"{record['date']}: {gpu['name']}, compute capability {gpu['compute_capability']}, driver "
         f"{machine['driver']['version']}, {machine['onnxruntime']['package']} for CUDA "
@@ -61,8 +61,8 @@ def render(record: dict[str, Any]) -> str:
         "",
         "## Answers",
         "",
-        f"Recorded cases of TensorFlow 2.21 ({', '.join(ops['families'])}) with every island on the GPU, in full "
-        f"float32: **{ops['passed']:,} of {ops['passed'] + ops['failed']:,} pass**.",
+        f"Recorded cases of TensorFlow 2.21 ({', '.join(ops['families'])}) with every island on the GPU, "
+        f"in full float32: **{ops['passed']:,} of {ops['passed'] + ops['failed']:,} pass**.",
         *(["", ops["note"]] if ops.get("note") else []),
         "",
         "## Times",
