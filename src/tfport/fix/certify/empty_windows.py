@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tfport.errors import Error, RunFailed
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import PROCESS_WIDE
-from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.windows import DataLayout, explicit_pads, layout_windows
 from tfport.runtime.program import Step
