@@ -16,7 +16,7 @@ from tfport.graph.shapes import Shape
 sys.path.append(str(Path(__file__).parents[3] / "tools/truth/rewrites"))
 
 import rewrite_records as records
-from cases import MAKERS, Case, read_cases, real_models, where
+from cases import MAKERS, Case, makers, read_cases, real_models, where
 from inputs import one_input
 
 ROOT = Path(__file__).parents[3]
@@ -103,8 +103,9 @@ def test_every_case_has_a_name_of_its_own_and_one_source():
 
 
 def test_every_maker_is_there():
-    made = {n.name for n in ast.parse(MAKERS[0].read_text()).body if isinstance(n, ast.FunctionDef)}
-    assert {name for c in CASES for name in (c.maker, c.twin) if name} <= made
+    made = [n.name for file in MAKERS for n in ast.parse(file.read_text()).body if isinstance(n, ast.FunctionDef)]
+    assert {name for c in CASES for name in (c.maker, c.twin) if name} <= makers().keys() <= set(made)
+    assert len(set(made)) == len(made)
 
 
 def test_every_shipped_model_can_be_fetched():
@@ -162,6 +163,12 @@ def test_inputs_have_the_configured_shape_and_range(dtype, dims, options, shape,
 def test_words_are_drawn_from_the_configured_ones():
     array = one_input("x", spec("string", None, 50), {"words": ["a"], "numbered": "w{2}"}, 2)
     assert set(array.flat) == {b"a", b"w0", b"w1"}
+
+
+def test_bytes_are_drawn_from_base64():
+    array = one_input("x", spec("string", None, 50), {"base64": ["AAE=", "/w=="]}, 1)
+    assert set(array.flat) == {b"\0\1", b"\xff"}
+    assert one_input("x", spec("string"), {"base64": ["/w=="]}, 1) == np.array(b"\xff", object)
 
 
 def test_an_open_axis_needs_a_size():

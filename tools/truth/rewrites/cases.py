@@ -5,6 +5,7 @@ at a `path` of the repository. `brought` has it on disk: made ones and a package
 """
 
 import hashlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -19,7 +20,10 @@ import real_models
 
 ROOT = Path(__file__).parents[3]
 CASES = Path(__file__).with_name("cases.toml")
-MAKERS = [Path(__file__).with_name(name) for name in ("models.py", "cudnn_twin.py")]
+HERE = Path(__file__).parent
+MAKERS = sorted(HERE.glob("models*.py"))
+BUILDER = HERE / "build_models.py"
+SHARED = [BUILDER, HERE / "making.py", HERE / "cudnn_twin.py"]
 CACHE = ROOT / ".cache/reality"
 LIVE = ROOT / ".venv-live"
 BATCHES = (1, 5, 2)
@@ -81,17 +85,31 @@ def brought(cases: Iterable[Case]) -> dict[str, Path]:
     return models | {case.twin: made[case.twin] for case in chosen if case.twin}
 
 
+def makers() -> dict[str, Path]:
+    """The file of each function that saves a model."""
+    function = re.compile(r"^def (\w+)\(path: str\)", re.MULTILINE)
+    return {name: file for file in MAKERS for name in function.findall(file.read_text())}
+
+
 def make(names: list[str]) -> dict[str, Path]:
-    """Build models by their makers; the cache folder depends on the source of the makers."""
-    wording = hashlib.sha256(b"".join(file.read_bytes() for file in MAKERS)).hexdigest()[:12]
-    folder = CACHE / wording
-    folder.mkdir(parents=True, exist_ok=True)
-    if missing := [name for name in dict.fromkeys(names) if not (folder / name / "saved_model.pb").exists()]:
-        command = [LIVE / "bin/python", MAKERS[0], folder, *missing]
+    """Build models by their makers; the cache folder depends on the source of a maker's file."""
+    files = makers()
+    paths = {name: cache_of(files[name]) / name for name in names}
+    missing = [name for name, path in paths.items() if not (path / "saved_model.pb").exists()]
+    for file in dict.fromkeys(files[name] for name in missing):
+        chosen = [name for name in missing if files[name] == file]
+        command = [LIVE / "bin/python", BUILDER, cache_of(file), file.stem, *chosen]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
-    return {name: folder / name for name in names}
+    return paths
+
+
+def cache_of(maker: Path) -> Path:
+    source = b"".join(file.read_bytes() for file in (maker, *SHARED))
+    folder = CACHE / hashlib.sha256(source).hexdigest()[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def shipped(case: Case) -> Path:

@@ -2,7 +2,8 @@
 
 An unknown first axis is the batch; for other unknown axes the case must state the size (`shape`, with -1
 for the batch). Numbers are drawn between `low` and `high`, or the last axis is `one_hot`; strings come from
-`words`, and with `numbered = "w{9}"` from w0 to w8; `value` is used unchanged. Images consist of
+`words` or, for bytes, `base64`, and with `numbered = "w{9}"` from w0 to w8; `value` is used unchanged. Images
+consist of
 squares of `patch` pixels a side. `padded` sequences have rows of different lengths, with zeros after
 or before them, and a row of zeros only; matrices of integers from 0 on, as ids are, are padded unless
 `padded = false`.
@@ -10,6 +11,7 @@ or before them, and a row of zeros only; matrices of integers from 0 on, as ids 
 
 import itertools
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
@@ -36,7 +38,8 @@ def one_input(name: str, spec: TensorSpec, options: Mapping[str, Any], batch: in
         return np.array(options["value"], spec.dtype.numpy)
     shape = shape_of(name, spec, options, batch)
     if spec.dtype.name == "string":
-        words = [word.encode() for word in options.get("words", WORDS)]
+        words = [b64decode(word) for word in options.get("base64", ())]
+        words = words or [word.encode() for word in options.get("words", WORDS)]
         if pattern := re.fullmatch(r"(\w*)\{(\d+)\}", options.get("numbered", "")):
             words += [f"{pattern[1]}{i}".encode() for i in range(int(pattern[2]))]
         return rng.choice(np.array(words, object), shape)

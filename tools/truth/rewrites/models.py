@@ -1,38 +1,22 @@
-"""Build the models of cases.toml that have a `maker`, with a real TensorFlow: `python models.py FOLDER NAME…`
+"""Models of single ops and whole networks: `build_models` builds them, `making` has what makers share.
 
 Each function saves the model of its name at a path. Weights are random with a fixed seed, and
 so are the statistics of batch norms: the models are not trained, and no weight is zero or one.
 """
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 from cudnn_twin import bidirectional, gru_cell, lstm_cell, packed, parts_for, unrolled
+from making import SEED, floats, save, weights
 
 import keras
 from keras import layers
 
-SEED = 7
 WORDS = [f"word{i}" for i in range(40)]
 LABELS = ["sport", "science", "weather"]
-
-
-def weights(rng: np.random.Generator, *shape: int, scale: float = 0.3) -> np.ndarray:
-    return rng.normal(0, scale, shape).astype(np.float32)
-
-
-def save(path: str, module: tf.Module, call, **inputs: tf.TensorSpec) -> None:
-    """A SavedModel with one signature; what the function uses hangs on the module."""
-    specs = [tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in inputs.items()]
-    module.call = tf.function(call, input_signature=specs)
-    tf.saved_model.save(module, path, signatures={"serving_default": module.call})
-
-
-def floats(*shape: int | None) -> tf.TensorSpec:
-    return tf.TensorSpec(shape, tf.float32)
 
 
 # The stories
@@ -247,14 +231,3 @@ def transformer(path: str) -> None:
         x = layers.LayerNormalization(epsilon=1e-6)(x + layers.Dense(32)(wide))
     pooled = layers.GlobalAveragePooling1D()(x)
     keras.Model(tokens, layers.Dense(5, activation="softmax")(pooled)).export(path, verbose=False)
-
-
-def main(folder: str, *names: str) -> None:
-    for name in names:
-        keras.utils.clear_session()  # names must not depend on what was made before
-        keras.utils.set_random_seed(SEED)
-        globals()[name](f"{folder}/{name}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

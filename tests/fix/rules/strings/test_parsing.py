@@ -50,6 +50,11 @@ SEQUENCE = ("y = ParseSequenceExampleV2(x, n, cs, cd, cr, ls, ld, lr, may, v) {N
             "Nfeature_list_dense=1, feature_list_dense_types=[float32], feature_list_sparse_types=[int64], "
             "feature_list_ragged_value_types=[], feature_list_ragged_split_types=[], "
             "feature_list_dense_shapes=[(1)]}")  # fmt: skip
+RAGGED_CONTEXT = (SEQUENCE.replace("Ncontext_sparse=1", "Ncontext_sparse=0")
+    .replace("context_sparse_types=[string]", "context_sparse_types=[]")
+    .replace("context_ragged_value_types=[]", "context_ragged_value_types=[string, int64]")
+    .replace("context_ragged_split_types=[]", "context_ragged_split_types=[{}]")
+    .replace("{Ncontext", "{{Ncontext").replace("(1)]}", "(1)]}}"))  # fmt: skip
 LISTS = {"n": NONE, "cs": words("s"), "cd": words("a"), "cr": NONE, "ls": words("m"), "ld": words("l"),
      "lr": NONE,
          "may": boolean(True), "v": i64()}  # fmt: skip
@@ -76,6 +81,10 @@ CASES = [
     rule_case(keys_as_attributes, SEQUENCE, x=SEQUENCES, **LISTS, constants=("cs", "cd", "cr", "ls", "ld",
               "lr", "may"),
               fetches=[f"y:{i}" for i in range(9)]),
+    *(rule_case(keys_as_attributes, RAGGED_CONTEXT.format(splits), x=x,
+                **{**LISTS, "cs": NONE, "cr": words("s", "b")},
+                constants=("cs", "cd", "cr", "ls", "ld", "lr", "may"), fetches=[f"y:{i}" for i in range(10)])
+      for x in (SEQUENCES, NONE) for splits in ("int32, int64", "int64, int32")),
     *(rule_case(padded_then_decoded, PADDED.format(kind, order), x=RAW, l=FOUR, constants=("l",), open=("x",))
       for kind, order in (("uint8", "true"), ("int16", "false"), ("int32", "true"), ("uint16", "true"))),
     rule_case(padded_then_decoded, PADDED.format("int64", "true"), x=RAW, l=EIGHT_BYTES, constants=("l",)),
@@ -105,9 +114,9 @@ def test_the_oldest_target_takes_it(c):
 REFUSED = [
     (keys_one_by_one, RAGGED, "a single Example", {"x": words(ONE, shape=()), **MIXED}),
     (keys_as_attributes, SEQUENCE, "its keys are not constant", {"x": SEQUENCES, **LISTS}),
-    (keys_as_attributes, SEQUENCE.replace("context_ragged_value_types=[]",
-         "context_ragged_value_types=[int64]"),
-     "it has ragged features", {"x": SEQUENCES, **LISTS}),
+    (keys_as_attributes, SEQUENCE.replace("feature_list_ragged_value_types=[]",
+         "feature_list_ragged_value_types=[int64]"),
+     "its feature lists are ragged", {"x": SEQUENCES, **LISTS}),
     (keys_as_attributes, SEQUENCE, "known to be a vector", {"x": SEQUENCES[0], **LISTS,
                                                                      "types": {"x": "string"}}),
     (padded_then_decoded, PADDED.format("uint8", "true"), "its length is not known", {"x": RAW, "l": FOUR}),

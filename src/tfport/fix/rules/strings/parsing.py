@@ -38,10 +38,7 @@ def keys_one_by_one(op: NodeBuilder, n: Node) -> Replacement:
     index, values, shapes, whole = _parts(parsed, len(keys), len(defaults))
     if not dims:
         return _alone(op, index, values, shapes, whole)
-    rows: Outputs = []
-    for place, kind in enumerate(_list(n.attrs["ragged_split_types"]), count):
-        splits = _splits(op, index[place], serialized)
-        rows.append(splits if kind == INT64 else op.Cast(splits, DstT=kind))
+    rows = _ragged_rows(op, index[count:], n.attrs["ragged_split_types"], serialized)
     return [*index[:count], *values[:count], *shapes[:count], *whole, *values[count:], *rows]
 
 
@@ -94,6 +91,14 @@ def _alone(
     return [*places, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
 
 
+def _ragged_rows(op: NodeBuilder, indices: Sequence[Value], kinds: Attr, serialized: Value) -> Outputs:
+    """The row splits of features that were parsed as sparse ones."""
+    splits = [
+        (_splits(op, index, serialized), kind) for index, kind in zip(indices, _list(kinds), strict=True)
+    ]
+    return [rows if kind == INT64 else op.Cast(rows, DstT=kind) for rows, kind in splits]
+
+
 def _splits(op: NodeBuilder, index: Value, serialized: Value) -> Node:
     """The row splits, from the index of each value."""
     rows = column(op, index, 0)
@@ -126,28 +131,35 @@ PREFIXES = ("context_sparse", "context_dense", "feature_list_sparse", "feature_l
 
 @rule("ParseSequenceExampleV2", keeps=EXACT)
 def keys_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
-    """ParseSequenceExample takes constant keys as attributes, and has no ragged features."""
+    """ParseSequenceExample takes constant keys as attributes; a ragged context becomes sparse."""
     serialized, debug_name, *inputs = n.inputs
-    if n.attrs["context_ragged_value_types"] or n.attrs["feature_list_ragged_value_types"]:
-        return refuse("it has ragged features")
+    if n.attrs["feature_list_ragged_value_types"]:
+        return refuse(
+            "its feature lists are ragged; sparse ones of ParseSequenceExample lose steps without values"
+        )
     if (dims := op.shape(serialized)) is None or len(dims) != 1:
         return refuse("its serialized input is not known to be a vector")
     known = [op.constant(value) for value in inputs[:7]]
     if any(array is None for array in known):
         return refuse("its keys are not constant")
     arrays = [array.tolist() for array in known if array is not None]
-    keys = dict(zip(PREFIXES, (arrays[0], arrays[1], arrays[3], arrays[4]), strict=True))
+    kinds, sparse = _list(n.attrs["context_ragged_value_types"]), len(arrays[0])
+    keys = dict(zip(PREFIXES, (arrays[0] + arrays[2], arrays[1], arrays[3], arrays[4]), strict=True))
     missing = [key for key, may in zip(arrays[4], arrays[6], strict=True) if may]
-    names = ("Ncontext_sparse", "Nfeature_list_sparse", "Nfeature_list_dense", "Tcontext_dense")
-    kinds = ("context_sparse_types", "feature_list_dense_types", "feature_list_sparse_types")
-    shapes = ("context_dense_shapes", "feature_list_dense_shapes")
+    same = ("Nfeature_list_sparse", "Nfeature_list_dense", "Tcontext_dense", "feature_list_dense_types",
+            "feature_list_sparse_types", "context_dense_shapes", "feature_list_dense_shapes")  # fmt: skip
     parsed = op.ParseSequenceExample(
         serialized, debug_name, inputs[7:],
         **{f"{prefix}_keys": [_text(key) for key in values] for prefix, values in keys.items()},
         feature_list_dense_missing_assumed_empty=[_text(key) for key in missing],
-        Ncontext_dense=len(inputs) - 7, **{name: n.attrs[name] for name in (*names, *kinds, *shapes)},
+        context_sparse_types=[*_list(n.attrs["context_sparse_types"]), *kinds],
+        Ncontext_sparse=sparse + len(kinds), Ncontext_dense=len(inputs) - 7,
+        **{name: n.attrs[name] for name in same},
     )  # fmt: skip
-    return list(parsed.outputs)
+    index, values, shapes, dense = _parts(parsed, sparse + len(kinds), len(arrays[1]))
+    rows = _ragged_rows(op, index[sparse:], n.attrs["context_ragged_split_types"], serialized)
+    lists = parsed.outputs[3 * (sparse + len(kinds)) + len(arrays[1]) :]
+    return [*index[:sparse], *values[:sparse], *shapes[:sparse], *dense, *values[sparse:], *rows, *lists]
 
 
 def _text(key: bytes) -> str | bytes:
