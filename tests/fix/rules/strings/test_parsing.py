@@ -81,10 +81,10 @@ CASES = [
     rule_case(keys_as_attributes, SEQUENCE, x=SEQUENCES, **LISTS, constants=("cs", "cd", "cr", "ls", "ld",
               "lr", "may"),
               fetches=[f"y:{i}" for i in range(9)]),
-    *(rule_case(keys_as_attributes, RAGGED_CONTEXT.format(splits), x=x,
+    *(rule_case(keys_as_attributes, RAGGED_CONTEXT.format(splits), x=SEQUENCES,
                 **{**LISTS, "cs": NONE, "cr": words("s", "b")},
                 constants=("cs", "cd", "cr", "ls", "ld", "lr", "may"), fetches=[f"y:{i}" for i in range(10)])
-      for x in (SEQUENCES, NONE) for splits in ("int32, int64", "int64, int32")),
+      for splits in ("int32, int64", "int64, int32")),
     *(rule_case(padded_then_decoded, PADDED.format(kind, order), x=RAW, l=FOUR, constants=("l",), open=("x",))
       for kind, order in (("uint8", "true"), ("int16", "false"), ("int32", "true"), ("uint16", "true"))),
     rule_case(padded_then_decoded, PADDED.format("int64", "true"), x=RAW, l=EIGHT_BYTES, constants=("l",)),
