@@ -1,4 +1,4 @@
-"""Examples, ragged and sparse features."""
+"""Examples, and ragged and sparse features."""
 
 import numpy as np
 import tensorflow as tf

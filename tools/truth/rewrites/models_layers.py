@@ -59,16 +59,6 @@ def einsum_transformer(path: str) -> None:
     export(keras.Model(tokens, {"pooled": pooled, "attention": scores}), path)
 
 
-def quantized_embedding(path: str) -> None:
-    """Embedding and EinsumDense in int8."""
-    ids = keras.Input((6,), dtype="int32", name="ids")
-    x = layers.Embedding(30, 8, embeddings_initializer=WIDE)(ids)
-    x = layers.EinsumDense("btw,wu->btu", (6, 10), bias_axes="u", activation="relu")(x)
-    model = keras.Model(ids, layers.Dense(2)(layers.Flatten()(x)))
-    model.quantize("int8")
-    export(model, path)
-
-
 def mixture_of_experts(path: str) -> None:
     """A mixture of experts: top-k routing by keras.ops, experts in one einsum."""
     x = keras.Input((8,), name="features")

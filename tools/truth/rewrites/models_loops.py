@@ -1,4 +1,4 @@
-"""Loops, branches, growing arrays, state, several signatures."""
+"""Loops, branches and arrays that grow."""
 
 import numpy as np
 import tensorflow as tf
@@ -51,72 +51,3 @@ def experts(path: str) -> None:
         return {"y": tf.map_fn(one, (x, which), fn_output_signature=tf.float32, parallel_iterations=4)}
 
     save(path, module, call, x=floats(None, 4), which=integers(None))
-
-
-class Service(tf.Module):
-    """Several signatures over shared variables, one with a counter under control dependencies."""
-
-    def __init__(self) -> None:
-        rng = np.random.default_rng(SEED)
-        self.w, self.b = tf.Variable(weights(rng, 5, 3)), tf.Variable(tf.zeros([3]) + 0.5)
-        self.calls = tf.Variable(0, trainable=False)
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 5], tf.float32, "x")])
-    def predict(self, x):
-        with tf.control_dependencies([tf.debugging.assert_less(tf.abs(x), 1e6)]):
-            logits = x @ self.w + self.b
-        return {"classes": tf.argmax(logits, 1), "probabilities": tf.nn.softmax(logits)}
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 5], tf.float32, "x")])
-    def embed(self, x):
-        with tf.control_dependencies([self.calls.assign_add(1)]):
-            return {"vectors": tf.math.l2_normalize(x @ self.w, 1)}
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "lines")])
-    def from_text(self, lines):
-        cells = tf.strings.to_number(tf.strings.split(lines, ",").to_tensor("0", shape=[None, 5]))
-        return {"classes": self.predict(cells)["classes"]}
-
-
-def service(path: str) -> None:
-    module = Service()
-    signatures = {"serving_default": module.predict, "embed": module.embed, "from_text": module.from_text}
-    tf.saved_model.save(module, path, signatures=signatures)
-
-
-def trained_step(path: str) -> None:
-    """A gradient in the graph: adversarial noise by the sign of the gradient, custom gradients and all."""
-    rng = np.random.default_rng(SEED)
-    module = tf.Module()
-    module.w1, module.w2 = tf.Variable(weights(rng, 6, 8)), tf.Variable(weights(rng, 8, 3))
-
-    def call(x, label):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            logits = tf.nn.swish(x @ module.w1) @ module.w2
-            loss = tf.nn.sparse_softmax_cross_entropy_with_logits(label, logits)
-        gradient = tape.gradient(loss, x)
-        return {"loss": loss, "gradient": gradient, "moved": x + 0.05 * tf.sign(gradient)}
-
-    save(path, module, call, x=floats(None, 6), label=integers(None))
-
-
-def checked_input(path: str) -> None:
-    """Assertions, prints and shapes checked: what careful authors leave in a model."""
-
-    def call(ids, weight):
-        tf.debugging.assert_non_negative(ids)
-        tf.debugging.assert_equal(tf.shape(ids)[0], tf.shape(weight)[0])
-        weight = tf.debugging.check_numerics(tf.ensure_shape(weight, [None, 3]), "weight")
-        tf.debugging.Assert(tf.reduce_all(weight < 1e9), [weight])
-        hot = tf.one_hot(ids, 4, on_value=2.0, off_value=-1.0)
-        spread = tf.broadcast_to(tf.reduce_sum(weight, 1, keepdims=True), [tf.shape(ids)[0], 4])
-        safe = tf.math.divide_no_nan(hot, spread)
-        return {
-            "safe": safe,
-            "bounded": tf.clip_by_global_norm([safe, weight], 3.0)[0][1],
-            "log": tf.math.xlogy(tf.abs(weight), tf.abs(weight)),
-            "first": tf.guarantee_const(tf.constant(1.0)) * safe[:, 0],
-        }
-
-    save(path, tf.Module(), call, ids=integers(None), weight=floats(None, 3))

@@ -1,8 +1,8 @@
-"""Strings, tables and tabular features: what users put in front of a network."""
+"""Preprocessing layers of Keras 3 in front of a network: text, tables of features, tags."""
 
 import numpy as np
 import tensorflow as tf
-from making import SEED, export, integers, save, strings, weights
+from making import export
 
 import keras
 from keras import layers
@@ -102,91 +102,3 @@ def multi_hot_tags(path: str) -> None:
     counts = layers.StringLookup(vocabulary=["red", "blue"], output_mode="count")(tags)
     back = layers.StringLookup(vocabulary=["red", "blue", "green", "gray"], mask_token="", invert=True)(ids)
     export(keras.Model(tags, {"hot": hot, "counts": counts, "back": back}), path)
-
-
-def tables(path: str) -> None:
-    """All kinds of tables: static, with buckets for unknown words, mutable and dense."""
-    module = tf.Module()
-    keys = tf.constant(WORDS)
-    fill = tf.lookup.KeyValueTensorInitializer(keys, tf.range(len(WORDS), dtype=tf.int64))
-    module.buckets = tf.lookup.StaticVocabularyTable(fill, 3)
-    module.prices = tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(tf.constant([1, 2, 5], tf.int64), tf.constant([0.5, 1.25, 9.0])),
-        -1.0,
-    )
-    module.names = tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(tf.range(17, dtype=tf.int64), [*WORDS, "x", "y", "z"]), "?"
-    )
-
-    def call(words, ids):
-        number = module.buckets.lookup(words)
-        return {
-            "number": number,
-            "price": module.prices.lookup(ids),
-            "name": module.names.lookup(number),
-            "size": module.buckets.size(),
-        }
-
-    save(path, module, call, words=strings(None, None), ids=tf.TensorSpec([None], tf.int64))
-
-
-def sentence_features(path: str) -> None:
-    """map_fn over ragged words: a feature row for each sentence of any length."""
-    rng = np.random.default_rng(SEED)
-    module = tf.Module()
-    module.vectors = tf.Variable(weights(rng, 64, 5, scale=1))
-
-    def features(words):
-        rows = tf.gather(module.vectors, tf.strings.to_hash_bucket_fast(words, 64))
-        return tf.concat([tf.reduce_sum(rows, 0), [tf.cast(tf.size(words), tf.float32)]], 0)
-
-    def call(text):
-        words = tf.strings.split(text)
-        return {"features": tf.map_fn(features, words, fn_output_signature=tf.TensorSpec([6], tf.float32))}
-
-    save(path, module, call, text=strings(None))
-
-
-def grouped_words(path: str) -> None:
-    """Words joined by group with unsorted_segment_join: a document for each author."""
-
-    def call(words, author):
-        known = tf.reduce_max(tf.concat([author, [-1]], 0)) + 1
-        documents = tf.strings.unsorted_segment_join(words, author, num_segments=known, separator=" ")
-        return {"documents": documents, "lengths": tf.strings.length(documents)}
-
-    save(path, tf.Module(), call, words=strings(None), author=integers(None))
-
-
-def joined_rows(path: str) -> None:
-    """Cells of a table joined by row key, keys by unique: a group-by of strings."""
-
-    def call(key, value):
-        names, where = tf.unique(key)
-        lines = tf.strings.unsorted_segment_join(value, where, tf.size(names), ";")
-        return {"lines": tf.strings.join([names, lines], "="), "count": tf.math.bincount(where)}
-
-    save(path, tf.Module(), call, key=strings(None), value=strings(None))
-
-
-def csv_rows(path: str) -> None:
-    """Lines of a CSV file to features and a score."""
-    rng = np.random.default_rng(SEED)
-    module = tf.Module()
-    module.w = tf.Variable(weights(rng, 6, 2))
-
-    def call(lines):
-        name, age, pay, day = tf.io.decode_csv(lines, [["none"], [0], [1.5], [""]], na_value="NA")
-        parts = tf.strings.split(day, "-").to_tensor("0", shape=[None, 3])
-        numbers = tf.strings.to_number(
-            tf.where(tf.strings.regex_full_match(parts, r"\d+"), parts, "0"), tf.float32
-        )
-        kind = tf.one_hot(tf.strings.to_hash_bucket_strong(name, 1, [3, 5]), 1)
-        x = tf.concat([tf.cast(age, tf.float32)[:, None] / 50, pay[:, None], numbers / 30, kind], 1)
-        return {
-            "score": x @ module.w,
-            "text": tf.strings.format("{} rows", tf.shape(lines)[0]),
-            "shown": tf.strings.as_string(pay, precision=2),
-        }
-
-    save(path, module, call, lines=strings(None))
