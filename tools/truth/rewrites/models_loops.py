@@ -38,7 +38,7 @@ def experts(path: str) -> None:
             tf.reduce_sum(x) > 0, lambda: tf.linalg.matvec(module.w[2], x), lambda: tf.reverse(x, [0])
         )
 
-    def one(args):
+    def expert(args):
         x, which = args
         branches = [
             lambda: tf.linalg.matvec(module.w[0], x),
@@ -48,6 +48,6 @@ def experts(path: str) -> None:
         return tf.switch_case(which, branches, default=lambda: tf.zeros_like(x))
 
     def call(x, which):
-        return {"y": tf.map_fn(one, (x, which), fn_output_signature=tf.float32, parallel_iterations=4)}
+        return {"y": tf.map_fn(expert, (x, which), fn_output_signature=tf.float32, parallel_iterations=4)}
 
     save(path, module, call, x=floats(None, 4), which=integers(None))
