@@ -103,7 +103,8 @@ def test_every_case_has_a_name_of_its_own_and_one_source():
 
 
 def test_every_maker_is_there():
-    made = [n.name for file in MAKERS for n in ast.parse(file.read_text()).body if isinstance(n, ast.FunctionDef)]
+    nodes = [node for file in MAKERS for node in ast.parse(file.read_text()).body]
+    made = [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
     assert {name for c in CASES for name in (c.maker, c.twin) if name} <= makers().keys() <= set(made)
     assert len(set(made)) == len(made)
 

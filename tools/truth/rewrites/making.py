@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-import keras
 import numpy as np
 import tensorflow as tf
+
+import keras
 
 SEED = 7
 
