@@ -20,6 +20,11 @@ def kinds_of_devices(target: Target) -> tuple[str, ...]:
     return _PLAIN[target.device] + (_XLA[target.device] if has_xla_devices(target) else ())
 
 
+def plain_devices(target: Target) -> tuple[str, ...]:
+    """The kinds of devices without those of XLA, on which no branch or loop runs its functions."""
+    return _PLAIN[target.device]
+
+
 def is_valid_name(device: str) -> bool:
     """Whether a text is a device name."""
     return not _PART.sub("", device).strip("/")

@@ -23,15 +23,23 @@ CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 
 
 def unresolved_usage(
-    usage: Usage, target: Target, resolver: Resolver, producer: int, newer: Iterable[tuple[str, DType]]
+    usage: Usage,
+    target: Target,
+    resolver: Resolver,
+    producer: int,
+    newer: Iterable[tuple[str, DType]],
+    devices: tuple[str, ...] | None = None,
 ) -> Iterator[Unresolved]:
-    """Everything unresolved; `newer` are the attributes with data types that not every release has."""
+    """Everything unresolved; `newer` are the attributes with data types that not every release has.
+
+    `devices` are the kinds of devices that may run it (default: all of the target).
+    """
     for name, dtype in newer:
         if not knows_type(target, dtype):
             # XLA kernels list the types that a call may have; an unknown type cannot be compared
             listed = usage.op in CALLS and has_xla_devices(target) and since(target, "1.14")
             yield Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
-    yield from resolver.unresolved(usage, target.registry, kinds_of_devices(target), producer)
+    yield from resolver.unresolved(usage, target.registry, devices or kinds_of_devices(target), producer)
     yield from kernel_limits(usage, target)
     yield from module_limits(usage, target)
     if usage.device and not is_valid_name(usage.device):

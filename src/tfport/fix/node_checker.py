@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tfport.atlas.target import Target
+from tfport.check.devices import plain_devices
 from tfport.check.kernel_limits import has_limits, ignored_attributes
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
@@ -77,7 +78,9 @@ class NodeChecker:
     def _problems(self, usage: Usage) -> list[Unresolved]:
         self._asked.append(usage)
         newer = newer_types(usage.attrs)
-        problems = unresolved_usage(usage, self.target, self._resolver, self.producer, newer)
+        in_function = any(isinstance(node.graph, Function) for node in usage.nodes)
+        devices = plain_devices(self.target) if in_function else None
+        problems = unresolved_usage(usage, self.target, self._resolver, self.producer, newer, devices)
         return [
             problem
             for problem in (*problems, *ignored_attributes(usage, self.target))

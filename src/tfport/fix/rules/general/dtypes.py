@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.check.devices import kinds_of_devices
+from tfport.check.devices import plain_devices
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
@@ -207,7 +207,7 @@ def _is_taken(op: NodeBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
     known = {k: v for k, v in attrs.items() if k in names or v != defaults.get(k)}
     if any(unresolved_attributes(known, definition)):
         return False
-    registry, devices = op.checker.target.registry, kinds_of_devices(op.checker.target)
+    registry, devices = op.checker.target.registry, plain_devices(op.checker.target)
     return not registry.is_whole(n.op) or not unresolved_kernel(known, registry.kernels(n.op), devices)
 
 

@@ -31,7 +31,7 @@ def dot_general(
         raise RunFailed(f"shapes {list(lhs.shape)} and {list(rhs.shape)} do not match for this product")
     left = a.transpose([*lhs_batch, *a_free, *lhs_contract]).reshape(*batch, _size(a_shape), inner)
     right = b.transpose([*rhs_batch, *rhs_contract, *b_free]).reshape(*batch, inner, _size(b_shape))
-    return np.matmul(left, right).reshape(*batch, *a_shape, *b_shape).astype(kind)
+    return np.matmul(left, right).reshape((*batch, *a_shape, *b_shape)).astype(kind)
 
 
 def _size(shape: Ints) -> int:

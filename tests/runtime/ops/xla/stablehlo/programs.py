@@ -316,6 +316,140 @@ PROGRAMS = {
         X,
     ),
 }
+POOLED = numbers(1, 5, 6, 2)
+POOLED[0, :3, :3, 1] = -np.inf
+MAX = region("stablehlo.maximum %x, %y : tensor<f32>")
+ARG_MAX = (
+    "({ ^bb0(%x: tensor<f32>, %p: tensor<i32>, %y: tensor<f32>, %q: tensor<i32>): "
+    "%c = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1> "
+    "%u = stablehlo.compare NE, %x, %x : (tensor<f32>, tensor<f32>) -> tensor<i1> "
+    "%k = stablehlo.or %c, %u : tensor<i1> "
+    "%e = stablehlo.compare EQ, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1> "
+    "%l = stablehlo.compare LT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1> "
+    "%a = stablehlo.and %e, %l : tensor<i1> %o = stablehlo.or %k, %a : tensor<i1> "
+    "%z = stablehlo.select %k, %x, %y : tensor<i1>, tensor<f32> "
+    "%w = stablehlo.select %o, %p, %q : tensor<i1>, tensor<i32> "
+    "stablehlo.return %z, %w : tensor<f32>, tensor<i32> })"
+)
+TWO_KEYS = (
+    "({ ^bb0(%x: tensor<i32>, %y: tensor<i32>, %p: tensor<f32>, %q: tensor<f32>): "
+    "%a = stablehlo.compare LT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1> "
+    "%b = stablehlo.compare EQ, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1> "
+    "%c = stablehlo.compare GT, %p, %q, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1> "
+    "%d = stablehlo.and %b, %c : tensor<i1> %e = stablehlo.or %a, %d : tensor<i1> "
+    "stablehlo.return %e : tensor<i1> })"
+)
+PROGRAMS |= {
+    "gather of windows": program(
+        '%r = "stablehlo.gather"(%a0, %a1) {dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], start_index_map = [1, 0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 2, 3>} : (tensor<3x4xf32>, tensor<4x2xi32>) -> tensor<2x4x3xf32>',
+        "tensor<2x4x3xf32>",
+        X,
+        i32([0, 0], [1, 1], [9, -9], [0, 5]),
+    ),
+    "gather in batches": program(
+        '%r = "stablehlo.gather"(%a0, %a1) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>} : (tensor<3x4xf32>, tensor<3x2x1xi32>) -> tensor<3x2xf32>',
+        "tensor<3x2xf32>",
+        X,
+        i32([[0], [3]], [[1], [7]], [[2], [2]]),
+    ),
+    "scatter over itself and beyond": program(
+        '%r = "stablehlo.scatter"(%a0, %a1, %a2) ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %y : tensor<f32> }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false} : (tensor<3x4xf32>, tensor<4x2xi32>, tensor<4x2xf32>) -> tensor<3x4xf32>',
+        "tensor<3x4xf32>",
+        X,
+        i32([1, 0], [1, 1], [2, 3], [-1, 0]),
+        numbers(4, 2),
+    ),
+    "scatter of maxima": program(
+        f'%r = "stablehlo.scatter"(%a0, %a1, %a2) {MAX} {{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}} : (tensor<3x4xf32>, tensor<3x2xi32>, tensor<3xf32>) -> tensor<3x4xf32>',
+        "tensor<3x4xf32>",
+        X,
+        i32([0, 0], [0, 0], [2, 9]),
+        f32(0.25, 5, 7),
+    ),
+    "maxima of an image": program(
+        f'%i = stablehlo.constant dense<0xFF800000> : tensor<f32> %r = "stablehlo.reduce_window"(%a0, %i) {MAX} {{window_dimensions = array<i64: 1, 2, 3, 1>, window_strides = array<i64: 1, 2, 1, 1>, padding = dense<[[0, 0], [1, 0], [0, 1], [0, 0]]> : tensor<4x2xi64>}} : (tensor<1x5x6x2xf32>, tensor<f32>) -> tensor<1x3x5x2xf32>',
+        "tensor<1x3x5x2xf32>",
+        POOLED,
+    ),
+    "sums of long windows": program(
+        f'%i = stablehlo.constant dense<0.0> : tensor<f32> %r = "stablehlo.reduce_window"(%a0, %i) {ADD} {{window_dimensions = array<i64: 11>, window_strides = array<i64: 3>, window_dilations = array<i64: 2>, padding = dense<[[4, 2]]> : tensor<1x2xi64>}} : (tensor<24xf32>, tensor<f32>) -> tensor<4xf32>',
+        "tensor<4xf32>",
+        numbers(24),
+    ),
+    **{
+        f"cumulative sum {name}": program(
+            f'%i = stablehlo.constant dense<0.0> : tensor<f32> %r = "stablehlo.reduce_window"(%a0, %i) {ADD} {{window_dimensions = array<i64: 1, 4>, window_strides = array<i64: 1, 1>, padding = dense<[[0, 0], [{pads}]]> : tensor<2x2xi64>}} : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>',
+            "tensor<3x4xf32>",
+            X,
+        )
+        for name, pads in (("forward", "3, 0"), ("backward", "0, 3"))
+    },
+    "transposed convolution": program(
+        "%r = stablehlo.convolution(%a0, %a1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, f, 0, 1], window = {pad = [[1, 2], [-1, 1]], lhs_dilate = [2, 1], reverse = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x5x2xf32>, tensor<3x2x2x4xf32>) -> tensor<2x4x6x4xf32>",
+        "tensor<2x4x6x4xf32>",
+        numbers(2, 3, 5, 2),
+        numbers(3, 2, 2, 4),
+    ),
+    "convolution of each channel, channels first": program(
+        "%r = stablehlo.convolution(%a0, %a1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<2x3x6x6xf32>, tensor<6x1x3x3xf32>) -> tensor<2x6x3x3xf32>",
+        "tensor<2x6x3x3xf32>",
+        numbers(2, 3, 6, 6),
+        numbers(6, 1, 3, 3),
+    ),
+    "convolution over one axis": program(
+        "%r = stablehlo.convolution(%a0, %a1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x7x3xf32>, tensor<3x3x4xf32>) -> tensor<2x4x4xf32>",
+        "tensor<2x4x4xf32>",
+        numbers(2, 7, 3),
+        numbers(3, 3, 4),
+    ),
+    "convolution over three axes": program(
+        "%r = stablehlo.convolution(%a0, %a1) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f], window = {stride = [1, 2, 1], pad = [[0, 0], [1, 0], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x4x4x2xf32>, tensor<2x2x3x2x2xf32>) -> tensor<1x2x2x4x2xf32>",
+        "tensor<1x2x2x4x2xf32>",
+        numbers(1, 3, 4, 4, 2),
+        numbers(2, 2, 3, 2, 2),
+    ),
+    "products over two axes, and of vectors": program(
+        "%r = stablehlo.dot_general %a0, %a1, contracting_dims = [0, 2] x [1, 0] : (tensor<2x3x4xf32>, tensor<4x2x5xf32>) -> tensor<3x5xf32> %s = stablehlo.dot_general %a2, %a2, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3xf32>) -> tensor<f32> %t = stablehlo.dot_general %a2, %a2, contracting_dims = [] x [] : (tensor<3xf32>, tensor<3xf32>) -> tensor<3x3xf32>",
+        "tensor<3x5xf32>; tensor<f32>; tensor<3x3xf32>",
+        numbers(2, 3, 4),
+        numbers(4, 2, 5),
+        f32(1, 2, 3),
+    ),
+    "largest of many": program(
+        "%i = stablehlo.iota dim = 1 : tensor<2x21xi32> %m = stablehlo.constant dense<0xFF800000> : tensor<f32> %n = stablehlo.constant dense<0> : tensor<i32> "
+        f'%r, %s = "stablehlo.reduce"(%a0, %i, %m, %n) {ARG_MAX} {{dimensions = array<i64: 1>}} : (tensor<2x21xf32>, tensor<2x21xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)',
+        "tensor<2xf32>; tensor<2xi32>",
+        np.round(numbers(2, 21) * 2).astype(np.float32),
+    ),
+    "sum of nothing": program(
+        f'%i = stablehlo.constant dense<0.5> : tensor<f32> %r = "stablehlo.reduce"(%a0, %i) {ADD} {{dimensions = array<i64: 1>}} : (tensor<3x0xf32>, tensor<f32>) -> tensor<3xf32>',
+        "tensor<3xf32>",
+        np.zeros((3, 0), np.float32),
+    ),
+    "sort by two keys": program(
+        f'%r, %s = "stablehlo.sort"(%a0, %a1) {TWO_KEYS} {{dimension = 0 : i64, is_stable = true}} : (tensor<7xi32>, tensor<7xf32>) -> (tensor<7xi32>, tensor<7xf32>)',
+        "tensor<7xi32>; tensor<7xf32>",
+        i32(3, 1, 3, 1, 2, 3, 1),
+        f32(1, 2, 3, 4, 5, 2, -1),
+    ),
+    "if": program(
+        '%r = "stablehlo.if"(%a0) ({ %b = stablehlo.negate %a1 : tensor<3x4xf32> stablehlo.return %b : tensor<3x4xf32> }, { stablehlo.return %a1 : tensor<3x4xf32> }) : (tensor<i1>) -> tensor<3x4xf32>',
+        "tensor<3x4xf32>",
+        np.array(True),
+        X,
+    ),
+    "the last of three branches": program(
+        '%r = "stablehlo.case"(%a0) ({ %b = stablehlo.negate %a1 : tensor<3x4xf32> stablehlo.return %b : tensor<3x4xf32> }, { stablehlo.return %a1 : tensor<3x4xf32> }, { %b = stablehlo.add %a1, %a1 : tensor<3x4xf32> stablehlo.return %b : tensor<3x4xf32> }) : (tensor<i32>) -> tensor<3x4xf32>',
+        "tensor<3x4xf32>",
+        np.array(-7, np.int32),
+        X,
+    ),
+    "fft": program(
+        "%z = stablehlo.fft %a0, type = RFFT, length = [4] : (tensor<3x4xf32>) -> tensor<3x3xcomplex<f32>> %r = stablehlo.abs %z : (tensor<3x3xcomplex<f32>>) -> tensor<3x3xf32> %s = stablehlo.fft %z, type = IRFFT, length = [4] : (tensor<3x3xcomplex<f32>>) -> tensor<3x4xf32>",
+        "tensor<3x3xf32>; tensor<3x4xf32>",
+        X,
+    ),
+}
 DYNAMIC = """module attributes {jax.uses_shape_polymorphism = true} {
   func.func public @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x4xf32>) -> tensor<i32>
