@@ -42,7 +42,7 @@ def edited(path, **changes):
 def test_a_certificate_is_verified(certificate):
     check = tfport.verify_certificate(certificate)
     assert (check.verdict, check.ok, check.exit_code, check.notes) == ("verified", True, 0, [])
-    assert "outputs agree on 12 inputs" in check.statement
+    assert "outputs agree on 14 inputs" in check.statement
     assert "verified" in str(check)
     report = json.loads(json.dumps(check.to_json(), allow_nan=False))
     assert (report["version"], report["verdict"]) == (1, "verified")
@@ -107,7 +107,7 @@ def test_inputs_that_this_version_makes_differently_are_a_note(certificate):
     report["trials"][3]["inputs"][0]["sha256"] = "0" * 64
     check = tfport.verify_certificate(edited(certificate, trials=report["trials"]))
     assert check.ok
-    assert "11 of 12 inputs are those of the certificate" in check.notes[0]
+    assert "13 of 14 inputs are those of the certificate" in check.notes[0]
 
 
 def test_a_graph_without_signatures(tmp_path):
