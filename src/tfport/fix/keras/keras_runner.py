@@ -8,7 +8,7 @@ from typing import Any
 
 from tfport.atlas.target import Target
 from tfport.fix.certify.other_runner import WORKERS, OtherRunner
-from tfport.fix.certify.runners import ModelSide, fetches
+from tfport.fix.certify.runners import ModelSide
 from tfport.fix.certify.trials import Trial
 from tfport.graph.model import Signature
 
@@ -30,15 +30,12 @@ class KerasRunner(OtherRunner):
         return target.keras.version if target.keras else ""
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
-        """The file, and the tensors of its inputs and outputs in the order of the model."""
-        signatures = [side.entrances[trial.signature] for trial in trials]
-        asked = [
-            {"inputs": [spec.tensors[0] for spec in s.inputs.values()], "outputs": fetches(s)}
-            for s in signatures
-        ]
+        """The file, and the tensors of its inputs and outputs by name."""
+        asked = [_tensors(side.entrances[trial.signature]) for trial in trials]
         return {"model": str(Path(side.model.where).absolute()), "trials": asked}
 
 
-def _tensors(signature: Signature) -> dict[str, list[str]]:
-    inputs = [spec.tensors[0] for spec in signature.inputs.values()]
-    return {"inputs": inputs, "outputs": fetches(signature)}
+def _tensors(signature: Signature) -> dict[str, dict[str, str]]:
+    """The tensors by the names of the inputs and outputs, which are those of Keras."""
+    inputs = {name: spec.tensors[0] for name, spec in signature.inputs.items()}
+    return {"inputs": inputs, "outputs": {name: spec.tensors[0] for name, spec in signature.outputs.items()}}

@@ -35,16 +35,26 @@ class LoadedKeras(object):
         self.model = keras.models.load_model(job["model"], compile=False)
 
     def run(self, trial, feeds):
-        arrays = [feeds[name] for name in trial["inputs"]]
+        names = in_order(trial["inputs"], self.model, "input")
+        arrays = [feeds[trial["inputs"][name]] for name in names]
         values = self.model.predict_on_batch(arrays[0] if len(arrays) == 1 else arrays)
+        names = in_order(trial["outputs"], self.model, "output")
         if isinstance(values, dict):
-            values = list(values.values())
+            names, values = list(values), list(values.values())
         elif not isinstance(values, (list, tuple)):
             values = [values]
-        return [(name, value, dtype(value)) for name, value in zip(trial["outputs"], values)]
+        return [(trial["outputs"][name], value, dtype(value)) for name, value in zip(names, values)]
 
     def close(self):
         pass
+
+
+def in_order(tensors, model, kind):
+    """The names of the inputs or outputs in the order of the model, if they are its names."""
+    names = getattr(model, kind + "_names", None)
+    if not names:
+        names = [tensor.name.split(":")[0] for tensor in getattr(model, kind + "s")]
+    return names if sorted(names) == sorted(tensors) else list(tensors)
 
 
 def dtype(value):
