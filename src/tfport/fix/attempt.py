@@ -74,6 +74,7 @@ class FixAttempt:
     """Why some structure was not converted."""
     keys: set[str] | None = None
     """The tensors of the checkpoint that are still needed; None for all of them."""
+    options: FixOptions = field(default_factory=FixOptions)
 
     @property
     def runs(self) -> bool:
@@ -137,7 +138,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if any(finding.stage and finding.code in ABOUT_SHAPES_IN_FILE for finding in report.findings):
         drop_inferred_shapes(work, journal)
         report = _check(work, target, options, fetches)
-    return FixAttempt(form, work, journal, report, stuck, reasons, keys)
+    return FixAttempt(form, work, journal, report, stuck, reasons, keys, options)
 
 
 def _check(model: Model, target: Target, options: FixOptions, fetches: Sequence[str]) -> CheckReport:

@@ -25,6 +25,8 @@ from tfport.registry.unresolved import Unresolved
 Refusals = list[tuple[Rule, str]]
 DRAW_ONLY = ("Stateless", "Rng")
 """Prefixes of ops that are marked stateful, but have no effect except for their outputs."""
+ALLOW_LOSSY = "allow it with --allow-lossy"
+BUILDS = "it builds"
 LONGEST = 6
 """The most rules in a chain."""
 
@@ -36,7 +38,7 @@ class Stuck:
     node: Node
     problems: Sequence[Unresolved]
     refusals: Refusals
-    """Each rule that was tried, and why it was not used."""
+    """Each rule for its problems that was tried, and why it was not used."""
 
 
 @dataclass
@@ -98,13 +100,15 @@ class RuleEngine:
         for rule in self.book.of(node.op):
             if (rule.name, node.op) in path or (best is not None and best.cost <= _least_cost(rule)):
                 continue
-            if rule.keeps is LOSSY and not self.allow_lossy:
-                refusals.append((rule, f"is lossy ({rule.says}); allow it with --allow-lossy"))
-                continue
             try:
                 chain = self._chain(node, rule, path, refusals)
             except Refusal as refusal:
-                refusals.append((rule, refusal.why))
+                if refusal.is_reason:
+                    refusals.append((rule, refusal.why))
+                continue
+            if rule.keeps is LOSSY and not self.allow_lossy:
+                chain.builder.undo()
+                refusals.append((rule, f"is lossy ({rule.says}); {ALLOW_LOSSY}"))
                 continue
             if best is None or chain.cost < best.cost:
                 best, chain = chain, best or chain
@@ -146,9 +150,7 @@ class RuleEngine:
         """Let rules replace a new node; refuses if none does."""
         further = self._cheapest(made, path, refusals) if len(path) < LONGEST else None
         if further is None:
-            raise Refusal(
-                f"it builds {made.op}, which the target does not run ({problems[0].question.value})"
-            )
+            raise Refusal(f"{BUILDS} {made.op}, which the target does not run ({problems[0].question.value})")
         chain.steps += further.steps
         own, new = chain.builder.made, further.builder.made
         placed = put_in_place(made, further.values, new, self.facts, named=False)

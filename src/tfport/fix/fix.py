@@ -13,7 +13,7 @@ from tfport.atlas.target import OURS, Target
 from tfport.check.check import RUNS
 from tfport.check.findings.finding import ERROR
 from tfport.errors import Error
-from tfport.fix.attempt import FixAttempt, answers_of, attempt, forms_for
+from tfport.fix.attempt import FixAttempt, ModelForm, answers_of, attempt, forms_for
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.verify import verify
 from tfport.fix.options import FixOptions
@@ -61,7 +61,8 @@ def _best(model: Model, target: Target, options: FixOptions, progress: Progress)
         tried.append(attempt(model, target, form, options))
         if tried[-1].runs:
             return tried[-1]
-    return min(reversed(tried), key=_errors)  # of equals the last, whose structure is converted most
+    # of equals the last, whose structure is converted most; but variables need not be constants
+    return min(reversed(tried), key=lambda a: (_errors(a), a.form is ModelForm.FROZEN))
 
 
 def _errors(attempt: FixAttempt) -> int:

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tfport.atlas.target import Target
+from tfport.check.check import RUNS
 from tfport.check.checked_model import CheckedModel
 from tfport.check.console import count
 from tfport.check.findings.finding import ERROR
 from tfport.check.findings.ops import UnknownOp
 from tfport.check.matrix.nearest import nearest_releases
-from tfport.fix.engine import Stuck
-from tfport.fix.rule import Rule
+from tfport.fix.certify.verification import NOT_COMPARED
+from tfport.fix.engine import ALLOW_LOSSY, BUILDS, Stuck
+from tfport.fix.fix import fix_model
+from tfport.fix.reasons import grouped
+from tfport.fix.result import FIXED
+from tfport.fix.rule import ANY, LOSSY, Rule
+from tfport.fix.structure.functional_ops import FUNCTIONAL
+from tfport.graph.model import Model
 from tfport.registry.unresolved import Question
 
 if TYPE_CHECKING:
     from tfport.fix.result import Fixed
 
 MOST_REASONS = 3
-FEW_OPS = 12
+CONVERTED_TOGETHER = (
+    "TensorList",
+    "RaggedTensorToVariant",
+    "RaggedTensorFromVariant",
+    "HashTable",
+    "LookupTable",
+)
+"""Prefixes of ops whose nodes `fix.structure` converts together."""
 
 
 def remaining(fixed: Fixed) -> Iterator[str]:
@@ -31,34 +47,45 @@ def remaining(fixed: Fixed) -> Iterator[str]:
         if finding.severity == ERROR and finding.stage:
             op = getattr(finding, "op", "")
             explained.add(op)
-            why = f" ({_why(by_op[op])})" if op in by_op else ""
+            why = f" ({_why(by_op[op])})" if op in by_op and not _is_structure(op, fixed) else ""
             yield f"{finding.code}: {finding.message}{why}"
     for op, stuck in by_op.items():
         if op not in explained:
             problem = stuck[0].problems[0]
             about = f" {problem.attr}={problem.actual}" if problem.attr else ""
             yield f"{op}{about}: {problem.question.value} No, in {count(len(stuck), 'node')} ({_why(stuck)})"
-    yield from fixed.attempt.reasons
+    yield from grouped(fixed.attempt.reasons)
     yield from _before_custom_ops(fixed)
     yield from _to_add(fixed)
     yield from _elsewhere(fixed)
 
 
+def _is_structure(op: str, fixed: Fixed) -> bool:
+    """Whether ops like this are converted all at once, and the reasons say why they were not."""
+    return bool(fixed.attempt.reasons) and (op in FUNCTIONAL or op.startswith(CONVERTED_TOGETHER))
+
+
 def _why(stuck: list[Stuck]) -> str:
-    """The refusals of the rules for this op; those of rules for many ops only if there are no others."""
+    """The refusals of the rules for this op, the nearest to success first; else those of rules for any op."""
     op = stuck[0].node.op
-    own = (_refusals(node, lambda rule: op in rule.ops and len(rule.ops) <= FEW_OPS) for node in stuck)
-    reasons = list(dict.fromkeys(reason for some in own for reason in some))
-    if not reasons and stuck[0].problems[0].question is not Question.OP:
-        reasons = list(dict.fromkeys(r for node in stuck for r in _refusals(node, lambda rule: True)))
+    refusals = [refusal for entry in stuck for refusal in entry.refusals]
+    own = [(rule, why) for rule, why in refusals if op in rule.ops]
+    if not own and stuck[0].problems[0].question is not Question.OP:  # no rule for any op adds an op
+        own = [(rule, why) for rule, why in refusals if ANY in rule.ops]
+    ordered = sorted(own, key=lambda refusal: _distance(*refusal))
+    names: dict[str, dict[str, None]] = {}
+    for rule, why in ordered:
+        names.setdefault(why, {})[rule.name] = None
+    reasons = list(grouped(f"{', '.join(rules)}: {why}" for why, rules in names.items()))
     if not reasons:
         return "there is no rule for it"
     rest = f"; and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
     return "; ".join(reasons[:MOST_REASONS]) + rest
 
 
-def _refusals(stuck: Stuck, counts: Callable[[Rule], bool]) -> list[str]:
-    return [f"{rule.name}: {why}" for rule, why in stuck.refusals if counts(rule)]
+def _distance(rule: Rule, why: str) -> int:
+    """How far a rule is from success: allowing it is enough, it lacks something, or it is for other nodes."""
+    return 0 if rule.keeps is LOSSY and ALLOW_LOSSY in why else 1 if BUILDS in why else 2
 
 
 def _before_custom_ops(fixed: Fixed) -> Iterator[str]:
@@ -83,7 +110,29 @@ def _to_add(fixed: Fixed) -> Iterator[str]:
 
 
 def _elsewhere(fixed: Fixed) -> Iterator[str]:
-    results = [r for r in fixed.attempt.report.results if r.verdict != "runs"]
-    if results and fixed.target.build is not None:
-        releases = nearest_releases(CheckedModel(fixed.model), fixed.target, results[0].loaders[0])
-        yield from releases.ways_out
+    """The nearest releases on which the model runs as it is, and one for which it can be rewritten."""
+    attempt, target = fixed.attempt, fixed.target
+    loaders = [loader for result in attempt.report.results for loader in result.loaders]
+    if target.build is None or all(result.verdict == RUNS for result in attempt.report.results):
+        return
+    as_it_is = nearest_releases(_subject(fixed, fixed.source), target, loaders)
+    yield from as_it_is.ways_out
+    known = {release.requirement for release in as_it_is.releases}
+    rewritten = nearest_releases(_subject(fixed, fixed.model), target, loaders)
+    for release in rewritten.releases:
+        verdict = _verdict_for(fixed, release) if release.requirement not in known else None
+        if verdict == FIXED:
+            yield f"or rewrite it with `--for {release.requirement}`: outputs agree, and that release runs it"
+        elif verdict == NOT_COMPARED:
+            yield f"or rewrite it with `--for {release.requirement}`, and name inputs with `--inputs`"
+
+
+def _subject(fixed: Fixed, model: Model) -> CheckedModel:
+    options = fixed.attempt.options
+    return CheckedModel(model, options.signatures, fetches=options.fetches, feeds=options.feeds)
+
+
+def _verdict_for(fixed: Fixed, release: Target) -> str:
+    """What the same command says for another release."""
+    options = replace(fixed.attempt.options, pythons=(), prove=False)
+    return fix_model(fixed.source, release, options).verdict

@@ -52,6 +52,9 @@ EXACT, ROUNDING, LOSSY = Keeps.EXACT, Keeps.ROUNDING, Keeps.LOSSY
 class Refusal(Exception):
     """Why a rule does not apply; returned by the rule, or raised by a function that it calls."""
 
+    is_reason = True
+    """Whether users need to know: not if the rule is for other problems than those of the node."""
+
     @property
     def why(self) -> str:
         return str(self)
@@ -60,6 +63,12 @@ class Refusal(Exception):
 def refuse(why: str) -> Refusal:
     """Make the result of a rule that does not apply."""
     return Refusal(why)
+
+
+class OtherProblem(Refusal):
+    """The refusal of a rule that solves another problem than this node has."""
+
+    is_reason = False
 
 
 Replacement = Node | Value | Sequence[Node | Value | None] | Refusal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
-from tfport.check.console import columns, indented, title
+from tfport.check.console import count, indented, title
 from tfport.check.printable import printable
 from tfport.fix.certify.text import render as certificate_text
 
@@ -26,8 +26,5 @@ def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
     for line in fixed.remaining:
         yield indented(Text(printable(f"- {line}")))
     entries = fixed.journal.entries
-    if not entries:
-        yield title("nothing was written")
-        return
-    yield title("rules applied", "nothing was written")
-    yield columns([(e.keeps.value, f"{e.count:,}x", f"{e.name}: {e.says}") for e in entries], width)
+    rest = f"{count(len(entries), 'change')} would solve the other problems" if entries else ""
+    yield title("nothing was written", rest)

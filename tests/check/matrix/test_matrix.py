@@ -204,7 +204,7 @@ def test_all_settings_have_a_label_too():
 )
 def test_the_nearest_releases_that_run_a_model(on, device, below, above):
     (target,) = resolve_targets(on, device=device)
-    nearest = nearest_releases(CheckedModel(tfport.load(ATTENTION)), target, "serving")
+    nearest = nearest_releases(CheckedModel(tfport.load(ATTENTION)), target, ["serving"])
     assert (nearest.below and nearest.below.requirement, nearest.above and nearest.above.requirement) == (
         below,
         above,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -10,6 +10,7 @@ from tfport.atlas.target import Target, resolve_targets
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
+from tfport.check.console import count
 from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE_KIND
 from tfport.check.matrix.matrix import release_of, releases
@@ -19,6 +20,7 @@ from tfport.errors import Error
 PACKAGES = (KERAS_KIND, LITE_KIND)
 """Kinds of targets that are one package without TensorFlow."""
 SERVING = "tensorflow-serving>=1.0"
+MOST_OPS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +29,34 @@ class NearestReleases:
 
     below: Target | None
     above: Target | None
+    stock: Target | None = None
+    """The release of which the target is a reduced build, if the model runs there."""
+    lacking: tuple[str, ...] = ()
+    """The ops of the model that the stock release has and the reduced build has not."""
+
+    @property
+    def releases(self) -> list[Target]:
+        """The releases to use instead, the newer one first."""
+        return [release for release in (self.stock, self.above, self.below) if release is not None]
 
     @property
     def ways_out(self) -> list[str]:
-        """The advice to use them, the newer one first."""
-        names = [target.requirement for target in (self.above, self.below) if target is not None]
+        """The advice to use them."""
+        if self.stock is not None:
+            return [f"use stock {self.stock.requirement}, which runs the model: {self._lacks()}"]
+        names = [release.requirement for release in self.releases]
         return [f"use {' or '.join(names)}, the nearest on which the model runs"] if names else []
+
+    def _lacks(self) -> str:
+        more = len(self.lacking) - MOST_OPS
+        rest = f" and {count(more, 'more op')}" if more > 0 else ""
+        return f"the reduced build lacks {', '.join(self.lacking[:MOST_OPS]) or 'kernels'}{rest}"
 
 
 def nearest_releases(
-    subject: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None
+    subject: CheckedModel, target: Target, loaders: Sequence[str], *, soft_placement: bool | None = None
 ) -> NearestReleases:
-    """The nearest releases on which a model runs with the same loader and device."""
+    """The nearest releases on which a model runs with the same loaders and device."""
     here = version_key(release_of(target) or "0")
     around = _series(target)
     older = [release for release in reversed(around) if version_key(release_of(release)) < here]
@@ -50,9 +68,20 @@ def nearest_releases(
             for release in releases
             for candidate in with_same_libraries(_with_addons(release, target), target)
         )
-        runs = (c for c in candidates if runs_on(subject, c, loader, soft_placement=soft_placement))
-        return next(runs, None)
+        return next((candidate for candidate in candidates if runs(candidate)), None)
 
+    def runs(candidate: Target) -> bool:
+        return all(
+            runs_on(subject, candidate, loader, soft_placement=soft_placement)
+            for loader in dict.fromkeys(loaders)
+        )
+
+    if target.kind == "reduced":
+        same = [release for release in around if version_key(release_of(release)) == here]
+        if (stock := first(same)) is not None:
+            ops = {usage.op for usage in subject.usages}
+            lacking = sorted(op for op in ops if op not in target.registry and op in stock.registry)
+            return NearestReleases(None, None, stock, tuple(lacking))
     return NearestReleases(first(older), first(newer))
 
 

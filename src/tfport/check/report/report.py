@@ -111,9 +111,13 @@ def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: 
             )  # imported here: models that run do not need it
 
             done.add(result.target.requirement)
-            nearest = nearest_releases(
-                subject, result.target, result.loaders[0], soft_placement=soft_placement
-            )
+            loaders = [
+                loader
+                for other in results
+                if other.target.requirement == result.target.requirement
+                for loader in other.loaders
+            ]
+            nearest = nearest_releases(subject, result.target, loaders, soft_placement=soft_placement)
             rewrite = _rewrite_advice(result.target) if not stopping[0].ways_out else []
             stopping[0].ways_out = [*stopping[0].ways_out, *nearest.ways_out, *rewrite]
 

@@ -31,6 +31,7 @@ from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, wi
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
+from tfport.fix.reasons import grouped
 from tfport.fix.result import Fixed
 from tfport.fix.rule import ROUNDING
 from tfport.formats.find import find_model
@@ -66,7 +67,8 @@ class FixedKeras(Fixed):
         if self.verification is not None:
             return []
         findings = [f for f in self.attempt.report.findings if f.severity == ERROR and f.stage]
-        return self.attempt.reasons or [f"{finding.code}: {finding.message}" for finding in findings]
+        reasons = list(grouped(self.attempt.reasons))
+        return reasons or [f"{finding.code}: {finding.message}" for finding in findings]
 
     def _write(self, path: str | os.PathLike[str]) -> str:
         assert self.write is not None

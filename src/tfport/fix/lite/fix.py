@@ -17,6 +17,7 @@ from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
+from tfport.fix.reasons import grouped
 from tfport.fix.result import Fixed
 from tfport.fix.rule import EXACT
 from tfport.formats.find import find_model
@@ -41,7 +42,8 @@ class FixedLite(Fixed):
         if self.verification is not None:
             return []
         findings = [f for f in self.attempt.report.findings if f.severity == ERROR and f.stage]
-        return [f"{finding.code}: {finding.message}" for finding in findings] + self.attempt.reasons
+        reasons = grouped(self.attempt.reasons)
+        return [*(f"{finding.code}: {finding.message}" for finding in findings), *reasons]
 
     def _write(self, path: str | os.PathLike[str]) -> str:
         with new_path(path) as temporary:

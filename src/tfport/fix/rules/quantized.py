@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node
 
@@ -38,5 +38,5 @@ def dequantized_in_float32(op: NodeBuilder, n: Node) -> Replacement:
     """Numbers are dequantized to float32, and then cast."""
     kind = n.attrs["dtype"]
     if kind == FLOAT32:
-        return refuse("its output is float32 already")
+        return OtherProblem("its output is float32 already")
     return op.Cast(op.Dequantize(*n.inputs, **attrs_without(n, "dtype")), DstT=kind)

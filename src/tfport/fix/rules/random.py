@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast
-from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
 
@@ -81,6 +81,6 @@ def drawn_in_int64(op: NodeBuilder, n: Node) -> Replacement:
     """The older op draws the same numbers as int64."""
     kind = n.outputs[0].dtype.base
     if kind == INT64:
-        return refuse("its output is int64 already")
+        return OtherProblem("its output is int64 already")
     seeds = {"seed": n.attrs["seed"], "seed2": n.attrs["seed2"]}
     return cast(op, op.Multinomial(*n.inputs, output_dtype="int64", **seeds), kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
 
@@ -16,7 +16,7 @@ GRADIENTS = "SparseSegmentMeanGrad SparseSegmentSqrtNGrad SparseSegmentSumGrad"
 def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Replacement:
     """The segment ids are cast to int32, as older releases require; row numbers of a tensor fit int32."""
     if n.attrs["Tsegmentids"] != INT64:
-        return refuse("its segment ids are int32 already")
+        return OtherProblem("its segment ids are int32 already")
     data, indices, ids, *rest = n.inputs
     attrs = {name: value for name, value in n.attrs.items() if name not in ("Tsegmentids", "_output_shapes")}
     return op.node(n.op, data, indices, op.Cast(ids, DstT="int32"), *rest, **attrs, Tsegmentids=INT32)
@@ -49,7 +49,7 @@ def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
     if (rank := op.shape(values)) is None or len(rank) != 1:
         return refuse("its values are not known to be a vector")
     if values.dtype.base in (INT32, INT64):
-        return refuse("its values are integers already")
+        return OtherProblem("its values are integers already")
     zero, step = op.const(0, INT32), op.const(1, INT32)
     count = op.Size(values, out_type="int32")
     number = op.SparseToDense(
@@ -62,7 +62,7 @@ def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
 def indices_of_64_bits(op: NodeBuilder, n: Node) -> Replacement:
     """The indices are cast to int64, the only dtype that the first releases support."""
     if n.attrs["Tindices"] == INT64:
-        return refuse("its indices are int64 already")
+        return OtherProblem("its indices are int64 already")
     indices, *rest = n.inputs
     flags = {name: n.attrs[name] for name in ("adjoint_a", "adjoint_b")}
     wide: Node | Value = op.Cast(indices, DstT="int64")

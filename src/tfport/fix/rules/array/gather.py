@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, count_to, item, joined, number, part, product, rank, scalar, sizes
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.graph import Node, Value
 
 
@@ -42,7 +42,7 @@ def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
     """All batches are flattened to one axis, and the indices of each batch get its offset."""
     params, indices = n.inputs[:2]
     if not (batch := int(n.attrs["batch_dims"])):
-        return refuse("it has no batch axes")
+        return OtherProblem("it has no batch axes")
     if batch < 0:
         batch += rank(op, indices, "indices")
     axis = _axis(op, n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, rule
 from tfport.graph.graph import Node
 
 
@@ -11,7 +11,7 @@ from tfport.graph.graph import Node
 def resized_before_it_is_set(op: NodeBuilder, n: Node) -> Replacement:
     """TensorListResize makes a list long enough for the element before it is set."""
     if not n.attrs.get("resize_if_index_out_of_bounds"):
-        return refuse("it does not grow the list")
+        return OtherProblem("it does not grow the list")
     handle, index, item = n.inputs
     length = op.Maximum(op.TensorListLength(handle), op.Add(index, 1))
     longer = op.TensorListResize(handle, length)

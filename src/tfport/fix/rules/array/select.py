@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import covers, sizes, with_shape_of
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import BOOL
 from tfport.graph.graph import Node, Value
 
@@ -62,5 +62,5 @@ def as_select_v2(op: NodeBuilder, n: Node) -> Replacement:
 def where_not_zero(op: NodeBuilder, n: Node) -> Replacement:
     """The older Where takes bools: whether each element differs from zero."""
     if n.inputs[0].dtype.base == BOOL:
-        return refuse("its input is bool already")
+        return OtherProblem("its input is bool already")
     return op.Where(op.NotEqual(n.inputs[0], 0), T="bool")

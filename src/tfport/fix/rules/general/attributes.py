@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import ANY, EXACT, LOSSY, Replacement, refuse, rule
+from tfport.fix.rule import ANY, EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.registry.unresolved import Question
@@ -121,7 +121,9 @@ def failing_where_shapes_do_not_fit(op: NodeBuilder, n: Node) -> Replacement:
 def _without(op: NodeBuilder, n: Node, is_droppable: Callable[[str], bool]) -> Replacement:
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question is not Question.UNKNOWN_ATTR), None):
-        return refuse(f"its attributes are not the only problem ({other.question.value})")
+        is_one = any(problem.question is Question.UNKNOWN_ATTR for problem in problems)
+        why = f"its attributes are not the only problem ({other.question.value})"
+        return refuse(why) if is_one else OtherProblem(why)
     unknown = {problem.attr for problem in problems}
     if kept := sorted(name for name in unknown if not is_droppable(name)):
         return refuse(f"{kept[0]}={n.attrs[kept[0]]} changes the outputs")

@@ -15,14 +15,14 @@ import numpy as np
 
 from tfport.check.devices import plain_devices
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, Replacement, refuse, rule
+from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.op_signature import Arg, OpSignature
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.resolve import unresolved_kernel
-from tfport.registry.unresolved import Question
+from tfport.registry.unresolved import Question, Unresolved
 
 Ladder = Mapping[DType, tuple[DType, ...]]
 SOLVABLE = (
@@ -146,16 +146,24 @@ def in_shorter_floats(op: NodeBuilder, n: Node) -> Replacement:
 def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Replacement:
     signature = n.signature
     if signature is None or op.checker.definition(n.op) is None:
-        return refuse("the target does not register the op in any dtype")
+        return OtherProblem("the target does not register the op in any dtype")
     problems = op.checker.unresolved(n)
+    refuse_it = refuse if any(map(_is_about_types, problems)) else OtherProblem
     if other := next((p for p in problems if p.question not in SOLVABLE), None):
         if other.question is Question.DATA_TYPE:
             return refuse(f"the target does not know the dtype {other.actual}")
-        return refuse(f"its dtypes are not the only problem ({other.question.value})")
+        return refuse_it(f"its dtypes are not the only problem ({other.question.value})")
     for types in _choices(n, signature, ladders):
         if _is_taken(op, n, {**n.attrs, **types}):
             return _with_types(op, n, signature, types)
-    return refuse("the target has no kernel for another suitable dtype")
+    return refuse_it("the target has no kernel for another suitable dtype")
+
+
+def _is_about_types(problem: Unresolved) -> bool:
+    """Whether another dtype could be the solution."""
+    if problem.question is Question.UNKNOWN_ATTR:
+        return isinstance(problem.actual, DType)
+    return problem.question is Question.DATA_TYPE or problem.question in SOLVABLE
 
 
 def _type_attrs(n: Node) -> list[str]:

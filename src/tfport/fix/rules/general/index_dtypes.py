@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import arguments, cast
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
 
@@ -39,7 +39,7 @@ def places_in_int32(op: NodeBuilder, n: Node) -> Replacement:
     """Sizes, axes and indices are the same numbers in int32."""
     wanted = {place % len(n.inputs) for place in INPUTS[n.op]}
     if not any(n.inputs[place].dtype.base == INT64 for place in wanted):
-        return refuse("its sizes, axes and indices are not int64")
+        return OtherProblem("its sizes, axes and indices are not int64")
     inputs = [_narrowed(op, v) if place in wanted else v for place, v in enumerate(n.inputs)]
     decided = {arg.type_attr for place, arg in arguments(n) if place in wanted}
     return op.node(n.op, *inputs, **{k: v for k, v in n.attrs.items() if k not in decided})

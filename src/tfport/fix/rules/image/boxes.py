@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
@@ -81,7 +81,7 @@ def boxes_in_float32(op: NodeBuilder, n: Node) -> Replacement:
     """Short floats are cast to float32, as the kernels do."""
     kinds = {value.dtype.base for place, value in enumerate(n.inputs) if place != 2}
     if kinds == {FLOAT32}:
-        return refuse("its numbers are float32 already")
+        return OtherProblem("its numbers are float32 already")
     boxes, scores, most, *thresholds = n.inputs
     wide = [_wide(op, operand) for operand in (boxes, scores, *thresholds)]
     made = op.node(n.op, *wide[:2], most, *wide[2:], **attrs_without(n, "T", "T_threshold"))

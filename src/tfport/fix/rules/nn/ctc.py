@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import LOSSY, ROUNDING, Replacement, refuse, rule
+from tfport.fix.rule import LOSSY, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT64, DType
 from tfport.graph.graph import Node, Value
 
@@ -24,7 +24,7 @@ def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
             return refuse(f"blank_index={blank} counts from the end of an unknown number of classes")
         blank += dims[2]
     if blank == -1:
-        return refuse("its blank is already the last class")
+        return OtherProblem("its blank is already the last class")
     inputs = n.inputs[0]
     before = [_classes(op, inputs, 0, blank)] if blank else []
     own = _classes(op, inputs, blank, blank + 1)
@@ -67,7 +67,7 @@ def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
 def in_single_precision(op: NodeBuilder, n: Node) -> Replacement:
     """Float64 numbers are computed in float32."""
     if n.attrs["T"] != FLOAT64:
-        return refuse("its numbers are float32 already")
+        return OtherProblem("its numbers are float32 already")
     attrs = {name: value for name, value in n.attrs.items() if name != "T"}
     made = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
     return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in made.outputs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column
-from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.fix.rules.strings.string_bytes import StringBytes, leads, single_bytes
 from tfport.graph.dtypes import INT64, STRING, DType
 from tfport.graph.graph import Node
@@ -40,7 +40,7 @@ def upper_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 def only_ascii_letters(op: NodeBuilder, n: Node) -> Replacement:
     """The encoding is dropped, so only the 26 ASCII letters change case."""
     if not n.attrs["encoding"]:
-        return refuse("it has no encoding")
+        return OtherProblem("it has no encoding")
     return op.node(n.op, n.inputs[0], encoding="")
 
 
@@ -65,7 +65,7 @@ def counted_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 def parts_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Characters are counted by their first bytes; the bytes of characters in the range are kept."""
     if n.attrs["unit"] != "UTF8_CHAR":
-        return refuse("its unit is BYTE already")
+        return OtherProblem("its unit is BYTE already")
     text, pos, size = n.inputs
     dims = op.shape(pos)
     if dims is None or None in dims or (dims and dims != op.shape(text)):
