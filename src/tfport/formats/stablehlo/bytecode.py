@@ -276,10 +276,18 @@ class _Parser:
                 block.args.append(argument)
                 block.types.append(kind)
             if self._version >= 3 and reader.byte():
-                raise reader.fail("use-list orders are not supported")
+                self._skip_use_orders(reader, len(block.args))
         for _ in range(encoding >> 1):
             block.ops.append(self._operation(reader, scopes, depth))
         return block
+
+    def _skip_use_orders(self, reader: BytecodeReader, values: int) -> None:
+        """Skip the order in which the users of values are listed: it does not change the program."""
+        for _ in range(1 if values == 1 else reader.count()):
+            if values != 1:
+                reader.varint()  # which of the values
+            for _ in range(reader.varint() >> 1):
+                reader.varint()
 
     def _argument(self, reader: BytecodeReader, scope: _Scope) -> tuple[int, int]:
         """The type of an argument, and its value."""
@@ -310,8 +318,10 @@ class _Parser:
         types = reader.many(reader.varint) if mask & _RESULTS else []
         numbers = reader.many(reader.varint) if mask & _OPERANDS else []
         operands = [self._value(reader, scopes[-1], n) for n in numbers]
-        if mask & (_SUCCESSORS | _USES):
-            raise reader.fail(f"{name} has successors or a use-list order, which are not supported")
+        if mask & _SUCCESSORS:
+            raise reader.fail(f"{name} has successors, which are not supported")
+        if mask & _USES:
+            self._skip_use_orders(reader, len(types))
         results = [self._define(reader, scopes[-1]) for _ in types]
         regions = self._nested(reader, scopes, depth) if mask & _REGIONS else []
         return Operation(name, operands, results, types, attrs, properties, regions)
