@@ -1,6 +1,7 @@
 """MLIR bytecode: every attribute is read, and damaged bytecode is refused with a one-line error."""
 
 import random
+from pathlib import Path
 
 import pytest
 from tests.error_messages import reads_or_raises_one_line
@@ -10,10 +11,12 @@ import tfport
 from tfport.formats.stablehlo.bytecode import read_bytecode
 from tfport.formats.stablehlo.vhlo import PROPERTIES, HloBody, read_vhlo
 
+MODULES = Path(__file__).parent / "modules"
 NAMES = ("constants", "convolution", "while", "softmax", "gather", "call")
 
 
 def modules():
+    yield (MODULES / "use_orders.mlirbc").read_bytes()  # jax 0.4.35: the order of the users of a value
     for name in NAMES:
         old, new, *_ = recorded_answers("stablehlo")[name]
         yield from (old.tobytes(), new.tobytes())
@@ -66,3 +69,8 @@ def test_other_bytes_and_newer_versions_are_refused():
 def test_properties_are_in_the_order_of_their_names():
     for names in PROPERTIES.values():
         assert names.split() == sorted(names.split())
+
+
+def test_the_order_of_users_does_not_matter():
+    names = [name for name, _ in read_all((MODULES / "use_orders.mlirbc").read_bytes())]
+    assert {"sine", "while", "multiply", "add", "subtract"} <= set(names)
