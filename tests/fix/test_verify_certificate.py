@@ -163,6 +163,7 @@ def test_a_target_that_was_run_is_run_again_only_if_asked(certificate):
         ('{"version": 1, "comparisons": [], "signatures": 7}', "not a certificate"),
         ('{"version": 1, "comparisons": [], "signatures": []}', "no 'tfport'"),
         ('{"version": 1, "comparisons": [], "signatures": [], "tfport": 1}', "expected str, found int"),
+        ('{"version": 1, "comparisons": [], "signatures": [], "made": 1}', "expected dict, found int"),
         ("[" * 100_000, "not a certificate"),
     ],
 )
@@ -181,6 +182,11 @@ def test_a_certificate_that_is_cut_off_anywhere_is_one_sentence(certificate, cap
         certificate.write_text(whole[:place])
         assert main(["fix", "--verify", str(certificate)]) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_options_of_a_rewrite_do_not_go_with_a_certificate(certificate, capsys):
+    assert main(["fix", "--verify", str(certificate), "--for", "tensorflow==1.12.0", "--rtol", "0.1"]) == 2
+    assert "the comparison of the certificate: leave out --for, --rtol" in capsys.readouterr().err
 
 
 def test_fix_without_a_certificate_needs_a_model(capsys):

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from tfport.errors import Error
+
+RECORDED = [
+    "--for", "--signature", "--fetch", "--feed", "--loader", "--library", "--tags", "--allow-lossy",
+    "--freeze", "--drop-asserts", "--rules", "--rtol", "--atol", "--keep-failure",
+]  # fmt: skip
+"""Options of a rewrite, which a certificate has already."""
+
 
 def verify(args: argparse.Namespace) -> int:
+    _check_options(args)
     from tfport.cli.input_values import read_input_file
     from tfport.cli.progress import show_progress
     from tfport.fix.certify.certificate_record import read_certificate
@@ -32,3 +41,9 @@ def verify(args: argparse.Namespace) -> int:
 
         show(check.render)
     return check.exit_code
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    values = {**vars(args), "for": args.target}
+    if useless := [name for name in RECORDED if values[name.strip("-").replace("-", "_")]]:
+        raise Error(f"--verify repeats the comparison of the certificate: leave out {', '.join(useless)}")

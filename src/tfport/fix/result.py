@@ -23,6 +23,7 @@ from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.verification import ALIKE, Verification
 from tfport.fix.journal import Journal
+from tfport.fix.prove.target_runners import is_provable
 from tfport.fix.structure.checkpoint_tensors import tensors
 from tfport.fix.structure.large_constants import OPS, stored_with_variables
 from tfport.formats.checkpoint.write import Tensors
@@ -171,4 +172,5 @@ class Fixed:
             source_files=source_files,
             output_files=output_files,
             tags=list(self.source.meta.meta_info_def.tags) if self.source.format is SAVED_MODEL else (),
+            provable=is_provable(self.target),
         )

@@ -201,6 +201,12 @@ def test_the_certificate_says_whether_the_target_was_run(target, words):
     assert max(map(len, str(paper).splitlines())) <= 80
 
 
+def test_a_target_that_cannot_be_proved_has_no_advice_to_prove_it():
+    paper = certificate()
+    paper.provable = False
+    assert paper.to_json()["target_runs"]["statement"] == "the target itself was not run"
+
+
 def test_the_text_of_the_json_has_a_line_for_each_change():
     changes = [NodeChange(f"n{i}", "AddV2", ("as_add",), ((f"n{i}", "Add"),)) for i in range(20_000)]
     text = certificate_text(certificate(changes=changes))

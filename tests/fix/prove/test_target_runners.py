@@ -14,7 +14,7 @@ from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.options import FixOptions
 from tfport.fix.prove import target_runners as module
 from tfport.fix.prove.environments import CannotProve, PackageRelease, ReleaseEnvironment
-from tfport.fix.prove.target_runners import target_runners
+from tfport.fix.prove.target_runners import is_provable, target_runners
 
 
 def target(text):
@@ -45,6 +45,7 @@ def test_the_release_of_a_proof(monkeypatch, runner, text, release):
     assert isinstance(made, runner)
     assert (made.facts.runs, made.facts.is_target, made.facts.expected) == (10, True, release.version)
     assert made.facts.wheel is not None
+    assert is_provable(target(text))
 
 
 def test_the_keras_of_a_tensorflow_is_installed_with_it():
@@ -68,11 +69,12 @@ def test_without_either_there_is_none():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tensorflow-serving==1.12", "which this target has not"),
-        ("tools/truth/rewrites/small_build.h@tensorflow==1.4.1", "which this target has not"),
+        ("tensorflow-serving==1.12", "which this target does not have"),
+        ("tools/truth/rewrites/small_build.h@tensorflow==1.4.1", "which this target does not have"),
         ("tensorflow==2.8.4 tensorflow-text==2.8.2", "does not load add-on packages"),
     ],
 )
 def test_targets_that_cannot_be_proved_say_so(text, words):
     with pytest.raises(CannotProve, match=words):
         target_runners(TensorFlow, target(text), FixOptions(prove=True))
+    assert not is_provable(target(text))

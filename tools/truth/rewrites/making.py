@@ -1,4 +1,4 @@
-"""What the makers of models share: saving, specs of inputs, and random weights."""
+"""What the makers of models share: saving, specs of inputs, random weights, and a vocabulary."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,9 @@ import tensorflow as tf
 import keras
 
 SEED = 7
+WORDS = [
+    "the", "a", "good", "bad", "film", "plot", "actor", "was", "is", "not", "very", "boring", "great", "end",
+]  # fmt: skip
 
 
 def weights(rng: np.random.Generator, *shape: int, scale: float = 0.3) -> np.ndarray:

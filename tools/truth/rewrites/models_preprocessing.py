@@ -2,27 +2,11 @@
 
 import numpy as np
 import tensorflow as tf
-from making import export
+from making import WORDS, export
 
 import keras
 from keras import layers
 
-WORDS = [
-    "the",
-    "a",
-    "good",
-    "bad",
-    "film",
-    "plot",
-    "actor",
-    "was",
-    "is",
-    "not",
-    "very",
-    "boring",
-    "great",
-    "end",
-]
 WIDE = keras.initializers.RandomNormal(stddev=0.5, seed=3)
 
 

@@ -2,24 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from making import SEED, integers, save, strings, weights
-
-WORDS = [
-    "the",
-    "a",
-    "good",
-    "bad",
-    "film",
-    "plot",
-    "actor",
-    "was",
-    "is",
-    "not",
-    "very",
-    "boring",
-    "great",
-    "end",
-]
+from making import SEED, WORDS, integers, save, strings, weights
 
 
 def tables(path: str) -> None:

@@ -53,6 +53,8 @@ class Certificate:
     output_files: dict[str, str] = field(default_factory=dict)
     tags: Sequence[str] = ()
     """The tags of the MetaGraph of the original."""
+    provable: bool = True
+    """Whether `--prove` can run the target."""
 
     def __post_init__(self) -> None:
         self.rules = [rule if isinstance(rule, Applied) else Applied(*rule) for rule in self.rules]
@@ -76,7 +78,8 @@ class Certificate:
     def target_statement(self) -> str:
         """Whether the target itself was run, in a sentence."""
         if not self.target_runs:
-            return "the target itself was not run; `tfport fix --prove` runs it"
+            advice = "; `tfport fix --prove` runs it" if self.provable else ""
+            return f"the target itself was not run{advice}"
         return "; ".join(map(_was_run, self.target_runs))
 
     def to_json(self) -> dict[str, Any]:

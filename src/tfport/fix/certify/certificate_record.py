@@ -84,17 +84,17 @@ def _document(name: str) -> dict[str, Any]:
 
 def _record(name: str, document: dict[str, Any]) -> CertificateRecord:
     signatures = [_is(signature, str) for signature in document["signatures"]]
-    made, runs = document.get("made") or {}, document.get("target_runs") or {}
+    made, runs = (_is(document.get(name) or {}, dict) for name in ("made", "target_runs"))
     return CertificateRecord(
         name,
         _is(document["tfport"], str),
         _is(document["statement"], str),
         _is(document["target"], str),
-        _model(document["input"]),
-        _model(document["output"]),
+        _model(_is(document["input"], dict)),
+        _model(_is(document["output"], dict)),
         signatures,
         _settings(document, signatures),
-        {(_is(t["signature"], str), _is(t["name"], str)): _inputs(t) for t in document["trials"]},
+        dict(_trial(_is(trial, dict)) for trial in _is(document["trials"], list)),
         [_is(file["path"], str) for file in made.get("inputs_files", ())],
         bool(runs.get("ran")),
         [_is(tag, str) for tag in document["input"].get("tags", ())],
@@ -104,6 +104,10 @@ def _record(name: str, document: dict[str, Any]) -> CertificateRecord:
 def _model(document: dict[str, Any]) -> ModelRecord:
     files = {_is(name, str): _is(sha256, str) for name, sha256 in document.get("files", {}).items()}
     return ModelRecord(_is(document["path"], str), _is(document["sha256"], str), files)
+
+
+def _trial(trial: dict[str, Any]) -> tuple[tuple[str, str], dict[str, str] | None]:
+    return (_is(trial["signature"], str), _is(trial["name"], str)), _inputs(trial)
 
 
 def _inputs(trial: dict[str, Any]) -> dict[str, str] | None:

@@ -35,6 +35,11 @@ def target_runners(
     return [runner(made.python, is_target=True, runs=runs, expected=expected, wheel=made.wheel)]
 
 
+def is_provable(target: Target) -> bool:
+    """Whether a proof can run a target: it has a wheel, and is nothing more than that."""
+    return target.kind in PROVABLE and not target.addons and not target.libraries
+
+
 def _release(runner: type[OtherRunner], target: Target) -> PackageRelease | None:
     """The release that runs models of this kind on a target."""
     if (needed := runner.release_of(target)) is None:
@@ -56,7 +61,7 @@ def _provable(release: PackageRelease | None, target: Target) -> PackageRelease:
     if release is None or target.kind not in PROVABLE:
         raise CannotProve(
             f"{target.name}: --prove runs releases that have a wheel on the package index, which this target "
-            "has not; name a Python that has it with --target-python"
+            "does not have; name a Python that has it with --target-python"
         )
     if target.addons or target.libraries:
         raise CannotProve(

@@ -2,7 +2,7 @@
 
 A kernel of a GPU that reads outside of a tensor ends the process, or leaves the GPU unusable to it. Such
 indices are replaced by 0, and a flag says that there were some; then the host computes the answer, or says
-what is wrong. Inside of loops and branches there are no flags: indices are only replaced.
+what is wrong. Nodes inside of loops and branches are not changed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfport.graph.dtypes import BOOL, INT64, DType
+from tfport.graph.dtypes import BOOL, INT32, INT64
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 ALONG_AXIS = frozenset(["Gather", "GatherElements", "ScatterElements"])
 BY_COORDINATES = frozenset(["GatherND", "ScatterND"])
-INT32 = DType.parse("int32")
 
 
 def with_safe_indices(nodes: Sequence[OnnxNode]) -> tuple[list[OnnxNode], Operand | None]:

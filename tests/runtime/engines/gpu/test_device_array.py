@@ -29,6 +29,13 @@ def test_a_tensor_has_the_attributes_of_its_array(kind, shape):
     assert on_host(tensor) is tensor.numpy()
 
 
+def test_numpy_converts_a_tensor_and_copies_it_on_request():
+    tensor = device_array(np.ones(3, np.float32))
+    assert np.asarray(tensor, np.float64).dtype == np.float64
+    assert np.asarray(tensor) is tensor.numpy()
+    assert not np.shares_memory(np.array(tensor), tensor.numpy())
+
+
 def test_bfloat16():
     value = ort.OrtValue.ortvalue_from_numpy_with_onnx_type(np.zeros(3, np.uint16), 16)
     assert DeviceArray(value).dtype == ml_dtypes.bfloat16

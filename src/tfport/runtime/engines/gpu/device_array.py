@@ -55,7 +55,8 @@ class DeviceArray:
         return self._host
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.numpy(), dtype=dtype, copy=bool(copy))
+        array = self.numpy() if dtype is None else self.numpy().astype(dtype, copy=False)
+        return array.copy() if copy else array
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.value.__dlpack__(stream=options.get("stream"))
@@ -73,7 +74,7 @@ def on_host(value: Any) -> Any:
 
 
 def all_on_host(values: Sequence[Any]) -> list[Any]:
-    return [value.numpy() if type(value) is DeviceArray else value for value in values]
+    return [on_host(value) for value in values]
 
 
 def is_elsewhere(value: Any) -> bool:

@@ -22,7 +22,7 @@ class DeviceName:
 
     @property
     def is_gpu(self) -> bool:
-        """Whether a GPU was asked for, if only where it pays."""
+        """Whether the user chose a GPU, if only where there is one."""
         return self.kind != CPU
 
     def __str__(self) -> str:
