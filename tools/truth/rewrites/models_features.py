@@ -57,6 +57,22 @@ def example_sequences(path: str) -> None:
     save(path, tf.Module(), call, examples=strings(None))
 
 
+def ragged_cross(path: str) -> None:
+    """Crosses of ragged features, as words and as hashes into an embedding."""
+    rng = np.random.default_rng(SEED)
+    module = tf.Module()
+    module.table = tf.Variable(weights(rng, 50, 3, scale=1))
+
+    def call(colors, sizes):
+        a, b = tf.strings.split(colors, ","), tf.strings.split(sizes, ",")
+        crossed = tf.ragged.cross([a, b])
+        hashed = tf.ragged.cross_hashed([a, b], num_buckets=50, hash_key=99)
+        rows = tf.reduce_sum(tf.gather(module.table, hashed), 1)
+        return {"crossed": crossed.to_tensor(""), "hashed": hashed.to_tensor(-1), "rows": rows}
+
+    save(path, module, call, colors=strings(None), sizes=strings(None))
+
+
 def visited_places(path: str) -> None:
     """A cross of ragged numbers, a dense column and sparse words by hash: wide features of a user."""
     rng = np.random.default_rng(SEED)
@@ -112,6 +128,38 @@ def bag_of_words(path: str) -> None:
         return {"scores": dense @ module.w, "counts": dense}
 
     save(path, module, call, tokens=strings(None, None))
+
+
+def weighted_histogram(path: str) -> None:
+    """Weighted and binary counts of integers, dense and ragged."""
+
+    def call(ids, weight):
+        weighted = tf.sparse.bincount(ids, weights=weight, axis=-1, minlength=10)
+        seen = tf.sparse.bincount(ids, axis=-1, binary_output=True, maxlength=8)
+        every = tf.math.bincount(ids, weights=weight, minlength=6, axis=0)
+        rows = tf.math.bincount(ids, minlength=4, maxlength=9, axis=-1)
+        return {
+            "weighted": tf.sparse.to_dense(weighted),
+            "seen_indices": seen.indices,
+            "seen": seen.values,
+            "every": every,
+            "rows": rows,
+        }
+
+    save(path, tf.Module(), call, ids=integers(None, None), weight=floats(None, None))
+
+
+def ragged_counts(path: str) -> None:
+    """Counts of ragged and sparse ids: RaggedCountSparseOutput and SparseCountSparseOutput."""
+
+    def call(values, lengths):
+        ragged = tf.RaggedTensor.from_row_lengths(values, lengths)
+        counts = tf.sparse.bincount(ragged, axis=-1, minlength=9)
+        again = tf.sparse.bincount(ragged.to_sparse(), axis=-1, minlength=9)
+        rows = tf.math.bincount(ragged, axis=-1, minlength=9)
+        return {"counts": tf.sparse.to_dense(counts), "again": tf.sparse.to_dense(again), "rows": rows}
+
+    save(path, tf.Module(), call, values=integers(None), lengths=tf.TensorSpec([None], tf.int64))
 
 
 def ragged_algebra(path: str) -> None:

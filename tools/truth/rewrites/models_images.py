@@ -1,5 +1,6 @@
 """Networks of Keras 3 for images."""
 
+import tensorflow as tf
 from making import export
 
 import keras
@@ -9,6 +10,22 @@ from keras import layers
 def mobilenet_v3(path: str) -> None:
     image = keras.Input((96, 96, 3), name="image")
     export(keras.applications.MobileNetV3Small(weights=None, input_tensor=image, classes=10), path)
+
+
+def efficientnet_v2(path: str) -> None:
+    image = keras.Input((64, 64, 3), name="image")
+    export(keras.applications.EfficientNetV2B0(weights=None, input_tensor=image, classes=7), path)
+
+
+def convnext(path: str) -> None:
+    """A small ConvNeXt: depthwise convolutions, layer norms, layer scale."""
+    x = image = keras.Input((32, 32, 3), name="image")
+    x = layers.LayerNormalization(epsilon=1e-6)(layers.Conv2D(12, 4, strides=4)(x))
+    for _ in range(2):
+        y = layers.LayerNormalization(epsilon=1e-6)(layers.DepthwiseConv2D(7, padding="same")(x))
+        y = layers.Dense(12)(layers.Dense(48, activation="gelu")(y))
+        x = x + 0.1 * y
+    export(keras.Model(image, layers.Dense(5)(layers.GlobalAveragePooling2D()(x))), path)
 
 
 def unet(path: str) -> None:
@@ -24,6 +41,29 @@ def unet(path: str) -> None:
     logits = layers.Conv2D(4, 1)(layers.Concatenate()([x, a]))
     classes = keras.ops.argmax(logits, -1)
     export(keras.Model(image, {"probabilities": layers.Softmax()(logits), "classes": classes}), path)
+
+
+def augmented(path: str) -> None:
+    """Augmentation layers, inactive in inference, before a classifier; resizing and cropping are active."""
+    image = keras.Input((None, None, 3), dtype="uint8", name="image")
+    x = layers.Resizing(40, 40, crop_to_aspect_ratio=True)(keras.ops.cast(image, "float32"))
+    x = layers.CenterCrop(32, 32)(x)
+    for layer in (
+        layers.RandomFlip("horizontal"),
+        layers.RandomRotation(0.2),
+        layers.RandomZoom(0.1),
+        layers.RandomTranslation(0.1, 0.1),
+        layers.RandomContrast(0.3),
+        layers.RandomBrightness(0.2),
+    ):
+        x = layer(x)
+    x = layers.Conv2D(6, 3, strides=2, activation="silu")(layers.Rescaling(1 / 127.5, offset=-1)(x))
+    model = keras.Model(image, layers.Dense(3)(layers.GlobalAveragePooling2D()(x)))
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    signature = [tf.TensorSpec([None, None, None, 3], tf.uint8, "image")]
+    archive.add_endpoint("serve", lambda image: model(image, training=False), signature)
+    archive.write_out(path, verbose=False)
 
 
 def volume_net(path: str) -> None:

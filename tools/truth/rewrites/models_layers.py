@@ -1,5 +1,6 @@
 """Sequence models of Keras 3: recurrent layers with masks, attention, convolutions in time."""
 
+import numpy as np
 from making import export
 
 import keras
@@ -42,6 +43,67 @@ def seq2seq(path: str) -> None:
     export(keras.Model([source, target], layers.Dense(30, kernel_initializer=WIDE)(both)), path)
 
 
+def video_conv_lstm(path: str) -> None:
+    """The next frame of a video: ConvLSTM2D and a transposed convolution."""
+    clip = keras.Input((4, 12, 10, 1), name="clip")
+    x = layers.ConvLSTM2D(4, 3, padding="same", return_sequences=True)(clip)
+    x = layers.BatchNormalization()(x)
+    x = layers.ConvLSTM2D(3, 3, strides=2, padding="same", recurrent_dropout=0.1)(x)
+    x = layers.Conv2DTranspose(1, 3, strides=2, padding="same", activation="sigmoid")(x)
+    export(keras.Model(clip, x), path)
+
+
+class Block(layers.Layer):
+    """A decoder block as language models have it: RMS norms, grouped queries, a gated feed-forward."""
+
+    def __init__(self, width: int, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.norm1, self.norm2 = layers.RMSNormalization(), layers.RMSNormalization()
+        self.attention = layers.GroupQueryAttention(8, 4, 2)
+        self.gate, self.up = layers.Dense(2 * width, activation="silu"), layers.Dense(2 * width)
+        self.down = layers.Dense(width)
+
+    def call(self, x):
+        y = self.norm1(x)
+        x = x + self.attention(y, y, use_causal_mask=True)
+        y = self.norm2(x)
+        return x + self.down(self.gate(y) * self.up(y))
+
+
+class Decoder(keras.Model):
+    """A subclassed language model with rotary positions and tied embeddings."""
+
+    def __init__(self, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.embedding = layers.ReversibleEmbedding(64, 16, embeddings_initializer=WIDE)
+        self.blocks = [Block(16) for _ in range(2)]
+        self.norm = layers.RMSNormalization()
+
+    def call(self, tokens):
+        x = self.rotated(self.embedding(tokens))
+        for block in self.blocks:
+            x = block(x)
+        return self.embedding(self.norm(x), reverse=True)
+
+    def rotated(self, x):
+        half = x.shape[-1] // 2
+        place = keras.ops.cast(keras.ops.arange(keras.ops.shape(x)[1]), "float32")
+        turn = place[:, None] / (10000 ** (np.arange(half, dtype="float32") / half))
+        a, b = x[..., :half], x[..., half:]
+        sin, cos = keras.ops.sin(turn), keras.ops.cos(turn)
+        return keras.ops.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+def language_model(path: str) -> None:
+    model = Decoder()
+    model(np.zeros((1, 6), "int32"))
+    model.export(
+        path,
+        verbose=False,
+        input_signature=[keras.InputSpec(shape=(None, None), dtype="int32", name="tokens")],
+    )
+
+
 def einsum_transformer(path: str) -> None:
     """Attention written with EinsumDense, a padding mask and learned positions."""
     tokens = keras.Input((10,), dtype="int32", name="tokens")
@@ -57,6 +119,43 @@ def einsum_transformer(path: str) -> None:
         keras.ops.sum(mask, 1, keepdims=True), 1
     )
     export(keras.Model(tokens, {"pooled": pooled, "attention": scores}), path)
+
+
+def cross_attention(path: str) -> None:
+    """MultiHeadAttention of a query over a memory with masks, flash attention off."""
+    query = keras.Input((5, 8), name="query")
+    memory = keras.Input((None, 6), name="memory")
+    keep = keras.Input((5, None), dtype="bool", name="keep")
+    attended, scores = layers.MultiHeadAttention(2, 4, value_dim=3, output_shape=8)(
+        query, memory, attention_mask=keep, return_attention_scores=True
+    )
+    x = layers.LayerNormalization(epsilon=1e-5)(layers.Add()([query, attended]))
+    export(keras.Model([query, memory, keep], {"x": layers.UnitNormalization()(x), "scores": scores}), path)
+
+
+def wavenet(path: str) -> None:
+    """Dilated causal convolutions with gates and residuals, as for sound."""
+    sound = keras.Input((None, 1), name="sound")
+    x = layers.Conv1D(8, 2, padding="causal")(sound)
+    skips = []
+    for dilation in (1, 2, 4, 8):
+        a = layers.Conv1D(8, 2, padding="causal", dilation_rate=dilation, activation="tanh")(x)
+        b = layers.Conv1D(8, 2, padding="causal", dilation_rate=dilation, activation="sigmoid")(x)
+        y = layers.Multiply()([a, b])
+        skips.append(layers.Conv1D(6, 1)(y))
+        x = layers.Add()([x, layers.Conv1D(8, 1)(y)])
+    x = layers.GroupNormalization(3)(layers.Activation("mish")(layers.Add()(skips)))
+    export(keras.Model(sound, layers.GlobalMaxPooling1D()(x)), path)
+
+
+def time_series(path: str) -> None:
+    """A forecast: normalization, masking by value, peepholes of a custom cell in RNN, hard activations."""
+    series = keras.Input((15, 3), name="series")
+    normal = layers.Normalization(mean=[1.0, -2.0, 0.5], variance=[4.0, 1.0, 0.25])
+    x = layers.Masking(-99.0)(series)
+    x = layers.RNN([layers.LSTMCell(6, recurrent_activation="hard_sigmoid"), layers.GRUCell(5)])(normal(x))
+    x = layers.LayerNormalization(rms_scaling=False, center=False)(x)
+    export(keras.Model(series, layers.Dense(2)(layers.Activation("hard_swish")(x))), path)
 
 
 def mixture_of_experts(path: str) -> None:

@@ -2,12 +2,58 @@
 
 import numpy as np
 import tensorflow as tf
-from making import SEED, export, floats, integers, save
+from making import SEED, export, floats, integers, save, weights
 
 import keras
 from keras import layers
 
 WIDE = keras.initializers.RandomNormal(stddev=0.5, seed=3)
+
+
+def policy(path: str, name: str) -> None:
+    keras.config.set_dtype_policy(name)
+    try:
+        image = keras.Input((20, 20, 3), name="image")
+        x = layers.Conv2D(8, 3, activation="relu")(layers.Rescaling(1 / 255)(image))
+        x = layers.BatchNormalization()(layers.SeparableConv2D(12, 3, strides=2)(x))
+        x = layers.Dense(16, activation="gelu")(layers.GlobalAveragePooling2D()(x))
+        out = layers.Dense(4, activation="softmax", dtype="float32", kernel_initializer=WIDE)(x)
+        export(keras.Model(image, out), path)
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+def mixed_half(path: str) -> None:
+    """A convnet under the policy mixed_float16."""
+    policy(path, "mixed_float16")
+
+
+def mixed_bfloat(path: str) -> None:
+    """The same under mixed_bfloat16."""
+    policy(path, "mixed_bfloat16")
+
+
+def half_transformer(path: str) -> None:
+    """Attention in float16 inside, float32 outside."""
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        tokens = keras.Input((11,), dtype="int32", name="tokens")
+        x = layers.Embedding(40, 16, embeddings_initializer=WIDE)(tokens)
+        x = layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 8)(x, x, use_causal_mask=True))
+        out = layers.Dense(3, activation="softmax", dtype="float32")(layers.GlobalAveragePooling1D()(x))
+        export(keras.Model(tokens, out), path)
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+def quantized_int8(path: str) -> None:
+    """A trained network after model.quantize("int8")."""
+    x = features = keras.Input((16,), name="features")
+    for units in (24, 12):
+        x = layers.Dense(units, activation="relu", kernel_initializer=WIDE)(x)
+    model = keras.Model(features, layers.Dense(3)(x))
+    model.quantize("int8")
+    export(model, path)
 
 
 def quantized_embedding(path: str) -> None:
@@ -18,6 +64,25 @@ def quantized_embedding(path: str) -> None:
     model = keras.Model(ids, layers.Dense(2)(layers.Flatten()(x)))
     model.quantize("int8")
     export(model, path)
+
+
+def per_channel_weights(path: str) -> None:
+    """Weights in qint8 with a range for each channel, dequantized by axis before a convolution."""
+    rng = np.random.default_rng(SEED)
+    kernel = weights(rng, 3, 3, 3, 8)
+    top = np.abs(kernel).max((0, 1, 2))
+    module = tf.Module()
+    whole = np.clip(np.round(kernel / top * 127), -127, 127).astype(np.int8)
+    module.whole, module.top = tf.constant(whole), tf.constant(top)
+
+    def call(image):
+        quantized = tf.bitcast(module.whole, tf.qint8)
+        w = tf.quantization.dequantize(
+            quantized, -module.top, module.top, mode="SCALED", axis=3, narrow_range=True
+        )
+        return {"y": tf.nn.relu6(tf.nn.conv2d(image, w, 2, "SAME"))}
+
+    save(path, module, call, image=floats(None, 16, 16, 3))
 
 
 def quantized_activations(path: str) -> None:

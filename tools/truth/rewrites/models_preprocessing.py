@@ -20,6 +20,17 @@ def review_classifier(path: str) -> None:
     export(keras.Model(text, layers.Dense(2, activation="softmax")(x)), path)
 
 
+def review_counts(path: str) -> None:
+    """TextVectorization that counts words and pairs of words."""
+    text = keras.Input((), dtype="string", name="text")
+    pairs = [*WORDS, "good film", "bad film", "was not"]
+    counts = layers.TextVectorization(ngrams=2, output_mode="count", vocabulary=pairs)(text)
+    export(
+        keras.Model(text, {"scores": layers.Dense(3, kernel_initializer=WIDE)(counts), "counts": counts}),
+        path,
+    )
+
+
 def review_tf_idf(path: str) -> None:
     """TextVectorization with tf-idf and characters beside words."""
     text = keras.Input((), dtype="string", name="text")

@@ -1,7 +1,10 @@
 """Sound and spectra."""
 
 import tensorflow as tf
-from making import floats, integers, save
+from making import export, floats, integers, save
+
+import keras
+from keras import layers
 
 
 def speech_features(path: str) -> None:
@@ -34,6 +37,21 @@ def denoiser(path: str) -> None:
         }
 
     save(path, tf.Module(), call, sound=floats(None, 96))
+
+
+def mel_network(path: str) -> None:
+    """Keras layers for sound in front of a convnet."""
+    sound = keras.Input((1600,), name="sound")
+    mel = layers.MelSpectrogram(
+        fft_length=128, sequence_stride=64, sampling_rate=8000, num_mel_bins=20, min_freq=40, max_freq=3900
+    )(sound)
+    spectrum = layers.STFTSpectrogram(mode="log", frame_length=64, frame_step=40, fft_length=64)(
+        sound[..., None]
+    )
+    x = layers.Conv2D(4, 3, strides=2, activation="relu")(mel[..., None])
+    y = layers.Conv1D(4, 3, strides=2, activation="relu")(spectrum)
+    both = layers.Concatenate()([layers.GlobalAveragePooling2D()(x), layers.GlobalAveragePooling1D()(y)])
+    export(keras.Model(sound, layers.Dense(3)(both)), path)
 
 
 def image_spectrum(path: str) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
 from making import SEED, floats, integers, save, weights
 
 
@@ -51,6 +52,77 @@ def trained_step(path: str) -> None:
         return {"loss": loss, "gradient": gradient, "moved": x + 0.05 * tf.sign(gradient)}
 
     save(path, module, call, x=floats(None, 6), label=integers(None))
+
+
+def numpy_style(path: str) -> None:
+    """A model written with tensorflow.experimental.numpy."""
+
+    def call(x):
+        centered = x - tnp.mean(x, axis=0, keepdims=True)
+        angle = tnp.arctan2(centered[:, 0], centered[:, 1])
+        sums = tnp.cumsum(tnp.where(centered > 0, centered, 0.1 * centered), axis=1)
+        outer = tnp.einsum("bi,bj->bij", centered, tnp.flip(centered, 1))
+        order = tnp.argsort(x, axis=1, kind="stable")
+        return {
+            "angle": angle,
+            "sums": sums,
+            "outer": tnp.clip(outer, -2, 2),
+            "order": order,
+            "rolled": tnp.roll(x, 1, 1),
+            "diagonal": tnp.trace(outer, axis1=1, axis2=2),
+            "log": tnp.log1p(tnp.abs(x)),
+            "median": tnp.tri(3, 3, dtype=tnp.float32),
+        }
+
+    save(path, tf.Module(), call, x=floats(None, 3))
+
+
+def stateless_noise(path: str) -> None:
+    """Random numbers with a seed of the request: uniform, normal, truncated, integers, categories."""
+
+    def call(x, seed):
+        shape = tf.shape(x)
+        a, b = tf.unstack(tf.random.experimental.stateless_split(seed, 2))
+        keep = tf.random.stateless_uniform(shape, a) > 0.3
+        return {
+            "dropped": tf.where(keep, x / 0.7, 0.0),
+            "normal": tf.random.stateless_normal(shape, b),
+            "integers": tf.random.stateless_uniform(shape, a, 0, 10, tf.int32),
+            "truncated": tf.random.stateless_truncated_normal([4], b),
+            "categories": tf.random.stateless_categorical(x, 3, b),
+            "fold": tf.random.experimental.stateless_fold_in(seed, 5),
+        }
+
+    save(path, tf.Module(), call, x=floats(None, 4), seed=integers(2))
+
+
+def monte_carlo(path: str) -> None:
+    """An estimate over stateless draws: gamma, Poisson, binomial, and a generator's algorithm by name."""
+
+    def call(rate, seed):
+        gamma = tf.random.stateless_gamma([2000], seed, alpha=rate[0])
+        uniform = tf.random.stateless_uniform([2000], seed, alg="philox")
+        poisson = tf.random.stateless_poisson([1000], seed, rate[1])
+        return {
+            "gamma": tf.reduce_mean(gamma),
+            "uniform": uniform[:10],
+            "poisson": tf.reduce_mean(poisson),
+            "shuffled": tf.random.experimental.stateless_shuffle(tf.range(10), seed),
+        }
+
+    save(path, tf.Module(), call, rate=floats(2), seed=integers(2))
+
+
+def dataset_inside(path: str) -> None:
+    """A tf.data pipeline inside the function: windows, filter, reduce."""
+
+    def call(x):
+        data = tf.data.Dataset.from_tensor_slices(x).filter(lambda v: v > 0).map(lambda v: v * 2)
+        total = data.reduce(tf.constant(0.0), lambda a, v: a + v)
+        count = data.batch(2).reduce(tf.constant(0, tf.int64), lambda a, v: a + 1)
+        return {"total": total, "batches": count}
+
+    save(path, tf.Module(), call, x=floats(None))
 
 
 def checked_input(path: str) -> None:

@@ -31,6 +31,67 @@ def tables(path: str) -> None:
     save(path, module, call, words=strings(None, None), ids=tf.TensorSpec([None], tf.int64))
 
 
+def changing_tables(path: str) -> None:
+    """A table that counts: words of the request are inserted into a mutable table and read again."""
+
+    def call(words):
+        table = tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "<none>", "<gone>")
+        other = tf.lookup.experimental.MutableHashTable(tf.string, tf.float32, 0.0)
+        unique, where, counts = tf.unique_with_counts(words)
+        done = [
+            table.insert(unique, tf.cast(counts, tf.int64)),
+            other.insert(unique, tf.cast(tf.strings.length(unique), tf.float32)),
+        ]
+        with tf.control_dependencies(done):
+            return {
+                "counts": table.lookup(words),
+                "lengths": other.lookup(words),
+                "size": other.size(),
+                "where": where,
+            }
+
+    save(path, tf.Module(), call, words=strings(None))
+
+
+def tokenizer(path: str) -> None:
+    """Cleaning by regular expressions, splitting to ragged words, pairs of words, hashes, a padded result."""
+
+    def call(text):
+        clean = tf.strings.regex_replace(tf.strings.lower(text, "utf-8"), r"[^\w\s]|_", "")
+        words = tf.strings.split(tf.strings.strip(clean))
+        pairs = tf.strings.ngrams(words, 2, separator="_")
+        ids = tf.ragged.map_flat_values(tf.strings.to_hash_bucket_fast, words, 1000)
+        return {
+            "ids": ids.to_tensor(-1, shape=[None, 8]),
+            "pairs": pairs.to_tensor(""),
+            "lengths": words.row_lengths(),
+            "first": tf.strings.substr(clean, 0, 3, "UTF8_CHAR"),
+            "joined": tf.strings.reduce_join(pairs, -1, separator="|"),
+        }
+
+    save(path, tf.Module(), call, text=strings(None))
+
+
+def unicode_letters(path: str) -> None:
+    """Code points of words, scripts, normalization of case, and strings of them again."""
+
+    def call(text):
+        points = tf.strings.unicode_decode(text, "UTF-8", errors="replace", replacement_char=63)
+        script = tf.ragged.map_flat_values(tf.strings.unicode_script, points)
+        upper = tf.strings.upper(text, "utf-8")
+        capitals = tf.reduce_sum(tf.cast((points >= 65) & (points <= 90), tf.int32), axis=1)
+        back = tf.strings.unicode_encode(points[:, ::-1], "UTF-8")
+        return {
+            "script": script.to_tensor(-1),
+            "capitals": capitals,
+            "back": back,
+            "upper": upper,
+            "length": tf.strings.length(text, "UTF8_CHAR"),
+        }
+
+    save(path, tf.Module(), call, text=strings(None))
+
+
 def sentence_features(path: str) -> None:
     """map_fn over ragged words: a feature row for each sentence of any length."""
     rng = np.random.default_rng(SEED)
@@ -46,6 +107,23 @@ def sentence_features(path: str) -> None:
         return {"features": tf.map_fn(features, words, fn_output_signature=tf.TensorSpec([6], tf.float32))}
 
     save(path, module, call, text=strings(None))
+
+
+def sentence_pairs(path: str) -> None:
+    """map_fn over ragged words with a ragged result: neighbors in each sentence."""
+
+    def neighbors(words):
+        return tf.strings.join([words[:-1], words[1:]], "-")
+
+    def call(text):
+        words = tf.strings.split(text, sep=",")
+        pairs = tf.map_fn(neighbors, words, fn_output_signature=tf.RaggedTensorSpec([None], tf.string, 0))
+        lengths = tf.map_fn(
+            tf.strings.length, words, fn_output_signature=tf.RaggedTensorSpec([None], tf.int32)
+        )
+        return {"pairs": pairs.to_tensor(""), "count": pairs.row_lengths(), "lengths": lengths.to_tensor(0)}
+
+    save(path, tf.Module(), call, text=strings(None))
 
 
 def grouped_words(path: str) -> None:
