@@ -4,8 +4,7 @@
 
 The environment uses the newest installed interpreter that the release has a wheel for, and
 dependencies of the same age: those that pip chooses today for a release of 2019 do not import.
-`tfport fix --prove` uses the same environments. A new one is removed after
-use, unless with `keep`.
+`tfport fix --prove` uses the same environments. A new one is removed after use, unless with `keep`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The trial on which two models differ most: its inputs, and both outputs.
 
-`lines` describes it; `save` writes the arrays, so that the difference can be reproduced with
-`tfport run`.
+`lines` describes it; `cli.failure_folder` writes the arrays, so that the difference can be reproduced
+with `tfport run`.
 """
 
 from __future__ import annotations
