@@ -142,6 +142,9 @@ def test_inputs_of_the_user_are_read_again(tmp_path, capsys):
     capsys.readouterr()
     assert main(verify) == 2
     assert "the inputs are not those of the certificate" in capsys.readouterr().err
+    inputs.unlink()
+    assert main(verify) == 2
+    assert "inputs.npz: no such file; --inputs FILE says where" in capsys.readouterr().err
 
 
 def test_a_target_that_was_run_is_run_again_only_if_asked(certificate):

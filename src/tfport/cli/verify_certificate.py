@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from tfport.errors import Error
 
@@ -21,6 +22,8 @@ def verify(args: argparse.Namespace) -> int:
     from tfport.fix.verify_certificate import verify_certificate
 
     files = args.inputs or read_certificate(args.verify).input_files
+    if missing := [path for path in files if not os.path.exists(path)]:
+        raise Error(f"{', '.join(missing)}: no such file; --inputs FILE says where the inputs are")
     with show_progress(f"verifying {args.verify}") as progress:
         check = verify_certificate(
             args.verify,

@@ -56,8 +56,8 @@ def remaining(fixed: Fixed) -> Iterator[str]:
             yield f"{op}{about}: {problem.question.value} No, in {count(len(stuck), 'node')} ({_why(stuck)})"
     yield from grouped(fixed.attempt.reasons)
     yield from _before_custom_ops(fixed)
-    yield from _to_add(fixed)
     yield from _elsewhere(fixed)
+    yield from _to_add(fixed)
 
 
 def _is_structure(op: str, fixed: Fixed) -> bool:
