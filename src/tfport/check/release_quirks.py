@@ -68,6 +68,15 @@ def reads_unwritten_as_zeros(target: Target) -> bool:
     return since(target, "1.5")
 
 
+def normalizes_log_probabilities(target: Target) -> bool:
+    """Whether CTCBeamSearchDecoder normalizes the logits of a step, instead of subtracting the largest.
+
+    Recorded by tools/truth/rewrites/ctc_probabilities.py:
+    1.3.0 to 1.10.1 (and 1.0.1 in Python) do not, 1.11.0 and later do.
+    """
+    return since(target, "1.11")
+
+
 def is_loaded_by_python(library: str) -> bool:
     """Whether `import tensorflow` loads an op library of its wheel: all but those of contrib."""
     return not library.startswith("contrib/")

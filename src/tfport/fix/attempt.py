@@ -125,13 +125,14 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
             reasons.append(str(refusal))
     book = Rulebook(options.rules, RULES)
     engine = RuleEngine(checker, book, Facts(work), journal, allow_lossy=options.allow_lossy)
-    named = set(_names(work, options))
+    tensors = set(_named_tensors(work, options))
+    named = {name.partition(":")[0] for name in tensors}
     stuck = engine.rewrite(every_node(work.graph), named)
     if any(entry.name == LAYOUT for entry in journal.entries):
         removed = cancel_transposes(work.graph, named)
         says = "Pairs of transpositions that cancel each other are removed."
         journal.changed("without transpositions", says, [(name, "Transpose") for name in removed])
-    adapt_to_release(work.graph, target, journal)
+    adapt_to_release(work.graph, checker, engine.facts, journal, tensors)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     fetches = answers_of(model, options)
     report = _check(work, target, options, fetches)
@@ -234,8 +235,8 @@ def answers_of(model: Model, options: FixOptions) -> tuple[str, ...]:
     return tuple(possible_outputs(model))
 
 
-def _names(model: Model, options: FixOptions) -> Iterator[str]:
-    """The nodes of the main graph whose names are used outside of it."""
+def _named_tensors(model: Model, options: FixOptions) -> Iterator[str]:
+    """The tensors and nodes of the main graph whose names are used outside of it."""
     saver = model.meta.saver_def
     tensors = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
     tensors += answers_of(model, options)
@@ -244,4 +245,4 @@ def _names(model: Model, options: FixOptions) -> Iterator[str]:
             tensors += spec.tensors
     tensors += [asset.tensor for asset in assets(model)]
     tensors += [node.name for node in model.init_nodes]
-    return (name.partition(":")[0] for name in tensors if name)
+    return filter(None, tensors)
