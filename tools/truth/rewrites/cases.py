@@ -48,6 +48,8 @@ class Case:
     fetches: tuple[str, ...] = ()
     batches: tuple[int, ...] = BATCHES
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    own_inputs: bool = False
+    """Whether `fix` gets these inputs, as made-up ones mean nothing to the model."""
     tolerance: float = TOLERANCE
     """The largest allowed difference, divided by the largest number."""
 

@@ -30,7 +30,7 @@ from jobs import way_of
 from judge import CANNOT, SAME, UNKNOWN, Outcome, judged
 from references import PreparedCase, references
 from release import AT_ONCE, Installation, Ran, unpacked_release
-from rewrite import Rewrite, Rewritten, leave, rewrite
+from rewrite import Inputs, Rewrite, Rewritten, leave, rewrite
 
 import tfport
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -103,7 +103,13 @@ def rewritten(
     with ProcessPoolExecutor(AT_ONCE, get_context("forkserver")) as pool:
         waiting = {
             (name := a.case.name): pool.submit(
-                one_rewritten, change, a.path, target.target, a.case.fetches, folder / name
+                one_rewritten,
+                change,
+                a.path,
+                target.target,
+                a.case.fetches,
+                folder / name,
+                a.inputs if a.case.own_inputs else (),
             )
             for a in asked
         }
@@ -118,11 +124,11 @@ def outcome_of(work: Future[Rewritten | str]) -> Rewritten | str:
 
 
 def one_rewritten(
-    change: Rewrite, model: Path, target: str, fetches: tuple[str, ...], out: Path
+    change: Rewrite, model: Path, target: str, fetches: tuple[str, ...], out: Path, inputs: Inputs
 ) -> Rewritten | str:
     """The model for the target, or why there is none; a bug of tfport is an outcome too."""
     try:
-        return change(model, target, fetches, out)
+        return change(model, target, fetches, out, inputs)
     except tfport.Error as error:
         return str(error)
     except Exception as error:
