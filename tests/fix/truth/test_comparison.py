@@ -94,6 +94,7 @@ def test_the_worst_of_several_inputs_counts():
         ([f32(1, 2), f32(-2)], 1.5),
         ([f32(0, 0)], 0.0),
         ([f32(1)], None),
+        ([f32(INF, INF, 2), f32(NAN, 4)], 1.0),
         ([f32()], None),
         ([np.array([b"a", b"b"], object)], 1.0),
         ([np.array([b"a"], object), np.array([b"a"], object)], 0.0),

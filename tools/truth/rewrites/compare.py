@@ -117,5 +117,6 @@ def spread(answers: Iterable[np.ndarray]) -> float | None:
     if rows.dtype == object:
         return float((rows != rows[:1]).any())
     numbers = rows if rows.dtype.kind == "c" else wide(rows)
+    numbers = np.where(np.isfinite(numbers), numbers, 0)
     scale = largest(np.abs(numbers))
     return largest(np.abs(numbers - numbers[:1])) / scale if scale else 0.0
