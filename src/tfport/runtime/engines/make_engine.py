@@ -26,7 +26,7 @@ def make_engine(
     """The engine of this name for a device; `spins` and `max_bytes`: see `OnnxRuntime`.
 
     If the GPU cannot be used, that is a warning (`NoGpu`), or an error if the options require it; `auto`
-    uses the CPU without a word.
+    then uses the CPU without a warning.
     """
     on_cpu = _cpu_engine(name, threads, spins=spins, max_bytes=max_bytes)
     chosen = parse_device(device)
