@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.fetched import PLACE_PRUNED, extraction_advice
+from tfport.check.findings.attributes import IgnoredAttribute
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
 from tfport.check.lite.check import LITE, lite_findings, lite_target, loads_lite_file
@@ -70,8 +71,18 @@ def check_on(
     return results
 
 
-def runs_on(model: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None) -> bool:
-    """Whether `check_on` says that the model runs with a loader; looks no further than the first error."""
+def runs_on(
+    model: CheckedModel,
+    target: Target,
+    loader: str,
+    *,
+    soft_placement: bool | None = None,
+    as_written: bool = False,
+) -> bool:
+    """Whether `check_on` says that the model runs with a loader; looks no further than the first error.
+
+    It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
+    """
     if model.model.lite is not None:
         return target.lite is not None and _lite_result(model, target).verdict == RUNS
     if loader == KERAS and model.model.keras is not None and target.keras is None:
@@ -79,7 +90,7 @@ def runs_on(model: CheckedModel, target: Target, loader: str, *, soft_placement:
     if loads_keras_file(model.model, target, (loader,)):
         return _keras_result(model, target).verdict == RUNS
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))
-    return not any(map(_is_noticed, findings))
+    return not any(_is_noticed(f) or (as_written and _is_ignored(f)) for f in findings)
 
 
 def _lite_result(model: CheckedModel, target: Target) -> Result:
@@ -169,6 +180,10 @@ def verdict_of(findings: Iterable[Finding]) -> tuple[str, str | None]:
 
 def _is_noticed(finding: Finding) -> bool:
     return finding.stage is not None and finding.severity == ERROR
+
+
+def _is_ignored(finding: Finding) -> bool:
+    return finding.stage is not None and finding.code == IgnoredAttribute.code
 
 
 def _findings(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:

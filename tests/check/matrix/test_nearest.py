@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.fix.certify.models import frozen
 
 import tfport
 from tfport.atlas.target import resolve_targets
@@ -35,3 +36,22 @@ def test_a_release_is_checked_up_to_its_first_error(monkeypatch):
     asked.clear()
     assert not runs_on(model, fails, "capi")
     assert len(asked) < len(names())
+
+
+GROWS = """
+zero = Const() {dtype=int32, value=int32()[0]}
+x = Placeholder() {dtype=float32, shape=(2,)}
+empty = TensorListReserve(zero, zero) {element_dtype=float32, shape_type=int32}
+set = TensorListSetItem(empty, zero, x) {element_dtype=float32, resize_if_index_out_of_bounds=true}
+y = TensorListGetItem(set, zero, zero) {element_dtype=float32}
+"""
+
+
+def test_a_release_that_ignores_an_attribute_is_not_named():
+    """TensorFlow 2.10 loads such a model; then the list does not grow, and the run fails."""
+    model = frozen(GROWS)
+    (finding, *_) = tfport.check(model, on="tensorflow==2.3.4").results[0].findings
+    assert finding.ways_out[0] == "use tensorflow==2.13.0, the nearest on which the model runs"
+    subject, (ignores,) = CheckedModel(model), resolve_targets("tensorflow==2.8.4")
+    assert runs_on(subject, ignores, "python")
+    assert not runs_on(subject, ignores, "python", as_written=True)

@@ -56,7 +56,10 @@ class NearestReleases:
 def nearest_releases(
     subject: CheckedModel, target: Target, loaders: Sequence[str], *, soft_placement: bool | None = None
 ) -> NearestReleases:
-    """The nearest releases on which a model runs with the same loaders and device."""
+    """The nearest releases on which a model runs with the same loaders and device.
+
+    A release that runs it but ignores an attribute is none of them: its outputs may differ.
+    """
     here = version_key(release_of(target) or "0")
     around = _series(target)
     older = [release for release in reversed(around) if version_key(release_of(release)) < here]
@@ -72,7 +75,7 @@ def nearest_releases(
 
     def runs(candidate: Target) -> bool:
         return all(
-            runs_on(subject, candidate, loader, soft_placement=soft_placement)
+            runs_on(subject, candidate, loader, soft_placement=soft_placement, as_written=True)
             for loader in dict.fromkeys(loaders)
         )
 
