@@ -1,9 +1,14 @@
-"""`make bench-fix`: the time and memory to rewrite ResNet-50 for an older release.
+"""`make bench-fix`: the time and memory to rewrite models for an older release.
 
-Beside it what TensorFlow itself needs to load the model and write it again, in the same run. A
-process for each, so that memory is its own; the model is made once, in `.cache/`.
+Beside it what TensorFlow itself needs to load each model and write it again, in the same run. A
+process for each, so that memory is its own: the maximum resident size, also as a multiple of the
+size of the model that the process writes. The models are those of `make bench-runtime`, made once, in
+`.cache/`.
+
+    python benchmarks/fix.py [--only resnet50 transformer] [--models FOLDER] [--without-tensorflow]
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -11,61 +16,88 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
 
-from run import QUIET, resnet50
+from run import QUIET, ROOT
 
+MODELS = ("resnet50", "transformer")
+CACHE = ROOT / ".cache" / "bench-fix"
+MAKER = Path(__file__).with_name("runtime_models.py")
 TARGET = "tensorflow==1.15.5"
 MEGA = 1e6
-FIX = """
+MEASURE = """
 import json, resource, sys, tempfile, time
+from pathlib import Path
+def finish(start, stages, save):
+    with tempfile.TemporaryDirectory() as folder:
+        before = time.perf_counter()
+        save(folder + "/out")
+        stages["write"] = time.perf_counter() - before
+        stages["whole"] = time.perf_counter() - start
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {"seconds": stages, "peak": peak, "written": size}
 start = time.perf_counter()
+"""
+FIX = """
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.attempt import ModelForm, attempt
 from tfport.fix.fix import fix_model
 from tfport.fix.options import FixOptions
 model, target = tfport.load(sys.argv[1]), resolve_targets(sys.argv[2])[0]
-read = time.perf_counter()
-attempt(model, target, ModelForm.AS_IT_IS, FixOptions())
-rewritten = time.perf_counter()
-fixed = fix_model(model, target, FixOptions())
+read, began = time.perf_counter(), {}
+fixed = fix_model(model, target, FixOptions(), lambda doing: began.setdefault(doing, time.perf_counter()))
 compared = time.perf_counter()
-with tempfile.TemporaryDirectory() as folder:
-    fixed.save(folder + "/out")
-written = time.perf_counter()
-most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-stages = {"read": read - start, "rewrite": rewritten - read, "rewrite and compare": compared - rewritten}
-print(json.dumps({**stages, "write": written - compared, "memory": most, "verdict": fixed.verdict}))
+rewritten = began.get("comparing outputs", compared)
+stages = {"read": read - start, "rewrite": rewritten - read, "compare": compared - rewritten}
+print(json.dumps({**finish(start, stages, fixed.save), "verdict": fixed.verdict}))
 """
 TENSORFLOW = """
-import json, resource, sys, tempfile, time
-start = time.perf_counter()
 import tensorflow as tf
 model = tf.saved_model.load(sys.argv[1])
 read = time.perf_counter()
-with tempfile.TemporaryDirectory() as folder:
-    tf.saved_model.save(model, folder + "/out", signatures=dict(model.signatures))
-written = time.perf_counter()
-most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"read": read - start, "write": written - read, "memory": most}))
+save = lambda path: tf.saved_model.save(model, path, signatures=dict(model.signatures))
+print(json.dumps(finish(start, {"read": read - start}, save)))
 """
 
 
-def told(code: str, *words: str) -> dict:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], check=True, capture_output=True, text=True, env=QUIET
-    )
+def measured(code: str, *words: str) -> dict:
+    """Run the code in a process of its own: its seconds, its peak memory and the size of what it wrote."""
+    command = [sys.executable, "-c", MEASURE + code, *words]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=QUIET)
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def made(name: str, folder: Path) -> Path:
+    path = folder / name
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, MAKER, name, path]
+        subprocess.run(command, check=True, env=QUIET, stdout=subprocess.DEVNULL)
+    return path
+
+
+def row(name: str, tool: str, result: dict) -> str:
+    seconds, peak, written = result["seconds"], result["peak"], result["written"]
+    stages = ", ".join(f"{stage} {value:.1f}" for stage, value in seconds.items() if stage != "whole")
+    memory = f"{peak / MEGA:.0f} MB | {peak / written:.1f}"
+    written = f"{written / MEGA:.0f} MB"
+    return f"| {name} | {tool} | {seconds['whole']:.1f} ({stages}) | {written} | {memory} |"
+
+
 def main() -> None:
-    path = resnet50()
-    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    print(f"ResNet-50 ({size / MEGA:.0f} MB) for {TARGET}")
-    ours, theirs = told(FIX, str(path), TARGET), told(TENSORFLOW, str(path))
-    for name, found in (("tfport fix", ours), ("TensorFlow, load and save", theirs)):
-        stages = ", ".join(f"{k} {v:.1f} s" for k, v in found.items() if k not in ("memory", "verdict"))
-        print(f"  {name}: {stages}; most memory {found['memory'] / MEGA:.0f} MB")
-    print(f"  verdict: {ours['verdict']}")
+    parser = argparse.ArgumentParser(description="Measure the time and memory to rewrite models.")
+    parser.add_argument("--only", nargs="+", choices=MODELS, default=MODELS)
+    parser.add_argument("--models", type=Path, default=CACHE, help="the folder of the models")
+    parser.add_argument("--without-tensorflow", action="store_true", help="measure tfport alone")
+    args = parser.parse_args()
+    print(f"Rewritten for {TARGET}\n")
+    print("| model | tool | seconds (stages) | written model | peak memory | times the written model |")
+    print("|---|---|---|---|---|---|")
+    for name in args.only:
+        path = str(made(name, args.models))
+        fixed = measured(FIX, path, TARGET)
+        print(row(name, f"`tfport fix`: {fixed['verdict']}", fixed), flush=True)
+        if not args.without_tensorflow:
+            print(row(name, "TensorFlow, load and save", measured(TENSORFLOW, path)), flush=True)
 
 
 if __name__ == "__main__":
