@@ -2,7 +2,7 @@
 
 A kernel of a GPU that reads outside of a tensor ends the process, or leaves the GPU unusable to it. Such
 indices are replaced by 0, and a flag says that there were some; then the host computes the answer, or says
-what is wrong. Nodes inside of loops and branches are not changed.
+what is wrong. Nodes inside of loops and branches are not changed: `reads_by_index` finds those.
 """
 
 from __future__ import annotations
@@ -13,11 +13,23 @@ import numpy as np
 
 from tfport.graph.dtypes import BOOL, INT32, INT64
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import OnnxNode
+from tfport.runtime.program import OnnxNode, Program
 
 ALONG_AXIS = frozenset(["Gather", "GatherElements", "ScatterElements"])
 BY_COORDINATES = frozenset(["GatherND", "ScatterND"])
+
+
+def reads_by_index(program: Program) -> bool:
+    """Whether a loop body or branch may read or write outside of a tensor."""
+    nodes = list(nodes_of(program))
+    makers = {output: node for node in nodes for output in node.outputs}
+    return any(
+        (node.op in ALONG_AXIS | BY_COORDINATES and not _is_safe(node, makers))
+        or any(map(reads_by_index, node.programs))
+        for node in nodes
+    )
 
 
 def with_safe_indices(nodes: Sequence[OnnxNode]) -> tuple[list[OnnxNode], Operand | None]:

@@ -1,9 +1,10 @@
 import pytest
 
-from tfport.graph.dtypes import DType
+from tfport.graph.dtypes import FLOAT32, INT64, DType
 from tfport.runtime.engines.gpu.refused_nodes import is_refused
+from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import OnnxNode
+from tfport.runtime.program import OnnxNode, Program, Step
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,15 @@ from tfport.runtime.program import OnnxNode
 def test_nodes_that_stay_on_the_host(op, dtype, refused):
     x = Operand(DType.parse(dtype), (2, 2))
     assert is_refused(OnnxNode(op, (x,), (x,), {})) is refused
+
+
+@pytest.mark.parametrize(("index", "refused"), [(None, True), (1, False), (9, True)])
+def test_a_loop_with_indices_that_nothing_checks_stays_on_the_host(index, refused):
+    b = Builder("test")
+    x, place = Operand(FLOAT32, (2, 2)), Operand(INT64, ()) if index is None else b.const(index, INT64)
+    row = b.Gather(x, place)
+    inner = Program([x], [Step("body", "Body", (x,), (row,), lowered=b.made)], [row])
+    branch = OnnxNode("If", (x,), (x,), {"then_branch": inner})
+    assert is_refused(branch) is refused
+    outer = Program([x], [Step("outer", "Body", (x,), (x,), lowered=[branch])], [x])
+    assert is_refused(OnnxNode("Loop", (x,), (x,), {"body": outer})) is refused

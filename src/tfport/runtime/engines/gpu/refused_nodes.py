@@ -5,6 +5,7 @@ Measured with ONNX Runtime 1.31's CUDA provider on recorded answers of TensorFlo
 
 from __future__ import annotations
 
+from tfport.runtime.onnx.safe_indices import reads_by_index
 from tfport.runtime.program import OnnxNode
 
 DIFFERENT = {
@@ -18,7 +19,8 @@ IN_FLOAT32 = frozenset(["LogSoftmax", "Softmax", "TopK"])
 
 
 def is_refused(node: OnnxNode) -> bool:
-    if node.op in DIFFERENT:
+    """Whether a node must not run on a GPU; nor does a loop or branch with indices that nothing checks."""
+    if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
         return True
     first = node.inputs[0] if node.inputs else None
     return node.op in IN_FLOAT32 and first is not None and first.dtype.name == "float64"
