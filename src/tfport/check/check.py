@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.fetched import PLACE_PRUNED, extraction_advice
-from tfport.check.findings.attributes import IgnoredAttribute
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
 from tfport.check.lite.check import LITE, lite_findings, lite_target, loads_lite_file
@@ -27,6 +26,8 @@ from tfport.graph.graph_outputs import GraphOutputs
 from tfport.registry.unresolved import Question
 
 RUNS, FAILS, UNKNOWN = "runs", "fails", "unknown"
+IGNORED_ATTRIBUTE = "ignored-attribute"
+"""The name of the finding, whose module is imported only if it is needed."""
 _STAGES = {LOAD: 0, RUN: 1, None: 2}
 
 
@@ -183,7 +184,7 @@ def _is_noticed(finding: Finding) -> bool:
 
 
 def _is_ignored(finding: Finding) -> bool:
-    return finding.stage is not None and finding.code == IgnoredAttribute.code
+    return finding.stage is not None and finding.name == IGNORED_ATTRIBUTE
 
 
 def _findings(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
