@@ -10,7 +10,6 @@ from tfport.atlas.target import Target, resolve_targets
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
-from tfport.check.console import count
 from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE_KIND
 from tfport.check.matrix.matrix import release_of, releases
@@ -49,7 +48,7 @@ class NearestReleases:
 
     def _lacks(self) -> str:
         more = len(self.lacking) - MOST_OPS
-        rest = f" and {count(more, 'more op')}" if more > 0 else ""
+        rest = f" and {more:,} more op{'s' * (more != 1)}" if more > 0 else ""
         return f"the reduced build lacks {', '.join(self.lacking[:MOST_OPS]) or 'kernels'}{rest}"
 
 
