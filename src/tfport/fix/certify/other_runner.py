@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,7 +38,7 @@ _DONE = (".out", ".txt")
 """Files with the outcome of a trial: its outputs, or why there are none."""
 
 
-class OtherRunner:
+class OtherRunner(ABC):
     """A Python with another runtime."""
 
     runtime: str
@@ -68,18 +69,18 @@ class OtherRunner:
         return self.facts.name
 
     @classmethod
+    @abstractmethod
     def release_of(cls, target: Target) -> tuple[str, str] | None:
         """The package and version of a target that this runner needs; None if it has none."""
-        raise NotImplementedError
 
     @classmethod
     def version_of(cls, target: Target) -> str:
         """The version that the runtime of a target reports; empty if it is not known."""
         return (cls.release_of(target) or ("", ""))[1]
 
+    @abstractmethod
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The job for the worker: `trials` has an entry for each, None if it cannot run there."""
-        raise NotImplementedError
 
     def ask(self, sides: Sequence[ModelSide], trials: Sequence[Trial]) -> list[RunnerResult]:
         """Run each side on trials; the outcomes are in the same order.
