@@ -1,0 +1,1 @@
+"""The page that shows models, and static pages made of it."""

@@ -1,0 +1,77 @@
+"""The page that shows models: its files, and pages of one file with their documents inside.
+
+A static page has the script, the style and the documents of one model, and loads nothing. Names in the
+documents come from untrusted files: they are JSON in which no character can end the element, the page puts
+them into the document as text only, and its Content-Security-Policy allows no other script and no network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+ASSETS = Path(__file__).parent / "assets"
+"""The page as `make web` builds it, for a server."""
+VERSION = 1
+POLICY = (
+    "default-src 'none'; script-src '$script'; style-src '$style'; img-src data: blob:; worker-src blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>$title</title>
+<link rel="icon" href="$icon">
+<style>$style</style>
+</head>
+<body><div id="app"></div>
+<noscript>This page needs JavaScript; nothing on it is loaded from elsewhere.</noscript>
+<script id="tfport-data" type="application/json">$data</script>
+<script>$script</script>
+</body>
+</html>
+""")
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def self_contained_page(view: str, title: str, model: Mapping[str, Any], documents: Mapping[str, Any]) -> str:
+    """A page of one file that begins with a view and shows those for which it has documents."""
+    script, style, icon = _assets()
+    data = {"version": VERSION, "view": view, "title": title, "model": model, **documents}
+    policy = Template(POLICY).substitute(script=_digest(script), style=_digest(style))
+    return PAGE.substitute(
+        policy=policy, title=escape(title), icon=icon, style=style, data=harmless_json(data), script=script
+    )
+
+
+def harmless_json(document: Any) -> str:
+    """JSON that cannot end or begin an element, wherever it is in a page."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str)
+    for character, escaped in _ESCAPES.items():
+        text = text.replace(character, escaped)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+@cache
+def _assets() -> tuple[str, str, str]:
+    """The script, the style and the icon."""
+    script = (ASSETS / "app.js").read_text(encoding="utf-8")
+    style = (ASSETS / "app.css").read_text(encoding="utf-8")
+    icon = base64.b64encode((ASSETS / "favicon.svg").read_bytes()).decode()
+    return script, style, f"data:image/svg+xml;base64,{icon}"
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,80 @@
+"""What is inside of a model: search, stored tensors, assets; the difference of two graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from tfport.check.graph_view.asset_peek import asset_peek
+from tfport.check.graph_view.search import search
+from tfport.check.graph_view.stored_tensors import stored_tensor
+from tfport.errors import MissingTensor, UnreadableFile
+from tfport.graph.difference import graph_difference
+from tfport.graph.graph import Graph
+from tfport.web.json_answer import json_answer
+from tfport.web.model_store import LoadedModel
+from tfport.web.read_json import field, read_object
+from tfport.web.refused_request import bad_request, unknown
+from tfport.web.state import ServerState, state_of
+
+LONGEST_QUERY = 1000
+
+
+async def _search(request: web.Request) -> web.Response:
+    query = request.query.get("q", "")[:LONGEST_QUERY]
+    document = await state_of(request).about(
+        request.match_info["model"], lambda loaded: search(loaded.graphs, query)
+    )
+    return json_answer(document)
+
+
+async def _tensor(request: web.Request) -> web.Response:
+    key = request.query.get("key", "")
+
+    def peek(loaded: LoadedModel) -> dict[str, Any]:
+        try:
+            return stored_tensor(loaded.model, key)
+        except MissingTensor as error:
+            raise unknown(str(error)) from None
+
+    return json_answer(await state_of(request).about(request.match_info["model"], peek))
+
+
+async def _asset(request: web.Request) -> web.Response:
+    file = request.query.get("file", "")
+
+    def peek(loaded: LoadedModel) -> dict[str, Any]:
+        try:
+            return asset_peek(loaded.model, file)
+        except UnreadableFile as error:
+            raise unknown(str(error)) from None
+
+    return json_answer(await state_of(request).about(request.match_info["model"], peek))
+
+
+async def _difference(request: web.Request) -> web.Response:
+    state, body = state_of(request), await read_object(request)
+    a = await _graph(state, field(body, "a", dict))
+    b = await _graph(state, field(body, "b", dict))
+    return json_answer(await state.in_thread(lambda: graph_difference(a, b).to_json()))
+
+
+async def _graph(state: ServerState, address: dict[str, Any]) -> Graph:
+    """The graph at `{"model": id, "graph": id}`."""
+    id = field(address, "graph", str, "main")
+
+    def find(loaded: LoadedModel) -> Graph:
+        if id not in loaded.graphs.nodes:
+            raise bad_request(f"`{id}` is not a graph of TensorFlow ops; only those can be compared")
+        return loaded.graphs.nodes.graph(id)
+
+    return await state.about(field(address, "model", str), find)
+
+
+ROUTES = [
+    web.get("/models/{model}/search", _search),
+    web.get("/models/{model}/tensor", _tensor),
+    web.get("/models/{model}/asset", _asset),
+    web.post("/diff", _difference),
+]

@@ -1,0 +1,106 @@
+"""Models: open, list, forget, complete a path; what is in one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from aiohttp import web
+
+import tfport
+from tfport.errors import Error
+from tfport.formats.files import Folder
+from tfport.formats.recognize import models_in
+from tfport.web.example_models import write_examples
+from tfport.web.json_answer import VERSION, json_answer
+from tfport.web.model_store import LoadedModel
+from tfport.web.read_json import field, read_object
+from tfport.web.refused_request import bad_request
+from tfport.web.state import ServerState, state_of
+
+
+async def _list(request: web.Request) -> web.Response:
+    state = state_of(request)
+    entries = await state.in_thread(lambda: [state.store.entry(known) for known in state.store.all()])
+    return json_answer({"version": VERSION, "models": [entry for entry in entries if not entry["example"]]})
+
+
+async def _examples(request: web.Request) -> web.Response:
+    state = state_of(request)
+
+    def entries() -> list[dict[str, Any]]:
+        state.store.allowed.add(state.folder / "examples")
+        paths = write_examples(state.folder / "examples")
+        return [state.store.entry(state.store.add(str(path), example=True)) for path in paths]
+
+    return json_answer({"version": VERSION, "models": await state.in_thread(entries)})
+
+
+async def _open(request: web.Request) -> web.Response:
+    state, body = state_of(request), await read_object(request)
+    if "upload" in body:
+        path = state.uploads.model_path(field(body, "upload", str))
+    elif "path" in body:
+        path = field(body, "path", str)
+    else:
+        raise bad_request("expected `path` or `upload`")
+    return json_answer(await open_path(state, path))
+
+
+async def open_path(state: ServerState, path: str) -> dict[str, Any]:
+    """Read a model and answer its entry; a model that cannot be read is forgotten again."""
+    known = await state.in_thread(lambda: state.store.add(path))
+    try:
+        await state.in_thread(lambda: state.store.load(known.id))
+    except Error:
+        state.store.forget(known.id)
+        raise
+    if state.recent is not None and not os.path.realpath(known.path).startswith(str(state.folder)):
+        await state.in_thread(lambda: state.recent.add(known.path) if state.recent is not None else None)
+    return await state.in_thread(lambda: state.store.entry(known))
+
+
+async def _forget(request: web.Request) -> web.Response:
+    state_of(request).store.forget(request.match_info["model"])
+    return json_answer({"version": VERSION})
+
+
+async def _paths(request: web.Request) -> web.Response:
+    state, prefix = state_of(request), request.query.get("prefix", "")
+
+    def suggestions() -> list[dict[str, Any]]:
+        return [
+            {"path": path, "folder": is_folder, "model": _format_of(path) if is_folder else None}
+            for path, is_folder in state.store.allowed.suggestions(prefix)
+        ]
+
+    return json_answer({"version": VERSION, "paths": await state.in_thread(suggestions)})
+
+
+def _format_of(path: str) -> str | None:
+    """The name of the format if a folder is one model."""
+    try:
+        models = models_in(Folder(os.path.expanduser(path)))
+    except Error:
+        return None
+    return models[0].format.name if len(models) == 1 else None
+
+
+async def _inspect(request: web.Request) -> web.Response:
+    document = await state_of(request).about(request.match_info["model"], inspection)
+    return json_answer(document)
+
+
+def inspection(loaded: LoadedModel) -> dict[str, Any]:
+    """`tfport inspect --json`."""
+    return loaded.once("inspect", lambda: tfport.inspect(loaded.model).to_json())
+
+
+ROUTES = [
+    web.get("/models", _list),
+    web.post("/models", _open),
+    web.delete("/models/{model}", _forget),
+    web.get("/examples", _examples),
+    web.get("/paths", _paths),
+    web.get("/models/{model}/inspect", _inspect),
+]

@@ -1,0 +1,26 @@
+"""The files of the page."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from tfport.static_page.page import ASSETS
+
+KINDS = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
+
+
+async def _file(request: web.Request) -> web.Response:
+    """One of the files of the page by name; nothing else in the package can be reached."""
+    name = request.match_info.get("name") or "index.html"
+    path = ASSETS / name
+    if path.suffix not in KINDS or path.parent != ASSETS or not path.is_file():
+        raise web.HTTPNotFound
+    return web.Response(body=path.read_bytes(), content_type=KINDS[path.suffix], charset="utf-8")
+
+
+ROUTES = [web.get("/", _file), web.get(r"/{name:[A-Za-z][\w.-]*}", _file)]

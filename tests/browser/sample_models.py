@@ -1,0 +1,34 @@
+"""A model whose every name and value tries to be markup, to be endless, or to change the text around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tfport.formats.proto.graph_pb2 import GraphDef
+
+MARKUP = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>"
+BACKWARDS = "abc\u202edef\u0007"
+EMOJI = "🦊" * 40
+LONG = "x" * 10_000
+SCOPED = "/".join(["scope"] * 200)
+NAMES = [MARKUP, BACKWARDS, EMOJI, LONG, SCOPED, "'\"&amp;", "{{name}}", "javascript%3Aalert(1)", "../../etc"]
+
+
+def hostile_graph(path: Path) -> None:
+    """Write a chain of nodes with these names, an op of such a name, and constants with such texts."""
+    graph = GraphDef()
+    graph.versions.producer = 27
+    graph.node.add(name="x", op="Placeholder").attr["dtype"].type = 7
+    last = "x"
+    for name in NAMES:
+        node = graph.node.add(name=name, op="Identity", input=[last])
+        node.attr["T"].type = 7
+        node.attr[f"attribute {MARKUP}"].s = MARKUP.encode()
+        last = name
+    graph.node.add(name="custom", op=f"Custom{MARKUP}", input=[last])
+    constant = graph.node.add(name="text", op="Const")
+    constant.attr["dtype"].type = 7
+    constant.attr["value"].tensor.dtype = 7
+    constant.attr["value"].tensor.tensor_shape.dim.add(size=len(NAMES))
+    constant.attr["value"].tensor.string_val.extend(name.encode() for name in NAMES)
+    path.write_bytes(graph.SerializeToString())

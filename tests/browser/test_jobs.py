@@ -1,0 +1,74 @@
+"""Work that is started from the page: a run, a rewrite, a profile."""
+
+import re
+
+from tests.browser.views import ATTENTION, settled
+
+LONG_MS = 120_000
+
+
+def test_a_signature_runs_and_is_timed(opened):
+    page = settled(opened.model("half_plus_two_tf2"))
+    card = page.locator(".signature").first
+    if card.get_by_role("button", name="Run …").count():
+        card.get_by_role("button", name="Run …").click()
+    card.get_by_role("button", name="zeros", exact=True).click()
+    card.get_by_role("button", name=re.compile("and time it")).click()
+    card.locator(".output").first.wait_for(timeout=LONG_MS)
+    assert "median of the next 10" in card.inner_text()
+    assert "2" in card.locator(".cells").first.inner_text()
+
+
+def test_an_input_that_is_not_json_is_refused_before_it_is_sent(opened):
+    page = settled(opened.model("half_plus_two_tf2"))
+    card = page.locator(".signature").first
+    if card.get_by_role("button", name="Run …").count():
+        card.get_by_role("button", name="Run …").click()
+    card.get_by_role("textbox").first.fill("one")
+    card.get_by_role("button", name="Run", exact=True).click()
+    assert "expected JSON" in page.locator(".notice").inner_text()
+
+
+def test_a_pasted_request_fills_the_inputs(opened):
+    page = settled(opened.path(ATTENTION))
+    field = page.locator(".signature").get_by_role("textbox").first
+    field.fill('{"signature_name": "serving_default", "inputs": {"words": [["a", "b"]]}}')
+    assert field.input_value() == '[["a","b"]]'
+
+
+def test_a_rewrite_shows_rules_differences_and_the_certificate(opened):
+    page = settled(opened.path(ATTENTION, "fix", target="tensorflow==1.13.2"))
+    page.get_by_role("button", name="Rewrite", exact=True).click()
+    page.get_by_text("its outputs agree").wait_for(timeout=LONG_MS)
+    assert "BatchMatMulV2" in page.get_by_role("region", name="Changed nodes", exact=True).inner_text()
+    page.get_by_role("heading", name="Certificate").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the model and its certificate").click()
+    assert download.value.suggested_filename.endswith(".zip")
+
+
+def test_a_rewrite_that_is_refused_says_why(opened, sample_folder):
+    page = settled(opened.path(sample_folder / "hostile.pb", "fix", target="tensorflow==1.4.1"))
+    page.get_by_role("button", name="Rewrite", exact=True).click()
+    page.locator(".problem, .answer.load").first.wait_for(timeout=LONG_MS)
+    assert "✓" not in page.locator("main").inner_text()
+
+
+def test_a_profile_shows_parts_and_nodes_and_colors_the_graph(opened):
+    page = settled(opened.path(ATTENTION, "profile"))
+    page.get_by_role("button", name="Profile", exact=True).click()
+    page.locator(".parts").wait_for(timeout=LONG_MS)
+    assert page.get_by_role("region", name="Times of nodes").locator("tbody tr").count() > 3
+    page.get_by_role("button", name="islands").click()
+    page.get_by_role("region", name="Islands").wait_for()
+    page.get_by_role("button", name="Color the graph").click()
+    page.get_by_text("Time of a run").wait_for()
+
+
+def test_work_goes_on_while_the_user_looks_elsewhere_and_can_be_canceled(opened):
+    page = settled(opened.path(ATTENTION, "fix", target="tensorflow==1.13.2"))
+    page.get_by_role("button", name="Rewrite", exact=True).click()
+    page.get_by_role("link", name="Ops").click()
+    page.get_by_role("region", name="Ops of the model").wait_for()
+    page.get_by_role("link", name="Fix").click()
+    page.locator(".progress, .answer").first.wait_for(timeout=LONG_MS)

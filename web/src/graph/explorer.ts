@@ -1,0 +1,180 @@
+/** What of a model's graphs is open: loads graphs, opens and closes blocks, and keeps the scene up to date. */
+import type { GraphData, GraphSummary, NodeAddress } from "../api/types";
+import { Hierarchy } from "./hierarchy/hierarchy";
+import type { Target } from "./paint/state";
+import { arrange, LayoutCache, type Solver } from "./scene/arrange";
+import { blocksOf, type Block } from "./scene/block";
+import { buildBlocks } from "./scene/build";
+import { callPath } from "./call_path";
+import { firstExpansion } from "./first_expansion";
+import { composeScene, type Scene } from "./scene/scene";
+import type { Measure } from "./scene/sizes";
+
+/** At most this many boxes are shown at once. */
+export const MOST_BLOCKS = 20_000;
+const MOST_LOADS = 40;
+const MOST_SEARCHED = 150;
+
+export interface ExplorerEvents {
+  /** A new scene; the block with this key, if any, should stay where it is on the screen. */
+  onScene: (scene: Scene, steady: string | null) => void;
+  onNotice: (sentence: string) => void;
+}
+
+export class Explorer {
+  readonly hierarchies = new Map<string, Hierarchy>();
+  readonly summaries: Map<string, GraphSummary>;
+  readonly expanded = new Set<string>();
+  readonly root: Hierarchy;
+  scene: Scene | null = null;
+  private readonly cache = new LayoutCache();
+  private version = 0;
+  private latest: Promise<void> = Promise.resolve();
+
+  constructor(
+    graph: GraphData, graphs: GraphSummary[], private readonly loadGraph: (id: string) => Promise<GraphData>,
+    private readonly measure: Measure, private readonly solve: Solver, private readonly events: ExplorerEvents,
+  ) {
+    this.summaries = new Map(graphs.map((summary) => [summary.id, summary]));
+    this.root = new Hierarchy(graph);
+    this.hierarchies.set(graph.id, this.root);
+  }
+
+  /** The first picture: what is alone is open. */
+  async start(): Promise<void> {
+    await firstExpansion(this);
+    await this.refresh(null);
+  }
+
+  /** The blocks as they are open now. */
+  blocks(): Block {
+    return buildBlocks(this.root, this);
+  }
+
+  async load(id: string): Promise<Hierarchy> {
+    const known = this.hierarchies.get(id);
+    if (known) return known;
+    const hierarchy = new Hierarchy(await this.loadGraph(id));
+    this.hierarchies.set(id, hierarchy);
+    return hierarchy;
+  }
+
+  /** Load the graphs that are called from those loaded, some at a time; the number that are still not loaded. */
+  async loadCalled(): Promise<{ loaded: number; left: number }> {
+    const called = new Set([...this.hierarchies.values()].flatMap((hierarchy) => [...hierarchy.graphs.values()].flat()));
+    const missing = [...called].filter((id) => this.summaries.has(id) && !this.hierarchies.has(id));
+    const now = missing.slice(0, Math.max(0, MOST_SEARCHED - this.hierarchies.size));
+    await Promise.all(now.map((id) => this.load(id).catch(() => null)));
+    return { loaded: now.length, left: missing.length - now.length };
+  }
+
+  /** Open or close a block. */
+  async toggle(block: Block): Promise<void> {
+    if (!block.expandable) return;
+    if (this.expanded.has(block.key)) this.expanded.delete(block.key);
+    else if (!(await this.open(block))) return;
+    await this.refresh(block.key);
+  }
+
+  /** Open a block without drawing; false, with a notice, if that would show too many boxes. */
+  async open(block: Block): Promise<boolean> {
+    if (block.kind !== "scope" && block.calls.length === 1) {
+      try {
+        await this.load(block.calls[0]!);
+      } catch (error) {
+        this.events.onNotice(error instanceof Error ? error.message : String(error));
+        return false;
+      }
+    }
+    const more = this.childCount(block);
+    if (this.scene && this.scene.blocks.length + more > 2 * MOST_BLOCKS) {
+      this.events.onNotice(`"${block.title}" has ${more.toLocaleString("en")} boxes, too many beside those that are open. Close others first.`);
+      return false;
+    }
+    this.expanded.add(block.key);
+    return true;
+  }
+
+  /** The number of boxes that opening a block adds. */
+  private childCount(block: Block): number {
+    if (block.kind === "scope") return block.instance.hierarchy.children(block.item).length;
+    const hierarchy = this.hierarchies.get(block.calls[0]!);
+    return block.calls.length > 1 || !hierarchy ? block.calls.length : hierarchy.children(0).length;
+  }
+
+  /** Open everything, the outer blocks first, until there are too many boxes. */
+  async expandAll(): Promise<void> {
+    let [loads, refused] = [0, 0];
+    for (let opened = true; opened; ) {
+      opened = false;
+      refused = 0;
+      const blocks = blocksOf(this.blocks());
+      let count = blocks.length;
+      for (const block of blocks) {
+        if (!block.expandable || block.expanded) continue;
+        const mustLoad = block.kind !== "scope" && block.calls.length === 1 && !this.hierarchies.has(block.calls[0]!);
+        if (mustLoad && loads >= MOST_LOADS) refused++;
+        else {
+          if (mustLoad) {
+            loads++;
+            await this.load(block.calls[0]!);
+          }
+          if (count + this.childCount(block) > MOST_BLOCKS) refused++;
+          else {
+            count += this.childCount(block);
+            this.expanded.add(block.key);
+            opened = true;
+          }
+        }
+      }
+    }
+    if (refused) this.events.onNotice(`${refused.toLocaleString("en")} boxes stay closed: more than ${MOST_BLOCKS.toLocaleString("en")} boxes at once are too many.`);
+    await this.refresh(null);
+  }
+
+  async collapseAll(): Promise<void> {
+    this.expanded.clear();
+    await this.refresh(null);
+  }
+
+  /** Open what is around a node; the block that shows it, or null with a notice if there is none. */
+  async reveal(address: NodeAddress): Promise<Target | null> {
+    const path = await callPath(this, address.graph);
+    const hierarchy = this.hierarchies.get(address.graph);
+    const node = hierarchy?.nodeNamed(address.node);
+    if (!path || !hierarchy || node === undefined) return null;
+    const keys = path.flatMap((step) => this.keysAround(step.instance, step.hierarchy, step.item).concat(step.inside));
+    const instance = path.length ? path[path.length - 1]!.called : this.root.graph.id;
+    const item = hierarchy.itemShowing(node);
+    keys.push(...this.keysAround(instance, hierarchy, item));
+    const closed = keys.filter((key) => !this.expanded.has(key));
+    for (const key of closed) this.expanded.add(key);
+    if (closed.length || !this.scene) await this.refresh(null);
+    const block = this.scene?.byKey.get(`${instance}|${item}`);
+    if (!block) return null;
+    const place = block.satellites.findIndex((s) => s.node === node || s.via.includes(node));
+    const beside = hierarchy.isSatellite(node) ? (place >= 0 ? place : block.satellites.length) : -1;
+    return { block, satellite: beside };
+  }
+
+  private keysAround(instance: string, hierarchy: Hierarchy, item: number): string[] {
+    const keys: string[] = [];
+    for (let at = hierarchy.tree.parent[item]!; at > 0; at = hierarchy.tree.parent[at]!) keys.push(`${instance}|${at}`);
+    return keys;
+  }
+
+  /** Lay out and compose the scene anew. A later call makes an earlier one void, which then waits for it. */
+  refresh(steady: string | null): Promise<void> {
+    return (this.latest = this.compose(steady));
+  }
+
+  private async compose(steady: string | null): Promise<void> {
+    const version = ++this.version;
+    const root = this.blocks();
+    const arrangement = await arrange(root, this.measure, this.cache, this.solve);
+    if (version !== this.version) return this.latest;
+    this.scene = composeScene(root, arrangement, this.measure);
+    this.events.onScene(this.scene, steady);
+  }
+}
+

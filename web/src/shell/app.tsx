@@ -1,0 +1,58 @@
+/** The frame around every view: header, tabs, messages, keyboard. */
+
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Problem } from "../components/states";
+import { Compare } from "../views/compare/compare";
+import { Explain } from "../views/explain/explain";
+import { Landing } from "../views/landing/landing";
+import { Header } from "./header";
+import { Help } from "./help";
+import { useKeys } from "./keys";
+import { ModelPage } from "./model_page";
+import { NoticeBar } from "./notice_bar";
+import { notice } from "./notice";
+import { go, modelAddress, useRoute, type Route, type Tab } from "./router";
+import { embedded } from "./source";
+
+export function App(): JSX.Element {
+  const route = useRoute();
+  const [helps, setHelps] = useState(false);
+  useKeys({ onHelp: () => setHelps(true) });
+  useEffect(() => {
+    notice.value = null;
+    if (embedded && route.view !== "model") {
+      go(modelAddress(embedded.documents.model.id, embedded.documents.view as Tab), true);
+    }
+  }, [route.view]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skipToMain}>
+        Skip to the content
+      </a>
+      <Header route={route} onHelp={() => setHelps(true)} />
+      <NoticeBar />
+      <View route={route} />
+      {helps && <Help onClose={() => setHelps(false)} />}
+    </>
+  );
+}
+
+function View({ route }: { route: Route }): JSX.Element {
+  if (route.view === "model") return <ModelPage key={route.model} {...route} />;
+  return (
+    <main id="main" class="page" tabIndex={-1}>
+      {route.view === "landing" && <Landing />}
+      {route.view === "explain" && <Explain />}
+      {route.view === "compare" && <Compare query={route.query} />}
+      {route.view === "nowhere" && (
+        <Problem sentence="This address leads nowhere: it may be of another version of tfport." />
+      )}
+    </main>
+  );
+}
+
+function skipToMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}

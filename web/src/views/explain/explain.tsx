@@ -1,0 +1,155 @@
+/** Paste a log or an error message, get what it means. */
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { CodePages, Explained, Explanation } from "../../api/reports";
+import { count } from "../../components/format";
+import { Empty, Problem, Loading, useRequest } from "../../components/states";
+import { printable, Sentence } from "../../components/text";
+import { source } from "../../shell/source";
+
+const EXAMPLE = "NOT_FOUND: Op type not registered 'BatchMatMulV3' in binary running on server-1. Make sure the Op and Kernel are registered in the binary running in this process.";
+const MARKS: Record<string, [string, string]> = { error: ["✕", "bad"], warning: ["!", "warn"], harmless: ["✓", "good"] };
+
+export function Explain(): JSX.Element {
+  const [text, setText] = useState("");
+  const [asked, setAsked] = useState("");
+  return (
+    <div class="stack explain">
+      <header>
+        <h1>Explain a log</h1>
+        <p class="soft">Paste an error message, a whole log, or a code such as TFP101. It stays on this machine.</p>
+      </header>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(text);
+        }}
+      >
+        <label class="visually-hidden" for="log">
+          Log or error message
+        </label>
+        <textarea
+          id="log"
+          data-search=""
+          class="mono"
+          rows={10}
+          spellcheck={false}
+          placeholder={EXAMPLE}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && setAsked(text)}
+        />
+        <p class="flow">
+          <button type="submit" class="primary" disabled={!text.trim()}>
+            Explain
+          </button>
+          <button type="button" class="quiet" onClick={() => (setText(EXAMPLE), setAsked(EXAMPLE))}>
+            Try an example
+          </button>
+          <small>Ctrl+Enter explains too</small>
+        </p>
+      </form>
+      {asked.trim() && <Answer key={asked} text={asked} />}
+    </div>
+  );
+}
+
+function Answer({ text }: { text: string }): JSX.Element {
+  const request = useRequest(() => source.explain(text), [text]);
+  if (request.state === "loading") return <Loading what="Looking it up" />;
+  if (request.state === "failed") return <Problem sentence={request.sentence} />;
+  return "codes" in request.value ? <Codes pages={request.value} /> : <Explanations explained={request.value} />;
+}
+
+function Explanations({ explained }: { explained: Explained }): JSX.Element {
+  const { explanations, more, cut, nearest, clues } = explained;
+  return (
+    <section class="stack" aria-label="Explanations" aria-live="polite">
+      {explanations.length === 0 && <Empty>No known message is in this text.</Empty>}
+      {explanations.length === 0 && nearest && (
+        <p>
+          The nearest known message: <code>{printable(nearest)}</code>
+        </p>
+      )}
+      {clues.map((clue) => (
+        <p key={clue}>
+          <Sentence text={clue} />
+        </p>
+      ))}
+      {explanations.map((explanation, index) => (
+        <ExplanationCard key={index} explanation={explanation} />
+      ))}
+      {more > 0 && <p class="soft">{count(more, "more message")} in the text.</p>}
+      {cut && <p class="soft">The text was too long: its end was not read.</p>}
+    </section>
+  );
+}
+
+function ExplanationCard({ explanation }: { explanation: Explanation }): JSX.Element {
+  const { kind, code, name, quote, count: times, means, ways_out: waysOut, on_target: onTarget } = explanation;
+  const [glyph, tone] = MARKS[kind] ?? ["i", "soft"];
+  return (
+    <article class="card stack tight">
+      <header class="flow spread">
+        <h2>
+          <span class={`glyph ${tone}`} aria-hidden="true">
+            {glyph}
+          </span>{" "}
+          {name.replaceAll("-", " ")}
+        </h2>
+        <small>
+          {kind}
+          {code && `, ${code}`}
+          {times > 1 && `, ${count(times, "time")}`}
+        </small>
+      </header>
+      <pre tabIndex={0} aria-label="Quote">
+        {printable(quote)}
+      </pre>
+      {[...means, ...onTarget].map((sentence) => (
+        <p key={sentence}>
+          <Sentence text={sentence} />
+        </p>
+      ))}
+      {waysOut.length > 0 && (
+        <>
+          <h3>What to do</h3>
+          <ul>
+            {waysOut.map((way) => (
+              <li key={way}>
+                <Sentence text={way} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </article>
+  );
+}
+
+function Codes({ pages }: { pages: CodePages }): JSX.Element {
+  return (
+    <section class="stack" aria-label="Codes">
+      {pages.codes.map(({ code, name, title, sections }) => (
+        <article key={code} class="card stack tight">
+          <h2>
+            {code} {name}
+          </h2>
+          <p>
+            <Sentence text={title} />
+          </p>
+          {Object.entries(sections).map(([section, text]) => (
+            <section key={section}>
+              <h3>{section}</h3>
+              <p class="prose">
+                <Sentence text={text} />
+              </p>
+            </section>
+          ))}
+        </article>
+      ))}
+    </section>
+  );
+}
