@@ -15,8 +15,8 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
-	bench-fix bench-serve bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
+.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
+	bench-fix bench-serve bench-serve-gpu bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -24,7 +24,7 @@ demo: $(READY)
 # The tests of servers run in processes of their own: a model that is unloaded has all objects of its process searched
 # for garbage, and the other tests are a million objects.
 test: $(READY)
-	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live --ignore=tests/serve
+	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live --ignore=tests/serve --ignore=tests/browser
 	$(BIN)/pytest -n $(WORKERS) tests/serve
 
 # The everyday tests on every supported Python that is installed: make test-pythons PYTEST="tests/graph -q"
@@ -47,9 +47,19 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The pages in a real browser: needs Chromium (apt-get install chromium).
+# The page in a real browser: needs Chromium (apt-get install chromium); axe-core comes with `make web/node_modules`.
 test-browser: $(READY)
-	$(BIN)/pytest tests/check/page
+	$(BIN)/pytest -n $(WORKERS) tests/browser
+
+# The page of `tfport ui` and of the HTML reports, from TypeScript: needs Node 20. The built files are committed.
+web: web/node_modules
+	cd web && npm run --silent check && npm run --silent build
+
+web-test: web/node_modules
+	cd web && npm run --silent check && npm test --silent
+
+web/node_modules: web/package-lock.json
+	cd web && npm ci --silent && touch node_modules
 
 bench: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/run.py
@@ -87,6 +97,10 @@ bench-fix: $(LIVE_READY)
 # Compare tfport serve with its own session, and with a similar server around TensorFlow.
 bench-serve: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/serve.py
+
+# On a machine with a GPU, in this Python: make bench-serve-gpu MODEL=resnet50/
+bench-serve-gpu:
+	python3 benchmarks/serve_gpu.py $(MODEL)
 
 # How fast bodies of JSON become arrays, beside parsers that create Python objects.
 bench-bodies: $(LIVE_READY)

@@ -94,6 +94,11 @@ def keras_models() -> int:
 
 
 @count
+def small_models_on_a_gpu() -> int:
+    return len({case for name, case, _ in _outcomes() if name.startswith("gpu/")})
+
+
+@count
 def outcomes() -> int:
     return sum(1 for _ in _outcomes())
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from tests.truth_outcomes import read_small_model_outcomes
+from tests.truth_outcomes import group_of, read_small_model_outcomes
 
 import tfport
 from tfport.atlas.target import resolve_targets
@@ -25,8 +25,10 @@ RECORDS = read_small_model_outcomes()
 BEYOND = tomllib.loads((TRUTH / "beyond.toml").read_text())
 LEFT_OUT = [case for kind in ("shapes", "values", "damaged", "odd") for case in BEYOND[kind]]
 REDUCED = f"{TRUTH / 'reduced/ops_to_register.h'}@tensorflow==1.4.1"
-COUNTS = (61, 32, 570, 48106)
+COUNTS = (63, 32, 1145, 53490)
 """Records, releases, cases, and pairs of a case and a loader in a record."""
+GPU, GPU_SOFT = "gpu", "gpu_soft"
+"""Groups of records of a machine with a GPU, the second with soft placement."""
 NAMED = [  # messages of TensorFlow with the op or attribute that they name
     r"Op type not registered '(?P<op>[^']+)'",
     r"No op named (?P<op>\S+) in defined operations",
@@ -62,12 +64,12 @@ def noticed(result: Result) -> list[Finding]:
     return [finding for finding in result.findings if finding.stage is not None]
 
 
-def disagreement(case: str, target, loader: str, outcome: dict) -> str | None:
+def disagreement(case: str, target, loader: str, outcome: dict, soft: bool | None) -> str | None:
     """How tfport differs from the binary; None where it does not."""
     model = checked(case)
     if isinstance(model, tfport.Error):
         return None if outcome["stage"] == "load" else f"tfport cannot read it: {model}"
-    (result,) = check_on(model, target, [loader])
+    (result,) = check_on(model, target, [loader], soft_placement=soft)
     if result.verdict == "unknown":
         return None if matches(case, BEYOND["unknown"]) else f"unknown; it {verdict(outcome)}"
     if (result.verdict, result.stage) != ("fails" if outcome["stage"] else "runs", outcome["stage"]):
@@ -94,7 +96,7 @@ def misnamed(result: Result, message: str) -> str | None:
 
 def target_of(record: dict, name: str):
     text = REDUCED if "reduced" in name else f"{record['package']}=={record['version']}"
-    return resolve_targets(text, device="cpu")[0]
+    return resolve_targets(text, device="gpu" if group_of(name) in (GPU, GPU_SOFT) else "cpu")[0]
 
 
 def matches(case: str, patterns) -> bool:
@@ -106,13 +108,13 @@ def matches(case: str, patterns) -> bool:
 @pytest.mark.parametrize("name", RECORDS)
 def test_every_release_does_what_tfport_predicts(name: str):
     record = RECORDS[name]
-    target = target_of(record, name)
+    target, soft = target_of(record, name), group_of(name) == GPU_SOFT or None
     disagreements = {
         f"{case} [{loader}]": difference
         for case, outcomes in record["outcomes"].items()
         for loader, outcome in outcomes.items()
         if not matches(f"{case}@{name}", LEFT_OUT)
-        if (difference := disagreement(case, target, loader, outcome))
+        if (difference := disagreement(case, target, loader, outcome, soft))
     }
     assert not disagreements, "\n".join(f"{pair}: {text}" for pair, text in disagreements.items())
 

@@ -35,7 +35,7 @@ def module_usage(version, bytecode, platforms):
 
 
 def says(version, bytecode, platforms, target):
-    limits = module_limits(module_usage(version, bytecode, platforms), target)
+    limits = module_limits(module_usage(version, bytecode, platforms), target, "CPU")
     return [answer.expected.says for answer in limits]
 
 
@@ -58,7 +58,7 @@ def test_a_release_without_the_op_has_no_limits():
 def test_text_is_not_looked_into():
     usage = module_usage(5, 6, ["CPU"])
     usage.node.attrs["module"] = b"module {}"
-    assert not list(module_limits(usage, resolve_targets("tensorflow==2.14.0")[0]))
+    assert not list(module_limits(usage, resolve_targets("tensorflow==2.14.0")[0], "CPU"))
 
 
 def test_the_cause_names_the_releases():

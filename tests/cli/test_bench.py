@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
 from tests.recorded_models import path_of
 
+import tfport
 from tfport.cli.main import main
 
 MODULE = path_of("module")
@@ -52,3 +54,32 @@ def test_a_node_on_the_host_is_reported_with_its_reason(capsys):
     text = capsys.readouterr().out
     assert all(len(line) <= 80 for line in text.splitlines())
     assert ("on the host, although" in text) == bool(profile["on_host_despite_lowering"])
+
+
+def test_each_node_of_the_model_is_somewhere(capsys):
+    """Every node with a time is a node of the model; what an island or the host runs has a time."""
+    model = tfport.load(MODULE)
+    assert main(["bench", MODULE, "--profile", "--nodes", "--seconds", "0", "--json"]) == 0
+    profile = json.loads(capsys.readouterr().out)["profiles"][0]
+    for node in profile["nodes"]:
+        functions = model.graph.library.functions
+        body = functions[node["function"]] if node["function"] else model.graph
+        assert body[node["node"]].op == node["op"]
+    where = {node["op"]: node["where"] for node in profile["nodes"]}
+    assert (where["MatMul"], where["AddV2"], where["AssignAddVariableOp"]) == (0, 0, "host")
+    (host,) = [node for node in profile["nodes"] if node["where"] == "host" and node["calls"]]
+    assert (host["op"], host["reason"]) == ("AssignAddVariableOp", "ONNX has no such op")
+    island = sum(node["ms"] for node in profile["nodes"] if node["where"] == 0)
+    assert island == pytest.approx(profile["islands"][0]["ms"])
+
+
+def test_the_nodes_of_loops_and_their_bodies(capsys):
+    model = tfport.load(path_of("keras_lstm"))
+    assert main(["bench", path_of("keras_lstm"), "--profile", "--nodes", "--seconds", "0", "--json"]) == 0
+    nodes = json.loads(capsys.readouterr().out)["profiles"][0]["nodes"]
+    timed = [node for node in nodes if node["ms"]]
+    assert any(node["op"] in ("While", "StatelessWhile") for node in timed)
+    functions = model.graph.library.functions
+    for node in nodes:
+        body = functions[node["function"]] if node["function"] else model.graph
+        assert body.find(node["node"]).op == node["op"]

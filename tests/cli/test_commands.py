@@ -38,7 +38,7 @@ def test_every_command_declared_is_in_the_index():
     assert (
         set(REPORT_FORMATS.all())
         == set(REPORT_FORMATS.names())
-        == {"text", "json", "sarif", "junit", "markdown"}
+        == {"text", "json", "sarif", "junit", "markdown", "html"}
     )
 
 

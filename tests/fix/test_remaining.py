@@ -68,9 +68,9 @@ def test_a_release_that_needs_a_rewrite_is_not_said_to_run_the_model():
 
 
 def test_a_lossy_rule_is_named_only_where_it_would_help():
-    text = 'x = Placeholder() {dtype=string, shape=(2,)}\ny = UnicodeDecode(x) {input_encoding="UTF-8"}'
+    text = 'x = Placeholder() {dtype=string, shape=(2,)}\ny = StringLower(x) {encoding="utf-8"}'
     remaining = tfport.fix(frozen(text), target="tensorflow==1.4.1").remaining
-    assert any("UnicodeDecode" in line for line in remaining)
+    assert any("StringLower" in line for line in remaining)
     for line in remaining:
         assert ("--allow-lossy" in line) <= tfport.fix(
             frozen(text), target="tensorflow==1.4.1", allow_lossy=True

@@ -163,10 +163,23 @@ def test_a_target_that_was_run_is_run_again_only_if_asked(certificate):
         ("[]", "expected OUT.certificate.json"),
         ('{"version": 1}', "expected OUT.certificate.json"),
         ('{"version": 2, "comparisons": []}', "this tfport reads version 1"),
-        ('{"version": 1, "comparisons": [], "signatures": 7}', "not a certificate"),
-        ('{"version": 1, "comparisons": [], "signatures": []}', "no 'tfport'"),
-        ('{"version": 1, "comparisons": [], "signatures": [], "tfport": 1}', "expected str, found int"),
-        ('{"version": 1, "comparisons": [], "signatures": [], "made": 1}', "expected dict, found int"),
+        ('{"version": 1, "comparisons": [], "signatures": 7}', "`signatures`: expected a list, found int"),
+        (
+            '{"version": 1, "comparisons": [], "signatures": ["a", 1]}',
+            "`signatures[1]`: expected a string, found int",
+        ),
+        (
+            '{"version": 1, "comparisons": [], "signatures": []}',
+            "not a certificate of `tfport fix`: no `input`",
+        ),
+        (
+            '{"version": 1, "comparisons": [], "signatures": [], "made": 1}',
+            "`made`: expected an object, found int",
+        ),
+        (
+            '{"version": 1, "comparisons": [], "signatures": [], "input": {}, "output": {}, "trials": []}',
+            "no `tfport`",
+        ),
         ("[" * 100_000, "not a certificate"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from tests.fix.certify.models import frozen
 from tests.recorded_models import load
 
-from tfport.fix.certify.arrays import ORDINARY
+from tfport.fix.certify.inputs.arrays import ORDINARY
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.trials import Sizing, TrialBuilder
 from tfport.fix.certify.verification import ALIKE, DIFFERS

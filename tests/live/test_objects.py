@@ -44,3 +44,25 @@ def test_tfport_answers_as_python_does(saved):
     assert tfport.check(saved, on="tfport").verdict == "runs"
     output = tfport.Session(saved).signature("serving_default")(x=X)["y"]
     np.testing.assert_allclose(output, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("names", [(None,), (None, None), ("a", None)])
+def test_unnamed_variables_are_not_taken_for_the_path_of_an_asset(names, tmp_path):
+    (tmp_path / "words.txt").write_text("alpha\nbeta\n")
+    whole, number = tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
+    words = tf.lookup.TextFileInitializer(str(tmp_path / "words.txt"), tf.string, whole, tf.int64, number)
+    module = tf.Module()
+    module.table = tf.lookup.StaticHashTable(words, -1)
+    module.factors = [tf.Variable(np.float32([i + 2, i + 3]), name=name) for i, name in enumerate(names)]
+
+    def call(x):
+        y = tf.cast(module.table.lookup(x), tf.float32)
+        for factor in module.factors:
+            y = y * factor
+        return {"y": y}
+
+    text = tf.TensorSpec([2], tf.string, name="x")
+    path, x = str(tmp_path / "model"), np.array([b"beta", b"gamma"], object)
+    tf.saved_model.save(module, path, signatures=tf.function(call, input_signature=[text]))
+    expected = tf.saved_model.load(path).signatures["serving_default"](x=tf.constant(x))["y"].numpy()
+    np.testing.assert_allclose(tfport.Session(path).signature("serving_default")(x=x)["y"], expected)

@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from tests.recorded_models import OPS, graph
 from tests.runtime.answers import recorded_answers
+from tests.runtime.engines.gpu.on_cpu import session_on_cpu
 
 import tfport
 from tfport.discovery import load_package
@@ -36,7 +37,8 @@ from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
 DEVICE = os.environ.get("TFPORT_TEST_DEVICE", "cpu")
-"""Where islands run: `cuda` to run each case on a GPU, in the way `engine` only."""
+"""Where islands run: `cuda` to run each case on a GPU, in the way `engine` only; `stand-in` for the engine of
+a GPU with the CPU in its place."""
 GPU = GpuOptions(precision="float32", max_graphs=0, require=True)
 WAYS = ("engine", "fed", "static", "host")
 """How a case is run: `engine`: as in real models, with small integer vectors constant; `fed`: all inputs fed;
@@ -180,10 +182,11 @@ def _program(c: Case, way: str) -> tuple[bytes, str, dict[str, Any]]:
 
 
 def _run_program(c: Case, graph_def: bytes, engine: str, feeds: dict[str, Any]) -> list[Any]:
+    model = tfport.load(graph_def)
+    if DEVICE == "stand-in" and engine != "none":
+        return session_on_cpu(model, precision="float32").run(c.outputs(), feeds)
     device = "cpu" if engine == "none" else DEVICE
-    return tfport.Session(tfport.load(graph_def), engine=engine, device=device, gpu=GPU).run(
-        c.outputs(), feeds
-    )
+    return tfport.Session(model, engine=engine, device=device, gpu=GPU).run(c.outputs(), feeds)
 
 
 def recorded(family: str, c: Case) -> Any:

@@ -32,6 +32,7 @@ class WatchedEngine:
     name = "watched"
     on_device = False
     form = CPU_FORM
+    rival = None
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine

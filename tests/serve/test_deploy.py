@@ -1,6 +1,7 @@
 """The files in `deploy/` use flags, ports, paths and settings that the server has."""
 
 import argparse
+import copy
 import http.client
 import os
 import re
@@ -23,15 +24,39 @@ from tfport.serve.rest.options import RestOptions
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DOCUMENTS = {
     (file.name, document["kind"]): document
-    for file in (DEPLOY / "kserve.yaml", DEPLOY / "kubernetes.yaml")
+    for file in (DEPLOY / "kserve.yaml", DEPLOY / "kserve-gpu.yaml", DEPLOY / "kubernetes.yaml")
     for document in yaml.safe_load_all(file.read_text())
 }
 KSERVE = DOCUMENTS["kserve.yaml", "ServingRuntime"]["spec"]
 DEPLOYMENT = DOCUMENTS["kubernetes.yaml", "Deployment"]["spec"]["template"]
+KUSTOMIZATION = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
+
+
+def with_gpu(deployment):
+    """Apply the patches of the kustomization to the container of a deployment."""
+    container = copy.deepcopy(deployment["spec"]["containers"][0])
+    container["image"] = container["image"].replace("latest", KUSTOMIZATION["images"][0]["newTag"])
+    for step in yaml.safe_load(KUSTOMIZATION["patches"][0]["patch"]):
+        base, _, field = step["path"].removeprefix("/spec/template/spec/containers/0/").partition("/")
+        if step["op"] == "add":
+            assert field == "-"
+            container[base].append(step["value"])
+        else:
+            container[base] = step["value"]
+    return container
+
+
 CONTAINERS = [KSERVE["containers"][0], DEPLOYMENT["spec"]["containers"][0]]
+GPU_CONTAINERS = [
+    DOCUMENTS["kserve-gpu.yaml", "ServingRuntime"]["spec"]["containers"][0],
+    with_gpu(DEPLOYMENT),
+]
 SCRIPTS = ["tensorflow_model_server", "tf_serving_entrypoint.sh"]
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
-both = pytest.mark.parametrize("container", CONTAINERS, ids=["kserve", "kubernetes"])
+both = pytest.mark.parametrize(
+    "container", [*CONTAINERS, *GPU_CONTAINERS], ids=["kserve", "kubernetes", "kserve-gpu", "kubernetes-gpu"]
+)
+on_gpu = pytest.mark.parametrize("container", GPU_CONTAINERS, ids=["kserve", "kubernetes"])
 
 
 def flags(container) -> dict[str, str]:
@@ -183,9 +208,32 @@ def test_kserve_speaks_every_protocol_of_the_server():
     assert flags(CONTAINERS[0])["model_base_path"] == "/mnt/models"
 
 
-def test_the_ray_application_is_one_that_can_be_built():
-    (application,) = yaml.safe_load((DEPLOY / "ray.yaml").read_text())["applications"]
+@pytest.mark.parametrize("file", ["ray.yaml", "ray-gpu.yaml"])
+def test_the_ray_application_is_one_that_can_be_built(file):
+    (application,) = yaml.safe_load((DEPLOY / file).read_text())["applications"]
     module, _, builder = application["import_path"].partition(":")
     assert (module, hasattr(ray, builder)) == (ray.__name__, True)
-    assert set(application["args"]) <= {"model", "name", "version", "threads"}
+    assert set(application["args"]) <= {"model", "name", "version", "threads", "device", "precision"}
     assert application["deployments"][0]["name"] == application["args"]["name"]
+    has_gpu = application["deployments"][0]["ray_actor_options"].get("num_gpus", 0) > 0
+    assert has_gpu == (application["args"].get("device", "cpu") == "cuda")
+
+
+@on_gpu
+def test_a_replica_on_a_gpu_has_one_and_requires_it(container):
+    assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
+    assert container["image"] == "tfport-serve:gpu"
+    assert (flags(container)["device"], flags(container)["require_gpu"]) == ("cuda", "true")
+
+
+def test_the_kustomization_patches_what_is_there():
+    for patch in KUSTOMIZATION["patches"]:
+        kind, name = patch["target"]["kind"], patch["target"]["name"]
+        assert DOCUMENTS["kubernetes.yaml", kind]["metadata"]["name"] == name
+
+
+def test_the_image_for_gpus_differs_by_its_packages_and_device_only():
+    lines = set((DEPLOY / "Dockerfile.gpu").read_text().splitlines())
+    assert {line for line in DOCKERFILE.splitlines() if line.startswith(("COPY", "USER", "EXPOSE"))} <= lines
+    assert any("[serve,cuda]" in line for line in lines)
+    assert 'ENTRYPOINT ["/usr/bin/tf_serving_entrypoint.sh", "--device=auto"]' in lines

@@ -52,3 +52,9 @@ def test_a_missing_version(store):
 def test_invalid_arguments(args, message):
     with pytest.raises(Error, match=message):
         build(args)
+
+
+def test_a_replica_that_needs_a_gpu_says_why_there_is_none(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(Error, match=r"device cuda: "):
+        Replica(str(MODELS / "keras_sequential"), device="cuda")

@@ -36,14 +36,24 @@ def main(package: Path, model: str) -> None:
     print(json.dumps({"stage": stage, "says": status.message, "answers": answers}))
 
 
-def load_session(tf, graph, model: str, tags: list[str], status: Status) -> ctypes.c_void_p:
-    options = ctypes.c_void_p(tf.TF_NewSessionOptions())
+def load_session(
+    tf, graph, model: str, tags: list[str], status: Status, config: bytes = b""
+) -> ctypes.c_void_p:
+    options = session_options(tf, status, config)
     names = (ctypes.c_char_p * len(tags))(*(tag.encode() for tag in tags))
     return ctypes.c_void_p(
         tf.TF_LoadSessionFromSavedModel(
             options, None, model.encode(), names, len(tags), graph, None, status.handle
         )
     )
+
+
+def session_options(tf, status: Status, config: bytes = b"") -> ctypes.c_void_p:
+    """Return options with a serialized ConfigProto."""
+    options = ctypes.c_void_p(tf.TF_NewSessionOptions())
+    if config:
+        tf.TF_SetConfig(options, config, ctypes.c_size_t(len(config)), status.handle)
+    return options
 
 
 def run(tf, graph, session, question: dict, status: Status) -> dict:

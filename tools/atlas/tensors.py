@@ -22,11 +22,10 @@ KEPT: list = []
 
 
 def to_tensor(tf, dtype: int, shape: list[int], elements: list) -> int:
-    content, kept = strings(tf, elements) if dtype == STRING else (numbers(dtype, elements), [])
+    content = strings(tf, [e.encode() for e in elements]) if dtype == STRING else numbers(dtype, elements)
     dims = (ctypes.c_int64 * len(shape))(*shape)
     tensor = tf.TF_AllocateTensor(dtype, dims, len(shape), ctypes.c_size_t(len(content)))
     ctypes.memmove(tf.TF_TensorData(ctypes.c_void_p(tensor)), content, len(content))
-    KEPT.extend(kept)
     return tensor
 
 
@@ -34,15 +33,13 @@ def numbers(dtype: int, elements: list) -> bytes:
     return struct.pack(f"={len(elements)}{CODES[dtype]}", *elements)
 
 
-def strings(tf, elements: list[str]) -> tuple[bytes, list]:
-    """Return string elements in the memory layout of the release, and the buffers they point to."""
-    encoded = [e.encode() for e in elements]
+def strings(tf, elements: list[bytes]) -> bytes:
+    """Return string elements in the memory layout of the release."""
     if encodes(tf):
-        parts = [varint(len(e)) + e for e in encoded]
+        parts = [varint(len(e)) + e for e in elements]
         offsets = [0, *itertools.accumulate(map(len, parts))][: len(parts)]
-        return struct.pack(f"={len(parts)}Q", *offsets) + b"".join(parts), []
-    kept = [ctypes.create_string_buffer(e, len(e)) for e in encoded]
-    return b"".join(tstring(e, at) for e, at in zip(encoded, kept, strict=True)), kept
+        return struct.pack(f"={len(parts)}Q", *offsets) + b"".join(parts)
+    return b"".join(tstring(e) for e in elements)
 
 
 def encodes(tf) -> bool:
@@ -58,11 +55,15 @@ def varint(number: int) -> bytes:
     return bytes([*out, number])
 
 
-def tstring(content: bytes, at: ctypes.Array) -> bytes:
-    """Return a tstring: a small one contains its characters; a view points to them."""
+def tstring(content: bytes) -> bytes:
+    """Return a tstring: a small one contains its characters; a view points to them.
+
+    Both end in a zero, as some kernels read until there.
+    """
     if len(content) <= LONGEST_SMALL:
         return (bytes([len(content) << 2]) + content).ljust(TSTRING, b"\0")
-    return struct.pack("=QQQ", len(content) << 2 | VIEW, ctypes.addressof(at), 0)
+    KEPT.append(ctypes.create_string_buffer(content))
+    return struct.pack("=QQQ", len(content) << 2 | VIEW, ctypes.addressof(KEPT[-1]), 0)
 
 
 def from_tensor(tf, tensor: ctypes.c_void_p) -> list:

@@ -3,6 +3,7 @@
 `capi` is TF_LoadSessionFromSavedModel, which C, Java and Go use. `serving` simulates
 the C++ loader of TensorFlow Serving with the C API: a session without soft placement
 that receives the GraphDef, restores variables, runs the init op, and runs by name.
+A task may have `config`: a ConfigProto for the session, in hexadecimal digits.
 """
 
 import ctypes
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from native import Status
-from session import fetch, load_session
+from session import fetch, load_session, session_options
 from tensors import to_tensor
 
 Report = Callable[..., None]
@@ -20,7 +21,7 @@ STRING = 7
 def capi(tf, task: dict, report: Report) -> None:
     report(at="load")
     status, graph = Status(tf), ctypes.c_void_p(tf.TF_NewGraph())
-    session = load_session(tf, graph, task["model"], ["serve"], status)
+    session = load_session(tf, graph, task["model"], ["serve"], status, config_of(task))
     if not status.ok:
         return report(stage="load", message=status.message)
     for name, asked in task["signatures"].items():
@@ -31,6 +32,10 @@ def capi(tf, task: dict, report: Report) -> None:
         if not status.ok:
             return report(stage="run", message=status.message, signature=name)
     return report(stage=None, message="")
+
+
+def config_of(task: dict) -> bytes:
+    return bytes.fromhex(task.get("config", ""))
 
 
 def absent(tf, graph, asked: dict | None) -> str:
@@ -45,7 +50,7 @@ def absent(tf, graph, asked: dict | None) -> str:
 
 def serving(tf, task: dict, report: Report) -> None:
     report(at="load")
-    session = DeprecatedSession(tf)
+    session = DeprecatedSession(tf, config_of(task))
     assets = {name: string(path) for name, path in task["assets"].items()}
     message = session.extend(Path(task["graph"]).read_bytes())
     if not message and task["restore"]:
@@ -69,10 +74,10 @@ def string(text: str) -> list:
 class DeprecatedSession:
     """A session that takes GraphDefs and runs by name; each call returns its error message, or nothing."""
 
-    def __init__(self, tf) -> None:
+    def __init__(self, tf, config: bytes = b"") -> None:
         self.tf, self.status = tf, Status(tf)
         tf.TF_NewDeprecatedSession.restype = ctypes.c_void_p
-        options = ctypes.c_void_p(tf.TF_NewSessionOptions())
+        options = session_options(tf, self.status, config)
         self.handle = ctypes.c_void_p(tf.TF_NewDeprecatedSession(options, self.status.handle))
         assert self.status.ok, self.status.message
 

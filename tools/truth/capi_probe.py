@@ -76,14 +76,14 @@ def attempt(tf, task: dict, writer: int) -> None:
         os._exit(0)
 
 
-def read_all(reader: int, seconds: float) -> tuple[bytes, bool]:
-    """Read until the other side closes; return the bytes, and whether it closed in time."""
+def read_all(reader: int, seconds: float, last: bytes = b"") -> tuple[bytes, bool]:
+    """Read until the other side closes or has written `last`; return the bytes, and whether in time."""
     output, end = b"", time.monotonic() + seconds
     while select.select([reader], [], [], max(0, end - time.monotonic()))[0]:
         block = os.read(reader, 1 << 16)
-        if not block:
-            return output, True
         output += block
+        if not block or (last and output.endswith(last)):
+            return output, True
     return output, False
 
 

@@ -3,16 +3,23 @@
 A case is a graph in the notation of `tfport.graph.text`, plus what else its SavedModel
 contains. Its inputs become placeholders of the same name: `inputs.x = "float32(2,)[1, 2]"`
 gives the dtype, the shape and the value to feed. A row with `body` (from x to y) becomes
-one case for each of its `places`. `make_models` writes the cases to disk.
+one case for each of its `places`; a row with `each` becomes one case for each of these texts, which
+stand in its `$T`. A tensor with one element repeats it, and one without elements has zeros:
+`float32(2, 3)[1]`, `string(2,)[]`. `make_models` writes the cases to disk.
 """
 
+import math
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 CASES = Path(__file__).with_name("cases")
 INPUT = {"x": "float32(2, 2)[1, 2, 3, 4]"}
+SHORT_TENSOR = re.compile(r"(?<![$\w])(\w+)\(([\d, ]*)\)\[([^\[\],]*)\]")
+ZEROS = {"string": '""', "bool": "false"}
 
 
 @dataclass(frozen=True)
@@ -57,11 +64,28 @@ def cases() -> list[Case]:
 def complete(row: dict, rows: dict[str, dict]) -> dict:
     """Return a row completed with the values of the row it is like."""
     like = rows[row["like"]] if "like" in row else {}
-    return like | {key: value for key, value in row.items() if key != "like"}
+    return {key: filled(value) for key, value in (like | row).items() if key != "like"}
+
+
+def filled(value: Any) -> Any:
+    """Write out the elements of tensors, in a text or in a table of texts."""
+    if isinstance(value, dict):
+        return {key: filled(text) for key, text in value.items()}
+    return SHORT_TENSOR.sub(all_elements, value) if isinstance(value, str) else value
+
+
+def all_elements(match: re.Match) -> str:
+    dtype, shape, element = match.groups()
+    count = math.prod(int(size) for size in shape.split(",") if size.strip())
+    return f"{dtype}({shape})[{', '.join([element or ZEROS.get(dtype, '0')] * count)}]"
 
 
 def expand(name: str, row: dict) -> Iterator[Case]:
-    """Yield the cases of a row: one, or one for each place."""
+    """Yield the cases of a row: one, or one for each text and place."""
+    if "each" in row:
+        for text in row["each"]:
+            yield from expand(f"{name}_{text.lower()}", substituted(row, text))
+        return
     if "body" not in row:
         yield Case(name, **row)
         return
@@ -71,6 +95,15 @@ def expand(name: str, row: dict) -> Iterator[Case]:
         where, graph, more = PLACES[place](row["body"].strip(), inputs["x"], result)
         answer = {"outputs": ["answer"]} | more
         yield Case(f"{name}.{place}", f"{row['about']}; {where}", graph=graph, **(answer | rest))
+
+
+def substituted(row: dict, text: str) -> dict:
+    """Return a row without `each`, with a text in place of `$T`."""
+    return {
+        key: filled(value.replace("$T", text)) if isinstance(value, str) else value
+        for key, value in row.items()
+        if key != "each"
+    }
 
 
 def in_main(body: str, x: str, result: str) -> tuple[str, str, dict]:

@@ -37,7 +37,8 @@ def main() -> None:
     for name, record in read_outcomes().items():
         if not name.startswith("real/"):
             continue
-        (target,) = resolve_targets(f"{record['package']}=={record['version']}", device="cpu")
+        device = "gpu" if "-gpu" in name else "cpu"
+        (target,) = resolve_targets(f"{record['package']}=={record['version']}", device=device)
         for case, by_loader in record["outcomes"].items():
             if case not in subjects:
                 model = tfport.load(questions[case]["path"])
@@ -45,7 +46,8 @@ def main() -> None:
                 subjects[case] = CheckedModel(model, asked or None)
             ran = bool(questions[case]["signatures"])
             for loader, outcome in by_loader.items():
-                comparison = compare(subjects[case], target, loader, outcome, ran=ran)
+                soft = name.endswith("-gpu_soft") or None
+                comparison = compare(subjects[case], target, loader, outcome, ran=ran, soft=soft)
                 counted[comparison] += 1
                 releases.add(record["version"])
                 models.add(case)
@@ -55,8 +57,10 @@ def main() -> None:
     print("\n".join(f"{count:6} {what}" for what, count in counted.most_common()))
 
 
-def compare(subject: CheckedModel, target, loader: str, outcome: dict, *, ran: bool) -> str:
-    (result,) = check_on(subject, target, [loader])
+def compare(
+    subject: CheckedModel, target, loader: str, outcome: dict, *, ran: bool, soft: bool | None = None
+) -> str:
+    (result,) = check_on(subject, target, [loader], soft_placement=soft)
     stage = outcome["stage"]
     if not ran and (result.verdict, result.stage) == ("fails", "run"):
         return SAME if stage is None else DIFFERENT  # only loaded

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfport.atlas.history import OpHistory, ProviderHistory
+from tfport.atlas.atlas import Atlas
+from tfport.atlas.history import OpHistory, ProviderHistory, op_history
 from tfport.atlas.op_definitions import FLAGS, arg_kind, value_text
 from tfport.atlas.op_search import OpSummary
 from tfport.atlas.release_spans import Span
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.registry.kernels import Kernel
+
+VERSION = 1
 
 
 def history_json(history: OpHistory) -> dict[str, Any]:
@@ -24,6 +27,23 @@ def history_json(history: OpHistory) -> dict[str, Any]:
         "providers": [_provision(provision) for provision in history.provisions],
         "kernels_missing": _spans(history.kernels_missing),
         "later": history.later,
+    }
+
+
+def ops_json(atlas: Atlas, names: Sequence[str]) -> dict[str, Any]:
+    """The histories of ops by name; for a name that nobody registers, similar ones."""
+    # imported here, as one history needs neither
+    from tfport.atlas.lite.history import lite_op_history
+    from tfport.atlas.op_search import suggestions
+
+    by_name = {name: op_history(atlas, name) for name in names}
+    lite = [history for name in names if (history := lite_op_history(name))]
+    unknown = [n for n, history in by_name.items() if not history and n not in {h.op for h in lite}]
+    return {
+        "version": VERSION,
+        "ops": [history_json(history) for history in by_name.values() if history],
+        "lite": [history.to_json() for history in lite],
+        "unknown": {name: suggestions(atlas, name) for name in unknown},
     }
 
 

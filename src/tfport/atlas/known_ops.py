@@ -48,6 +48,17 @@ class KnownOps(Mapping[str, OpDef]):
         rows = self._atlas.rows("SELECT first, last FROM newest WHERE name = ? AND first <> ''", name)
         return (rows[0][0], rows[0][1]) if rows else None
 
+    def lifetime(self, name: str) -> tuple[str | None, str | None]:
+        """Return the first release with an op, and the last one if newer releases do not have it."""
+        span = self.releases(name)
+        if span is None:
+            return None, None
+        return span[0], None if span[1] == self._newest else span[1]
+
+    @functools.cached_property
+    def _newest(self) -> str:
+        return self.recorded()[-1]
+
     def providers(self, name: str) -> list[str]:
         """Return the add-ons and contrib libraries that register an op; empty if TensorFlow itself does."""
         rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)

@@ -250,6 +250,7 @@ def _doubt(model: CheckedModel, finding: Finding, loader: Loader, nodes: list[No
     assert answer is not None
     if answer.question is Question.KERNEL_LIMIT_WITHOUT_ONEDNN:
         return "oneDNN supports it; TensorFlow uses oneDNN on CPUs with AVX512_VNNI, AVX512_BF16 or AMX"
+    lowering = lowering and answer.question is not Question.KERNEL_LIMIT  # only a kernel that runs has limits
     skipped = (model.contexts.may_be_skipped(node, lowering=lowering) for node in nodes)
     if nodes and finding.declared().in_taken_branch and all(skipped):
         return "it fails only if the branch that contains it is taken"

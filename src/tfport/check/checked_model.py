@@ -9,19 +9,22 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tfport.atlas.target import Target
-from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices
+from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices, requested_kind
 from tfport.check.graph_optimizer import DeviceRequests
 from tfport.check.lite.reach import entry_points
 from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
+from tfport.check.placement import GPU, has_kernel, kind_of_device
 from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.graph.usage import Usage, usages
+from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 
@@ -88,6 +91,8 @@ class CheckedModel:
         for usage in self._placed if not soft_placement else ():
             if not is_present(usage.device, target):
                 yield usage, Unresolved(Question.DEVICE, actual=usage.device)
+            elif kernels := self._kernels_elsewhere(usage, target):
+                yield usage, Unresolved(Question.DEVICE, actual=usage.device, kernels=kernels)
 
     def _compute_unresolved(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
         devices = kinds_of_devices(target)
@@ -97,11 +102,34 @@ class CheckedModel:
                 yield usage, answer
             if usage.node.graph is not self.model.graph:
                 yield from ((usage, answer) for answer in self._by_name(usage, target, devices))
+                if GPU in devices and not has_kernel(usage, target, self._resolver, self.producer, GPU):
+                    yield usage, Unresolved(Question.CALL_DEVICE, actual=GPU)
+
+    def has_kernel(self, node: Node, target: Target, kind: str) -> bool:
+        """Whether the target has a kernel for a node on this kind of device; a function runs on any."""
+        usage = self._usage_of.get(node)
+        return usage is None or has_kernel(usage, target, self._resolver, self.producer, kind)
+
+    @cached_property
+    def _usage_of(self) -> dict[Node, Usage]:
+        return {node: usage for usage in self.usages for node in usage.nodes}
+
+    def kind_of_device(self, usage: Usage, target: Target) -> str:
+        """On which kind of device the nodes of a usage run, `GPU` or `CPU`."""
+        return kind_of_device(usage, target, self._resolver, self.producer)
+
+    def _kernels_elsewhere(self, usage: Usage, target: Target) -> tuple[Kernel, ...]:
+        """The kernels of an op, if some run on the target and none on the device that the nodes ask for."""
+        kind = requested_kind(usage.device)
+        if not kind or has_kernel(usage, target, self._resolver, self.producer, kind):
+            return ()
+        return self._resolver.unresolved(usage, target.registry, [kind], self.producer)[-1].kernels
 
     @cached_property
     def _placed(self) -> Sequence[Usage]:
         """Usages that ask for a device of this machine."""
-        return [u for u in self.usages if u.device and is_valid_name(u.device) and is_local(u.device)]
+        asking = usages(node for node in every_node(self.model.graph) if node.device)  # calls by name too
+        return [u for u in asking if is_valid_name(u.device) and is_local(u.device)]
 
     @cached_property
     def device_requests(self) -> DeviceRequests:

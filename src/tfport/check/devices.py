@@ -35,6 +35,12 @@ def is_local(device: str) -> bool:
     return all(value in ("*", _LOCAL[part.lower()]) for part, value, _, _ in _PART.findall(device) if part)
 
 
+def requested_kind(device: str) -> str:
+    """The kind of device that a name asks for, such as `GPU`; empty if any will do."""
+    kinds = [kind.upper() for _, _, kind, _ in _PART.findall(device) if kind not in ("", "*")]
+    return kinds[-1] if kinds else ""
+
+
 def is_present(device: str, target: Target) -> bool:
     """Whether a target has a device of that kind: one of each, numbered 0."""
     kinds = ("", "*", *kinds_of_devices(target))

@@ -6,7 +6,8 @@ assigns devices, its optimizer inlines and simplifies functions. It skips graphs
 - A function that only the main graph calls is inlined, if it calls nothing and has no side effects
   itself: its nodes then run on the device of the call.
 - Elsewhere, Identity and NoOp nodes that only pass something on are removed.
-- A node that reads a resource runs where the resource is.
+- A node that reads a resource runs where the resource is, in the main graph too if the resource asks for
+  a device.
 - The functions of branches and loops that are not lowered run on the device of their node.
 
 Other nodes that the optimizer can remove, such as the second of two transpositions, are not known here.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfport.check.devices import requested_kind
 from tfport.check.node_contexts import LOWER, LOWERED, NodeContexts
 from tfport.graph.dtypes import RESOURCE
 from tfport.graph.graph import Argument, Function, Graph, Node
@@ -44,12 +46,29 @@ class DeviceRequests:
     def is_ignored(self, node: Node) -> bool:
         """Whether a session runs a node on another device of this machine than it asks for, or not at all."""
         function = node.graph
+        if _follows_state(node):
+            return True
         if not isinstance(function, Function) or self._contexts.of(node).lowered:
             return False
         callers = self._callers.get(function.name, [])
         if callers and all(_is_unlowered(caller) for caller in callers):
             return True
         return _reads_passed_resource(node) or self._is_inlined(function, callers) or self.is_removed(node)
+
+    def runs_on_device_of_call(self, node: Node) -> bool:
+        """Whether the function of a node runs on one device, that of its calls.
+
+        Those call it by its name, or as a branch or loop that is not lowered.
+        """
+        function = node.graph
+        if not isinstance(function, Function):
+            return False
+        callers = self._callers.get(function.name, [])
+        return bool(callers) and all(
+            (caller.op == function.name or _is_unlowered(caller))
+            and requested_kind(caller.device) in ("", "GPU")
+            for caller in callers
+        )
 
     def is_removed(self, node: Node) -> bool:
         """Whether a session removes a node of a function before it assigns devices."""
@@ -79,6 +98,14 @@ class DeviceRequests:
 def _reads_passed_resource(node: Node) -> bool:
     """Whether a node of a function reads a resource that is passed to it: it runs where the resource is."""
     return any(isinstance(v.node, Argument) and v.dtype == RESOURCE for v in node.inputs)
+
+
+def _follows_state(node: Node) -> bool:
+    """Whether a node reads or assigns a variable that asks for a device itself: it runs there."""
+    passes_reference = any(value.dtype.is_ref for value in node.outputs)
+    return any(
+        v.node.device and (v.dtype == RESOURCE or (v.dtype.is_ref and passes_reference)) for v in node.inputs
+    )
 
 
 def _is_unlowered(caller: Node) -> bool:

@@ -1,6 +1,7 @@
-"""What kernels for the CPU reject or ignore when they run, though they are registered for it.
+"""What kernels reject when they run, or answer otherwise than other releases do.
 
-No registration says this: each line was recorded from real binaries for x86-64 (`make truth`).
+No registration says this: each line was recorded from real binaries for x86-64 (`make truth`, and
+tools/truth/rewrites/kernel_answers.py for answers), those of GPUs from 2.21 on an H200.
 From 2.9 on TensorFlow uses oneDNN's kernels where the CPU has the instructions they need, and
 those support it; so it depends on the machine, and was recorded with and without them.
 """
@@ -11,20 +12,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tfport.atlas.target import Target
+from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, INT64, DType
+from tfport.graph.node import Value
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
 
 Attrs = Mapping[str, Attr]
-NEVER = "99"
+NEVER, FIRST_ON_GPU = "99", "2.21"
 NCHW, NCDHW, NHWC = "NCHW", "NCDHW", "NHWC"
-BFLOAT16 = DType.parse("bfloat16")
+BFLOAT16, FLOAT16 = DType.parse("bfloat16"), DType.parse("float16")
 INT4 = (DType.parse("int4"), DType.parse("uint4"))
 AUTO_SELECT = 3
 STATIC_TABLES = ("HashTable", "HashTableV2")
+SOFT_INPUTS = 6
+LOWEST_READER = "LessEqual"
+"""What `fix` compares a result with the lowest number by."""
 ABORTS = "Check failed: dtype() == expected_dtype (9 vs. 3)"
 
 
@@ -40,6 +46,9 @@ class KernelLimit:
     """The first release that supports it."""
     by_onednn: bool = True
     """Whether that is because oneDNN supports it."""
+    without_onednn: str = NEVER
+    """The first release that supports it without oneDNN too."""
+    device: str = CPU
     about: str = ""
     """What is not supported: an attribute or a phrase (default: the first attribute that applies)."""
     cause: str = ""
@@ -140,6 +149,14 @@ def _casts(*types: str, but: tuple[str, ...] = ()) -> Callable[[Usage, Attrs], b
     return applies
 
 
+def _fuses_without_half(*names: str) -> Callable[[Usage, Attrs], bool]:
+    return lambda usage, attrs: not _fused(attrs).isdisjoint(names) and attrs.get("T") != FLOAT16
+
+
+def _projects(usage: Usage, attrs: Attrs) -> bool:
+    return bool(attrs.get("num_proj", 0))
+
+
 def _any_algorithm(usage: Usage, attrs: Attrs) -> bool:
     """Whether the release must choose the random algorithm, which earlier releases cannot."""
     for node in usage.nodes:
@@ -149,7 +166,46 @@ def _any_algorithm(usage: Usage, attrs: Attrs) -> bool:
     return False
 
 
+def _number(value: Value) -> float | None:
+    """A constant scalar."""
+    tensor = constant(value)
+    return float(tensor.numpy()) if tensor is not None and tensor.shape.size == 1 else None
+
+
+def _is_soft(usage: Usage, attrs: Attrs) -> bool:
+    """Whether scores are lowered instead of boxes dropped, and a threshold could drop boxes."""
+    for node in usage.nodes:
+        if len(node.inputs) == SOFT_INPUTS:
+            *_, overlap, _, sigma = map(_number, node.inputs)
+            if sigma and (overlap is None or overlap < 1):
+                return True
+    return False
+
+
+def _without_infinity(usage: Usage, attrs: Attrs) -> bool:
+    """Whether minus infinity is not put back, as `fix` does."""
+    return any(LOWEST_READER not in [use.op for use in node.output(0).uses] for node in usage.nodes)
+
+
+def _fills_by_position(usage: Usage, attrs: Attrs) -> bool:
+    return bool(attrs.get("fill_mode", "CONSTANT") != "CONSTANT")
+
+
+def _on_gpu(
+    ops: str,
+    applies: Callable[[Usage, Attrs], bool],
+    says: str,
+    *,
+    about: str = "",
+    cause: str = "recorded from a real binary on an H200",
+) -> KernelLimit:
+    return KernelLimit(
+        ops, applies, says, FIRST_ON_GPU, NEVER, by_onednn=False, device=GPU, about=about, cause=cause
+    )
+
+
 FUSION = "Fusion is not implemented"
+NO_LEGACY_RNN = "cuDNN 9 has no longer the functions that it calls; CudnnRNNV3 calls others"
 LIMITS = (
     KernelLimit("Conv2D", _layout(NCHW),
                 "The Conv2D op currently only supports the NHWC tensor format on the CPU."),
@@ -164,6 +220,8 @@ LIMITS = (
     KernelLimit("Pad", _long_paddings, ABORTS, first="1.4", until="1.5", by_onednn=False),
     KernelLimit("Pad", _long_paddings, ABORTS, first="1.8", until="1.10", by_onednn=False),
     KernelLimit("Conv2D FusedBatchNormV3", _bfloat16, "Missing 0-th output from the node", first="2.5"),
+    KernelLimit("DepthwiseConv2dNative", _bfloat16, "Missing 0-th output from the node", first="2.5",
+                without_onednn="2.10"),
     KernelLimit("Cast", _casts("bfloat16", but=("float32",)), "Cast bfloat16 to half is not supported",
                 until="1.8", by_onednn=False),
     KernelLimit("Cast", _casts("uint32", "uint64", "qint8", "quint8", "qint16", "quint16", "qint32"),
@@ -223,37 +281,62 @@ LIMITS = (
                 about="every input"),
     KernelLimit("DepthToSpace SpaceToDepth", _layout(NCHW, "NCHW_VECT_C"),
                 "Only NHWC data_format supported on CPU.", until="2.1", by_onednn=False),
+    _on_gpu("DepthwiseConv2dNative", _dilated, "Current kernel implementation does not support dilations"),
+    _on_gpu("DepthwiseConv2dNative", _uneven,
+            "Current implementation only supports equal length strides in the row and column dimensions."),
+    _on_gpu("_FusedMatMul", _fuses("Elu", "LeakyRelu"), FUSION, about="fused_ops"),
+    _on_gpu("_FusedMatMul", _fuses_without_half("GeluExact", "Tanh", "Sigmoid"),
+            "Matmul with BiasAdd+GeluExact|Tanh|Sigmoid supports only DT_HALF data type.", about="fused_ops"),
+    _on_gpu("CudnnRNN CudnnRNNV2 CudnnRNNV3", _bfloat16, "Invalid RNN data type: 7"),
+    _on_gpu("CudnnRNN", _is_used, "Failed to call DoRnnForward with model config", about="every input",
+            cause=NO_LEGACY_RNN),
+    _on_gpu("CudnnRNNV2", _is_used, "No algorithm worked!", about="every input", cause=NO_LEGACY_RNN),
+    _on_gpu("CudnnRNNV3", _projects, "Failed to call DoRnnForward with model config", about="num_proj",
+            cause="recorded from a real binary on an H200"),
 )  # fmt: skip
-IGNORED = (
-    KernelLimit("DepthwiseConv2dNative", _dilated, "", until="2.10", by_onednn=False),
-    KernelLimit("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3", _rounds_signed, "",
-                until="1.9", by_onednn=False),
+OTHER_ANSWERS = (
+    KernelLimit("DepthwiseConv2dNative", _dilated, "", until="2.10", about="dilations",
+                cause="the kernel ignores dilations"),
+    KernelLimit("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3", _rounds_signed, "", until="1.9",
+                about="signed_input", cause="the kernel uses one step less of a signed range"),
+    KernelLimit("NonMaxSuppressionV5", _is_soft, "", first="1.15", until="2.5", about="soft_nms_sigma",
+                cause="the kernel drops boxes that overlap a selected box by iou_threshold or more; later "
+                "ones only lower their scores"),
+    KernelLimit("CumulativeLogsumexp", _without_infinity, "", first="1.15", until="2.3",
+                about="minus infinity",
+                cause="the kernel gives the lowest finite number (-3.4e38) instead of minus infinity, which "
+                "exclusive sums begin with"),
+    KernelLimit("ImageProjectiveTransformV2", _fills_by_position, "", first="2.2", until="2.4",
+                about="fill_mode",
+                cause="the kernel fills with zeros between the last pixel and the edge, and does not know "
+                "NEAREST"),
 )  # fmt: skip
-"""What kernels silently ignore, so that a model runs with other outputs."""
+"""What kernels compute otherwise than later releases do, without an error."""
 BY_OP = {op: [r for r in LIMITS if op in r.ops.split()] for row in LIMITS for op in row.ops.split()}
 
 
 def has_limits(op: str) -> bool:
-    """Whether kernels of an op reject or ignore something, which may depend on shapes."""
-    return op in BY_OP or any(op in row.ops.split() for row in IGNORED)
+    """Whether kernels of an op reject something or answer otherwise, which may depend on more than types."""
+    return op in BY_OP or any(op in row.ops.split() for row in OTHER_ANSWERS)
 
 
-def kernel_limits(usage: Usage, target: Target) -> Iterator[Unresolved]:
-    """What the CPU kernels of a target do not support in the nodes of a usage."""
-    if target.device != "cpu" or usage.op not in BY_OP:
+def kernel_limits(usage: Usage, target: Target, kind: str) -> Iterator[Unresolved]:
+    """What the kernels of a target for this kind of device do not support in the nodes of a usage."""
+    if usage.op not in BY_OP:
         return
     for limit in BY_OP[usage.op]:
-        if since(target, limit.first) and limit.applies(usage, usage.attrs):
+        if limit.device == kind and since(target, limit.first) and limit.applies(usage, usage.attrs):
             if not since(target, limit.until):
                 yield Unresolved(Question.KERNEL_LIMIT, expected=limit)
-            elif limit.by_onednn:
+            elif limit.by_onednn and not since(target, limit.without_onednn):
                 yield Unresolved(Question.KERNEL_LIMIT_WITHOUT_ONEDNN, expected=limit)
 
 
-def ignored_attributes(usage: Usage, target: Target) -> Iterator[Unresolved]:
-    """What the CPU kernels of a target silently ignore in the nodes of a usage."""
+def other_answers(usage: Usage, target: Target) -> Iterator[Unresolved]:
+    """What the CPU kernels of a target compute otherwise than later releases, in the nodes of a usage."""
     if target.device != "cpu":
         return
-    for row in IGNORED:
-        if usage.op in row.ops.split() and row.applies(usage, usage.attrs) and not since(target, row.until):
-            yield Unresolved(Question.KERNEL_LIMIT, expected=row)
+    for row in OTHER_ANSWERS:
+        is_affected = since(target, row.first) and not since(target, row.until)
+        if usage.op in row.ops.split() and is_affected and row.applies(usage, usage.attrs):
+            yield Unresolved(Question.KERNEL_ANSWER, expected=row)

@@ -182,6 +182,8 @@ DEVICE_NAMES = replace(PLACEMENT, python_1=MAIN_AT_LOAD, python_2=AT_LOAD)
 KERNEL_LIMITS = Noticed(serving=WHEN_RUN, in_taken_branch=True)
 BY_NAME = Noticed(serving=(None, LIVE, None), python_2=NEVER, only_by_name=True)
 """What matters in a function that is called by name: it runs as part of the call, on its device."""
+CALL_DEVICES = Noticed(serving=(None, LIVE, None), python_2=NEVER, in_taken_branch=True)
+"""What matters in a function that runs on the device of its call."""
 CALLED_FUNCTIONS = Noticed(serving=WHEN_RUN, python_2=AT_LOAD, tfport=WHEN_RUN)
 CALLEES = Noticed(
     serving={"0": WHEN_RUN, "1.14": MAIN_AT_LOAD},

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from tfport.atlas.target import Target
 from tfport.check.devices import is_local, is_valid_name, kinds_of_devices
-from tfport.check.kernel_limits import kernel_limits
+from tfport.check.kernel_limits import kernel_limits, other_answers
 from tfport.check.node_contexts import LOWER
+from tfport.check.placement import kind_of_device
 from tfport.check.release_quirks import cannot_lower, has_xla_devices, knows_type, since
 from tfport.check.xla_modules import module_limits
 from tfport.graph.dtypes import DType
@@ -40,8 +41,10 @@ def unresolved_usage(
             listed = usage.op in CALLS and has_xla_devices(target) and since(target, "1.14")
             yield Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
     yield from resolver.unresolved(usage, target.registry, devices or kinds_of_devices(target), producer)
-    yield from kernel_limits(usage, target)
-    yield from module_limits(usage, target)
+    kind = kind_of_device(usage, target, resolver, producer)
+    yield from kernel_limits(usage, target, kind)
+    yield from other_answers(usage, target)
+    yield from module_limits(usage, target, kind)
     if usage.device and not is_valid_name(usage.device):
         yield Unresolved(Question.DEVICE_NAME, actual=usage.device)
     elif usage.device and not is_local(usage.device):

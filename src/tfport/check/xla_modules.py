@@ -7,10 +7,11 @@ version. A module that was saved as text is not looked into.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfport.atlas.target import Target
 from tfport.check.kernel_limits import KernelLimit
+from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
 from tfport.formats.stablehlo.bytecode import bytecode_version
 from tfport.graph.attrs import Attr
@@ -22,7 +23,8 @@ ANY_VERSION = 1 << 31
 NO_BYTECODE = -1
 WITH_PLATFORMS = 6
 """From this version on a module must name its platforms."""
-CPU = "CPU"
+PLATFORMS = {CPU: "CPU", GPU: "CUDA"}
+"""What XLA calls the kinds of devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +48,18 @@ RECORDED = (
 )
 
 
-def module_limits(usage: Usage, target: Target) -> Iterator[Unresolved]:
-    """Why the kernel of a target does not run the module of a usage."""
+def module_limits(usage: Usage, target: Target, kind: str) -> Iterator[Unresolved]:
+    """Why the kernel of a target for this kind of device does not run the module of a usage."""
     if usage.op != XLA_PROGRAM or target.build is None or not since(target, RECORDED[0].first):
         return
     reads = next(row for row in reversed(RECORDED) if since(target, row.first))
     for limit in (
         _version(reads, usage.attrs.get("version")),
         _bytecode(reads, usage.attrs.get("module"), target),
-        _platforms(usage, target),
+        _platforms(usage, target, PLATFORMS[kind]),
     ):
         if limit is not None:
-            yield Unresolved(Question.KERNEL_LIMIT, expected=limit)
+            yield Unresolved(Question.KERNEL_LIMIT, expected=replace(limit, device=kind))
 
 
 def _version(reads: ReadModules, version: Attr) -> KernelLimit | None:
@@ -93,7 +95,7 @@ def _bytecode(reads: ReadModules, module: Attr, target: Target) -> KernelLimit |
     return _limit(f"Cannot deserialize {what}", f"a module in MLIR bytecode of version {number}", cause)
 
 
-def _platforms(usage: Usage, target: Target) -> KernelLimit | None:
+def _platforms(usage: Usage, target: Target, platform: str) -> KernelLimit | None:
     """The platforms that a module is compiled for; the kernel checks them since 2.13."""
     version, listed = usage.attrs.get("version"), usage.attrs.get("platforms")
     if not since(target, "2.13") or not isinstance(version, int):
@@ -104,9 +106,10 @@ def _platforms(usage: Usage, target: Target) -> KernelLimit | None:
             return None
         says = f"XlaCallModuleOp with version {version} must have non-empty platforms."
         return _limit(says, "a module without platforms", "recorded from real binaries")
-    if target.device != "cpu" or CPU in names:
+    if platform in names:
         return None
-    says = f"The current platform CPU is not among the platforms required by the module: [{', '.join(names)}]"
+    required = ", ".join(names)
+    says = f"The current platform {platform} is not among the platforms required by the module: [{required}]"
     return _limit(says, "platforms", "the program was compiled for other platforms")
 
 

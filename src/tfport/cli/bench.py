@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine-ops", action="store_true", help="with --profile: also time each ONNX op of the islands"
     )
+    parser.add_argument(
+        "--nodes",
+        action="store_true",
+        help="with --profile --json: also say for each node of the model where it runs and how long",
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -63,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
     model, registry = load_runnable_model(args)
     signature = select_signature(model, args.signature)
-    if args.profile or args.engine_ops:
+    if args.profile or args.engine_ops or args.nodes:
         return _run_profile(args, model, registry, signature)
     with show_progress(f"measuring {args.model}"):
         measurements = bench_model(
@@ -109,6 +114,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
                 signature=signature.name,
                 seconds=args.seconds,
                 engine_ops=args.engine_ops,
+                nodes=args.nodes,
                 threads=args.threads,
                 engine=args.engine,
                 device=args.device,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from tfport.runtime.profile.node_times import NodeTime
     from tfport.runtime.profile.recorder import HostNode
     from tfport.runtime.profile.times import IslandTime, OpTime, Profile
 
@@ -23,6 +24,7 @@ PARTS = {
 
 
 def profile_json(profile: Profile) -> dict[str, Any]:
+    nodes = {"nodes": [_node_json(node) for node in profile.nodes]} if profile.nodes else {}
     return {
         "runs": profile.runs,
         "latency_ms": profile.total * MILLI,
@@ -47,6 +49,19 @@ def profile_json(profile: Profile) -> dict[str, Any]:
             {"node": node.name, "op": node.op, "inside": node.inside or None, "reason": node.reason}
             for node in profile.host_nodes
         ],
+        **nodes,
+    }
+
+
+def _node_json(node: NodeTime) -> dict[str, Any]:
+    return {
+        "function": node.origin.function,
+        "node": node.origin.name,
+        "op": node.origin.op,
+        "ms": node.seconds * MILLI,
+        "calls": node.calls,
+        "where": node.where,
+        "reason": node.reason or None,
     }
 
 

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_outputs(parser)
     parser.add_argument("--all", action="store_true", help="do not shorten long lists")
     add_json(parser)
+    parser.add_argument("--html", metavar="FILE", help="write a self-contained HTML page with the graph")
     parser.set_defaults(run=run)
 
 
@@ -36,11 +37,17 @@ def run(args: argparse.Namespace) -> int:
     with show_progress(f"reading {args.model}"):
         model = tfport.load(args.model, tags=tags_of(args))
         report = tfport.inspect(model, fetches=args.fetch, feeds=args.feed)
+    if args.html:
+        from tfport.check.pages import inspect_page
+        from tfport.formats.output import new_path
+
+        with new_path(args.html) as temporary:
+            temporary.write_text(inspect_page(report, model), encoding="utf-8")
     if args.json:
         from tfport.cli.json_output import print_json
 
         print_json(report.to_json())
-    else:
+    elif not args.html:
         from tfport.check.console import show
         from tfport.check.inspection.text import render
 

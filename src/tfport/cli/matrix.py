@@ -63,9 +63,11 @@ def run(args: argparse.Namespace) -> int:
             libraries=args.library or (),
         )
     if args.html:
-        from tfport.check.matrix.page.page import write_page
+        from tfport.check.pages import matrix_page
+        from tfport.formats.output import new_path
 
-        write_page(matrix, args.html)
+        with new_path(args.html) as temporary:
+            temporary.write_text(matrix_page(matrix), encoding="utf-8")
     if args.json:
         from tfport.cli.json_output import print_json
 

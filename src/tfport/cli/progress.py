@@ -1,11 +1,18 @@
-"""Progress on a terminal: a spinner for work that takes more than two seconds."""
+"""Progress on a terminal: a spinner for work that takes more than two seconds.
+
+With the environment variable `TFPORT_PROGRESS`, each step is a line of JSON on standard error instead.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from tfport.web.progress_lines import LINES
 
 DELAY_SECONDS = 2.0
 REFRESH_SECONDS = 0.2
@@ -17,6 +24,9 @@ def show_progress(activity: str) -> Iterator[Callable[[str], None]]:
 
     Yields a function that changes what is shown.
     """
+    if os.environ.get(LINES):
+        yield _print_line
+        return
     if not sys.stderr.isatty():
         yield lambda doing: None
         return
@@ -27,6 +37,11 @@ def show_progress(activity: str) -> Iterator[Callable[[str], None]]:
     finally:
         spinner.done.set()
         spinner.thread.join()
+
+
+def _print_line(doing: str) -> None:
+    """For a program that reads standard error: one JSON object in a line."""
+    print(json.dumps({"progress": doing}), file=sys.stderr, flush=True)
 
 
 class _Spinner:

@@ -82,11 +82,14 @@ class FixAttempt:
         return self.report.verdict == RUNS and not any(map(_is_ignored, self.stuck))
 
 
+OTHERWISE = (Question.KERNEL_LIMIT, Question.KERNEL_ANSWER)
+
+
 def _is_ignored(stuck: Stuck) -> bool:
     """Whether the target silently ignores an attribute of a node, or computes something else."""
     known = stuck.node.signature.attr_types if stuck.node.signature is not None else {}
     return any(
-        p.question is Question.KERNEL_LIMIT or (p.question is Question.UNKNOWN_ATTR and p.attr in known)
+        p.question in OTHERWISE or (p.question is Question.UNKNOWN_ATTR and p.attr in known)
         for p in stuck.problems
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tfport.atlas.target import Target
 from tfport.check.devices import plain_devices
-from tfport.check.kernel_limits import has_limits, ignored_attributes
+from tfport.check.kernel_limits import has_limits
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.fix.facts import Facts
@@ -81,11 +81,7 @@ class NodeChecker:
         in_function = any(isinstance(node.graph, Function) for node in usage.nodes)
         devices = plain_devices(self.target) if in_function else None
         problems = unresolved_usage(usage, self.target, self._resolver, self.producer, newer, devices)
-        return [
-            problem
-            for problem in (*problems, *ignored_attributes(usage, self.target))
-            if problem.question not in HARMLESS
-        ]
+        return [problem for problem in problems if problem.question not in HARMLESS]
 
     def _missing_defaults(self, node: Node) -> Iterator[Unresolved]:
         """Attributes that a function must state even though they have defaults."""

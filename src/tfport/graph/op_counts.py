@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tfport.graph.graph import Node
+from tfport.graph.graph import Node, Value
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, every_node, needed_by
@@ -38,20 +38,20 @@ def count_ops(model: Model, outputs: GraphOutputs | None = None) -> OpCounts:
     signatures = model.signatures if outputs is None else {"": outputs.signature}
     out = OpCounts(total=Counter(node.op for node in every_node(model.graph)))
     seen: set[Node] = set()
-    counted: dict[frozenset[Node], Counter[str]] = {}
+    counted: dict[tuple[frozenset[Node], frozenset[Value]], Counter[str]] = {}
     visits = 0
     for name, signature in signatures.items():
+        computed = frozenset(value for value in model.starts_of(signature) if value.node.inputs)
         ends = frozenset(value.node for value in model.ends_of(signature))
-        if ends not in counted:
+        if (ends, computed) not in counted:
             if visits > MOST_VISITS:
                 out.uncounted.append(name)
                 continue
-            computed = [value for value in model.starts_of(signature) if value.node.inputs]
             nodes = _with_bodies(needed_by(ends, computed))
-            counted[ends] = Counter(node.op for node in nodes)
+            counted[ends, computed] = Counter(node.op for node in nodes)
             visits += len(nodes)
             seen |= nodes
-        out.signatures[name] = counted[ends]
+        out.signatures[name] = counted[ends, computed]
     for counter, last in (
         (out.loading, model.init_nodes + model.restore_nodes),
         (out.saving, model.save_nodes),

@@ -10,11 +10,13 @@ import numpy as np
 
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
+from tfport.runtime.onnx.attention import with_fused_attention
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.least_size import least_size
 from tfport.runtime.onnx.model import NodeForms, border_type, is_narrow, onnx_model
+from tfport.runtime.onnx.packed_attention import with_packed_attention
 from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.operand import Operand
@@ -67,6 +69,10 @@ def _nodes(
     safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
     written = [*outputs, flag] if flag is not None else outputs
     nodes = island_nodes(safe, written)
+    if engine.form.fuses_attention:
+        nodes = with_fused_attention(nodes, written, engine.has_kernel)
+    if engine.form.packs_attention:
+        nodes = with_packed_attention(nodes, written)
     if engine.form.half is not None:
         nodes = in_reduced_precision(nodes, written, DType.parse(engine.form.half), engine.has_kernel)
     return nodes, flag

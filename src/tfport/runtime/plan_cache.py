@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tfport.runtime.fed_values import FedValue
+from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
+
+AnyPlan = Plan | PlacedPlan
 
 Assumed = int | FedValue | None
 """What a plan assumes of a fed tensor: its rank, its value, or only what the graph declares."""
@@ -51,7 +54,7 @@ class PlanKey(NamedTuple):
 
 @dataclass(slots=True)
 class _Cached:
-    plan: Plan
+    plan: AnyPlan
     version: int
     used: int
 
@@ -75,10 +78,10 @@ class PlanCache:
         return list(self._cached)
 
     @property
-    def plans(self) -> list[Plan]:
+    def plans(self) -> list[AnyPlan]:
         return [cached.plan for cached in self._cached.values()]
 
-    def get(self, key: PlanKey, version: int) -> Plan | None:
+    def get(self, key: PlanKey, version: int) -> AnyPlan | None:
         """The plan for a key; None if there is none for this version of the state."""
         cached = self._cached.get(key)
         if cached is None or cached.version != version:
@@ -92,7 +95,7 @@ class PlanCache:
             return key
         return key.for_any_value()
 
-    def add(self, key: PlanKey, plan: Plan, version: int) -> None:
+    def add(self, key: PlanKey, plan: AnyPlan, version: int) -> None:
         """Keep a plan, and drop another if there are too many."""
         if key not in self._cached:
             if key.is_special and self._is_full():

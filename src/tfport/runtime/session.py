@@ -35,6 +35,7 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
+from tfport.runtime.engines.choice_cache import GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
@@ -44,8 +45,9 @@ from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.model_tracer import ModelTracer, unassumed
 from tfport.runtime.object_restore import restore_from_objects
+from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
-from tfport.runtime.plan_cache import PlanCache, PlanKey
+from tfport.runtime.plan_cache import AnyPlan, PlanCache, PlanKey
 from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.state import State
@@ -187,7 +189,7 @@ class Session:
         """The program for these fetches and feeds, before it is cut into islands."""
         return self._tracer.runnable(fetches, feeds, [None] * len(feeds), self.engine, bake=bake)[0]
 
-    def _plan(self, key: PlanKey) -> tuple[PlanKey, Plan]:
+    def _plan(self, key: PlanKey) -> tuple[PlanKey, AnyPlan]:
         """The plan to use for a key, and the key that it was made for."""
         plan = self.plans.get(key, self.state.version)
         if plan is not None:
@@ -196,12 +198,32 @@ class Session:
             key = self.plans.admitted(key)
             plan = self.plans.get(key, self.state.version)
             if plan is None:
-                program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
-                plan = Plan(program, self.engine, release=self._release_checkpoint)
+                plan, version = self._new_plan(key)
                 self.plans.add(key, plan, version)
                 self._release_checkpoint()
                 return_freed_memory()
         return key, plan
+
+    def _new_plan(self, key: PlanKey) -> tuple[AnyPlan, int]:
+        """A plan for a key, and the version of the state that it is for."""
+        program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
+        rival = self.engine.rival
+        if rival is None:
+            return Plan(program, self.engine, release=self._release_checkpoint), version
+
+        traced = {GPU: program}  # kept only until the first plan is made
+
+        def made_for(device: str) -> Plan:
+            engine = self.engine if device == GPU else rival.engine
+            with self._lock:
+                program = traced.pop(device, None)
+                if program is None:
+                    program, _ = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
+                return Plan(program, engine, release=self._release_checkpoint)
+
+        plan = PlacedPlan(program, made_for, rival)
+        traced.clear()
+        return plan, version
 
     def _initialize(self) -> None:
         """Restore and initialize as TensorFlow's own loader does: the restore op, then the init op."""

@@ -37,6 +37,7 @@ from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import reached, walk
+from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
@@ -116,7 +117,9 @@ class Tracer:
             if isinstance(node, Node):
                 self._node(node, env, bindings or {})
             else:
+                before = len(self.steps)
                 node.trace(self, env, bindings or {})
+                self._note_origins(before, roots[0].graph)
 
     def structures(self, ends: Sequence[Node]) -> Structures | None:
         """The TF1 branches and loops that `ends` need."""
@@ -235,8 +238,10 @@ class Tracer:
             return self._placeholders(signature, attrs)
         structure = self.implementations.structure_of(node.op)
         if structure is not None:
+            before = len(self.steps)
             try:
                 outputs: Sequence[Operand] = structure.function(self, node, inputs, attrs)
+                self._note_origins(before, node)
             except CannotRun as error:
                 self.unsupported.append(UnsupportedNode(node, str(error)))
                 return self._placeholders(signature, attrs)
@@ -279,12 +284,12 @@ class Tracer:
         if run is not None and not ordered:
             folded = fold(run, inputs, types, node.name, lambda v: output_bytes(node.op, v, attrs, types))
             if folded is not None:
-                return folded
+                return self._folded(node, folded)
         if (unchanged := self.facts.unchanged_input(node.op, inputs)) is not None:
-            return [unchanged]
+            return self._folded(node, [unchanged])
         key = None if ordered else step_key(node.op, inputs, attrs, types)
         if (common := self._common.find(key)) is not None:
-            return common
+            return self._folded(node, common)
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)
         nodes = lowered.nodes if isinstance(lowered, LoweredNode) else None
         why = "" if isinstance(lowered, LoweredNode) else lowered
@@ -304,9 +309,25 @@ class Tracer:
         effect = ordered and node.op not in READS and not is_unseeded(attrs)
         step = Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
         self.traced.update(dict.fromkeys(self.add(step), TracedStep(node, step)))
+        if (recorder := current_recorder()) is not None:
+            recorder.origins.add(node, step)
         self._common.record(key, outputs)
         if len(outputs) == 1:
             self.facts.record(node.op, inputs, outputs[0])
+        return outputs
+
+    def _note_origins(self, before: int, source: Node | Graph) -> None:
+        """Tell a recorder the node of new steps: of one node, or nodes of a graph by their names."""
+        if (recorder := current_recorder()) is not None:
+            for step in self.steps[before:]:
+                node = source if isinstance(source, Node) else source.find(step.name)
+                if node is not None:
+                    recorder.origins.add(node, step)
+
+    def _folded(self, node: Node, outputs: Sequence[Operand]) -> Sequence[Operand]:
+        """The outputs of a node that needs no step."""
+        if (recorder := current_recorder()) is not None:
+            recorder.origins.add_folded(node)
         return outputs
 
     def _lowered(self, lowering: NodeLowering, ordered: bool) -> LoweredNode | str:

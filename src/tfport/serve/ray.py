@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
+from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, parse_device
+from tfport.runtime.engines.gpu.gpu_options import TF32, GpuOptions
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import is_address
@@ -41,12 +43,21 @@ class Replica:
     """One copy of one version of a model."""
 
     def __init__(
-        self, model: str, name: str = "default", version: int | None = None, threads: int | None = None
+        self,
+        model: str,
+        name: str = "default",
+        version: int | None = None,
+        threads: int | None = None,
+        device: str = "cpu",
+        precision: str = TF32,
     ) -> None:
+        """`device` and `precision` are those of a session; on a GPU, Ray needs `num_gpus` too."""
         self.copy = tempfile.mkdtemp(prefix="tfport-") if is_address(model) else ""
         number, path = _fetched(model, version, Path(self.copy) / "model")
         pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="tfport")
-        self.servable = Servable(name, number, Session(path, threads=threads), ThreadRunner(pool))
+        options = GpuOptions(precision=precision, require=parse_device(device).kind in (CUDA, TENSORRT))
+        session = Session(path, threads=threads, device=device, gpu=options)
+        self.servable = Servable(name, number, session, ThreadRunner(pool))
         self.catalog = ModelCatalog()
         self.catalog.publish(self.servable)
         self.workers = WorkerPool(processes=0)  # Ray runs as many replicas as needed
@@ -87,31 +98,40 @@ def app(
     name: str = "default",
     version: int | None = None,
     threads: int | None = None,
+    device: str = "cpu",
+    precision: str = TF32,
     **options: Any,
 ) -> Application:
     """Return an application for `serve.run`.
 
     `model` is a base path or the folder of one version, readable from every machine of the cluster;
     `version` defaults to the newest one. `options` are Ray's deployment options: `num_replicas`,
-    `autoscaling_config`, `ray_actor_options`, …
+    `autoscaling_config`, `ray_actor_options`, … On a GPU, `device="cuda"` with
+    `ray_actor_options={"num_gpus": 1}`: Ray shows each replica a GPU of its own.
     """
     from ray import serve
 
     deployment = serve.deployment(Replica).options(**{"name": name, **options})
-    return deployment.bind(os.fspath(model), name, version, threads)
+    return deployment.bind(os.fspath(model), name, version, threads, device, precision)
 
 
 def build(args: Mapping[str, str]) -> Application:
     """Return the application for a command line or the `args` of a Serve config file."""
-    known = {"model", "name", "version", "threads"}
+    known = {"model", "name", "version", "threads", "device", "precision"}
     if unknown := sorted(set(args) - known):
         raise Error(
             f"tfport.serve.ray: unknown argument {', '.join(unknown)}; expected {', '.join(sorted(known))}"
         )
     if "model" not in args:
         raise Error("tfport.serve.ray: missing argument: model=PATH")
-    numbers = {key: int(args[key]) for key in ("version", "threads") if key in args}
-    return app(args["model"], name=args.get("name", "default"), **numbers)
+    return app(
+        args["model"],
+        name=args.get("name", "default"),
+        version=int(args["version"]) if "version" in args else None,
+        threads=int(args["threads"]) if "threads" in args else None,
+        device=args.get("device", "cpu"),
+        precision=args.get("precision", TF32),
+    )
 
 
 def _fetched(model: str, version: int | None, folder: Path) -> tuple[int, Path]:

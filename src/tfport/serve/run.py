@@ -10,10 +10,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from tfport.errors import Error
+from tfport.runtime.engines.gpu.device_copies import DeviceCopies
+from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues
 from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
@@ -36,44 +38,49 @@ def run(flags: FlagValues, warnings: list[str]) -> int:
         logs = Logs(logger)
         for warning in warnings:
             logs.warn("flag", message=warning)
-        with _runner() as runner:
-            code = runner.run(_serve(flags, logs))
+        with new_runner() as runner:
+            code = runner.run(serve_until_stopped(flags, logs))
     _exit_now(code, set(threading.enumerate()) - before)
     return code
 
 
-def _runner() -> asyncio.Runner:
-    """Return an event loop runner, with uvloop if it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.Runner()
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+async def serve_until_stopped(
+    flags: FlagValues, logs: Logs, copies: Sequence[DeviceCopies] | None = None
+) -> int:
+    """Serve until a stop signal arrives, or the server cannot go on; return the exit code.
 
-
-async def _serve(flags: FlagValues, logs: Logs) -> int:
+    `copies`: of the GPUs, in place of those of the flags.
+    """
     stopping, stopping_now = asyncio.Event(), asyncio.Event()
     for number in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(
             number, lambda: (stopping_now if stopping.is_set() else stopping).set()
         )
-    server = Server(flags, logs)
+    server = Server(flags, logs, copies)
     try:
         if await _done_before(stopping, server.start()):
             gc.enable()  # disabled in short commands, and while the first models are loaded
             sys.stderr.write(greeting(server))  # in one piece: log lines come from another thread
             with capture_module_logs(logs.logger):
                 checking = asyncio.ensure_future(_check_signatures(server))
-                await stopping.wait()
+                await _first(stopping, server.failed)
                 checking.cancel()
                 logs.info("draining")
                 await _done_before(stopping_now, server.stop())
-            return 0
+            return 1 if server.failure else 0
     except Error:
         await server.stop()
         raise
     await _done_before(stopping_now, server.stop())  # stopped before the start was complete
     return 0
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait for the first of some events."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
 
 
 async def _done_before(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:

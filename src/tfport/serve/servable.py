@@ -78,13 +78,19 @@ def run_signature(
     inputs: Mapping[str, Any],
     outputs: Sequence[str],
     stop: StopSignal | None = None,
+    *,
+    on_device: bool = False,
 ) -> Arrays:
-    """Compute outputs of a signature in this thread; runtime errors become status errors."""
+    """Compute outputs of a signature in this thread; runtime errors become status errors.
+
+    With `on_device`, outputs that are in the memory of a GPU stay there.
+    """
     called = _with_outputs(signature, outputs)
     fetches = [tensor for spec in called.outputs.values() for tensor in spec.tensors]
     try:
         # as in TensorFlow Serving, the ops decide whether a shape is right
-        arrays = session.run(fetches, flatten_inputs(called, inputs), any_shape=True, stop=stop)
+        feeds = flatten_inputs(called, inputs)
+        arrays = session.run(fetches, feeds, any_shape=True, on_device=on_device, stop=stop)
         return pack_outputs(called, arrays)
     except InternalError as error:
         raise StatusError(StatusCode.INTERNAL, str(error)) from error
@@ -125,6 +131,11 @@ class Servable:
     def signature(self, name: str = "") -> Signature:
         """Return the signature of this name; the default one if the name is empty."""
         return self.interface.signature(name)
+
+    def joins(self, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]) -> bool:
+        """Whether the rows of several requests may run together."""
+        may_join = getattr(self.runner, "may_join", None)
+        return may_join is not None and may_join(self.session, signature, inputs, outputs)
 
     async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:
         """Answer a call; `outputs` are the ones to return (default: all)."""

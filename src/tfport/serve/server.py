@@ -11,25 +11,33 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from aiohttp import web
 
 from tfport.errors import Error
-from tfport.formats.files import reason
+from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.library_registry import registry_with
+from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.batching.runner import batching_for
 from tfport.serve.file_limit import connections_allowed
-from tfport.serve.flags import FlagValues
-from tfport.serve.gpu_flags import gpu_options
+from tfport.serve.flags import NO_TENSORFLOW, FlagValues
+from tfport.serve.front_ends.front_end_pool import FrontEndPool
+from tfport.serve.gpu_flags import device_names, gpu_options, memory_fraction, usable_gpus
+from tfport.serve.gpu_memory_budget import GpuMemoryBudget
+from tfport.serve.gpu_watch import GpuWatch, report_gpus
+from tfport.serve.grpc.health import CatalogHealth
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
-from tfport.serve.grpc.server import GrpcServer
+from tfport.serve.grpc.server import GrpcServer, grpc_services
 from tfport.serve.grpc.tls import Tls, read_ssl_config
 from tfport.serve.light_calls import LightCalls
 from tfport.serve.model_catalog import ModelCatalog
@@ -55,12 +63,15 @@ from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.server import RestServer
 from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner
+from tfport.serve.session_config import SessionConfig, hide_other_gpus, read_session_config
 from tfport.serve.status import FAULTS, StatusCode, StatusError
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
 from tfport.serve.workers.pool import WorkerPool
 
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep Python's lock from the one that feeds a GPU."""
 MOST_BODY_BYTES = 2**29
 """Total size of all REST bodies in memory."""
 
@@ -93,16 +104,29 @@ class LoggedMetrics(Metrics):
 class Server:
     """A process that serves models."""
 
-    def __init__(self, flags: FlagValues, logs: Logs) -> None:
+    def __init__(self, flags: FlagValues, logs: Logs, copies: Sequence[DeviceCopies] | None = None) -> None:
+        """`copies`: of the GPUs, in place of those of the flags."""
         self.flags, self.logs = flags, logs
         self.catalog, self.metrics = ModelCatalog(), LoggedMetrics(logs)
         self.started = False
-        self.pool = ThreadPoolExecutor(_parallel_calls(flags), "calls")
+        self.session_config = self._session_config()
+        self.devices = device_names(flags.text("device"))
+        self.gpus = usable_gpus(self.devices)
+        self.gpu_copies = [CudaCopies(gpu.index) for gpu in self.gpus] if copies is None else list(copies)
+        if self.gpus:
+            sys.setswitchinterval(SWITCH_SECONDS)
+        self.failure = ""
+        """Why the server cannot go on; empty if it can."""
+        self.failed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.parallel_calls = _parallel_calls(flags, self.session_config)
+        self.pool = ThreadPoolExecutor(self.parallel_calls, "calls")
         self.batching = batching_for(
             flags.boolean("enable_batching"),
             flags.text("batching_parameters_file"),
             per_model=flags.boolean("enable_per_model_batching_parameters"),
             metrics=self.metrics,
+            gpus=len(self.gpus),
         )
         self.request_log = RequestLog(self.metrics)
         self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
@@ -113,7 +137,7 @@ class Server:
         self.connections = self._connection_limits()
         self.grpc = self._grpc(tls, tokens)
         self.rest = self._rest(tls, tokens)
-        if self.grpc is None and self.rest is None:
+        if not self.grpc and self.rest is None:
             raise Error("no port to listen on: --port and --rest_api_port are both 0")
         self.health_pages = HealthPages(self.manager.ready)
         self.health = self._health()
@@ -124,18 +148,40 @@ class Server:
         await self.manager.start()
         self._report_failed_models()
         self._configure_request_log()
-        if self.grpc is not None:
-            self.grpc_port = await self.grpc.start()
+        for listener in self.grpc:
+            self.grpc_port = await listener.start() or self.grpc_port
         if self.rest is not None:
             self.rest_port = await self.rest.start()
         if self.health is not None:
             self.health_port = await self.health.start()
+        if self.gpu_copies:
+            self._tasks.append(asyncio.create_task(GpuWatch(self.gpu_copies, self.fail).run()))
         self.started = True
+
+    def _session_config(self) -> SessionConfig:
+        path = self.flags.text("tensorflow_session_config_file")
+        if not path:
+            return SessionConfig()
+        config = read_session_config(path)
+        if config.ignored:
+            names = ", ".join(config.ignored)
+            self.logs.warn("flag", message=f"{path}: {names}: ignored: {NO_TENSORFLOW}")
+        hide_other_gpus(config.visible_devices)
+        return config
+
+    def fail(self, reason: str) -> None:
+        """Note that the server cannot go on; whoever runs it stops it then."""
+        self.failure, self.health_pages.stopping = reason, True
+        self.logs.failed("gpu", reason)
+        self.failed.set()
 
     async def stop(self) -> None:
         """Reject new calls, let calls in progress end, and release everything."""
+        for task in self._tasks:
+            task.cancel()
         grace, self.health_pages.stopping = float(self.flags.number("drain_seconds")), True
-        await asyncio.gather(*(front.stop(grace) for front in (self.rest, self.grpc) if front is not None))
+        rest = [self.rest] if self.rest is not None else []
+        await asyncio.gather(*(front.stop(grace) for front in (*rest, *self.grpc)))
         await self.manager.stop()
         if self.health is not None:
             await self.health.stop()
@@ -169,13 +215,14 @@ class Server:
             config_file=file or None,
             load=session_opener(
                 tags=tags or None,
-                threads=threads or None,
+                threads=threads or self.session_config.intra_op_threads or None,
                 engine=flags.text("engine"),
-                device=flags.text("device"),
+                devices=self.devices,
                 gpu=gpu_options(flags),
+                budget=GpuMemoryBudget(memory_fraction(flags, self.session_config)),
                 registry=self.registry,
                 limits=_limits(flags),
-                parallel_calls=_parallel_calls(flags),
+                parallel_calls=self.parallel_calls,
                 prefer_lite=flags.boolean("prefer_tflite_model"),
             ),
             options=ManagerOptions(
@@ -191,6 +238,7 @@ class Server:
                 drain_seconds=flags.number("drain_seconds"),
                 all_must_run=not flags.boolean("serve_runnable_signatures"),
                 load_seconds=flags.number("load_timeout_seconds"),
+                batch_sizes=self._batch_sizes,
             ),
             on_attempt=self._attempted,
             on_unload=self._unloaded,
@@ -202,6 +250,15 @@ class Server:
             if shared is not None:
                 return shared
         return MeasuredRunner(self.pool, self.metrics, LightCalls(session.model), settings.name, version)
+
+    def _rows_together(self) -> int:
+        """Return how many rows a front end may send together; none if models have their own limits."""
+        joined = self.batching is not None and not self.batching.per_model
+        return self.batching.parameters.largest_run if joined and self.batching is not None else 0
+
+    def _batch_sizes(self, files: Files | None) -> Sequence[int]:
+        chosen = self.batching.parameters_of(files) if self.batching is not None else None
+        return () if chosen is None else chosen.allowed_sizes
 
     def _attempted(self, attempt: LoadAttempt) -> None:
         self.metrics.loaded(attempt.name, attempt.version, attempt.path, attempt.seconds, attempt.code)
@@ -234,32 +291,52 @@ class Server:
         except StatusError as error:
             self.logs.failed("request_log", error.message)
 
-    def _grpc(self, tls: Tls | None, tokens: AuthTokens | None) -> GrpcServer | None:
-        flags, ready = self.flags, self.manager.ready
-        port = _port(flags, "port")
-        observers = Observers(self.metrics, self.request_log, self.tracer)
-        if port is None and not flags.text("grpc_socket_path"):
-            return None
-        return GrpcServer(
-            self.catalog,
-            reload=self.reload,
-            options=GrpcOptions(
-                host=flags.text("host"),
-                port=port,
-                socket_path=flags.text("grpc_socket_path"),
-                tls=tls,
-                tokens=tokens,
-                channel_arguments=channel_arguments(flags.text("grpc_channel_arguments")),
-                most_connections=self.connections.most,
-                handshake_seconds=self.connections.header_seconds,
-                tensor_content=flags.boolean("enable_serialization_as_tensor_content"),
-                check_method=flags.boolean("enable_signature_method_name_check"),
-                health=flags.boolean("enable_grpc_healthcheck_service"),
-                observers=observers,
-                metric=self.metrics.total,
-            ),
-            more=[v2_grpc.handler(self.catalog, ready, observers)],
-            files=[v2_grpc.file_descriptor()],
+    def _grpc(self, tls: Tls | None, tokens: AuthTokens | None) -> list[GrpcServer | FrontEndPool]:
+        """Return what listens for gRPC: this process, or front ends on the port and it on the socket."""
+        flags, path = self.flags, self.flags.text("grpc_socket_path")
+        port, processes = _port(flags, "port"), _at_least(0, flags, "grpc_processes")
+        options = self._grpc_options(tls, tokens)
+        more, files = [v2_grpc.service(self.catalog, self.manager.ready)], [v2_grpc.file_descriptor()]
+        here = replace(options, port=None) if processes else options
+        listeners: list[GrpcServer | FrontEndPool] = []
+        if here.port is not None or path:
+            listeners.append(
+                GrpcServer(self.catalog, reload=self.reload, options=here, more=more, files=files)
+            )
+        if processes and port is not None:
+            services = grpc_services(self.catalog, self.reload, options, more)
+            health = CatalogHealth(self.catalog, [service.name for service in services])
+            copies = self.gpu_copies[0] if self.gpu_copies else None
+            listeners.append(
+                FrontEndPool(
+                    processes,
+                    services,
+                    health,
+                    options,
+                    files,
+                    self.logs,
+                    copies,
+                    groups=self._rows_together(),
+                )
+            )
+        return listeners
+
+    def _grpc_options(self, tls: Tls | None, tokens: AuthTokens | None) -> GrpcOptions:
+        flags = self.flags
+        return GrpcOptions(
+            host=flags.text("host"),
+            port=_port(flags, "port"),
+            socket_path=flags.text("grpc_socket_path"),
+            tls=tls,
+            tokens=tokens,
+            channel_arguments=channel_arguments(flags.text("grpc_channel_arguments")),
+            most_connections=self.connections.most,
+            handshake_seconds=self.connections.header_seconds,
+            tensor_content=flags.boolean("enable_serialization_as_tensor_content"),
+            check_method=flags.boolean("enable_signature_method_name_check"),
+            health=flags.boolean("enable_grpc_healthcheck_service"),
+            observers=Observers(self.metrics, self.request_log, self.tracer),
+            metric=self.metrics.total,
         )
 
     def _rest(self, tls: Tls | None, tokens: AuthTokens | None) -> RestServer | None:
@@ -326,13 +403,15 @@ class Server:
         return [web.get(path, self._metrics_page)] if path is not None else []
 
     async def _metrics_page(self, request: web.Request) -> web.Response:
+        if self.gpus:
+            await asyncio.to_thread(report_gpus, self.metrics)
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _parallel_calls(flags: FlagValues) -> int:
+def _parallel_calls(flags: FlagValues, config: SessionConfig) -> int:
     """Return how many calls run in parallel."""
     calls = flags.number("tensorflow_inter_op_parallelism") or flags.number("tensorflow_session_parallelism")
-    return calls or len(os.sched_getaffinity(0))
+    return calls or config.inter_op_threads or len(os.sched_getaffinity(0))
 
 
 def _limits(flags: FlagValues) -> RunLimits:

@@ -56,6 +56,7 @@ CONTRACT = {
         "addons": {str: [str]},
         "newest": {str: str},
         "gone": {str: str},
+        "releases": {str: {"since": str | None, "until": str | None}},
     },
     "variables": [{"name": str, **ARRAY, "key": str | None, "slice": str | None}],
     "checkpoint": [{"key": str, **ARRAY, "bytes": int | None, "variable": str | None}],

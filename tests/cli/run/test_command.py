@@ -157,3 +157,12 @@ def test_a_run_that_takes_too_long_is_stopped(capsys, tmp_path):
     code, out, err = run(capsys, str(model), "--input", "x=[1]", "--fetch", "y:0", "--timeout", "0.1")
     assert (code, out) == (2, "")
     assert err == "tfport: the run was stopped after 0.1 seconds\n"
+
+
+def test_a_repeated_run_is_timed(capsys):
+    _, out, _ = run(capsys, MODULE, "--input", "x=[[1, 2]]", "--repeat", "3", "--json")
+    document = json.loads(out)
+    assert len(document["all_seconds"]) == 3
+    assert document["seconds"] == document["all_seconds"][0] > 0
+    code, _, err = run(capsys, MODULE, "--input", "x=[[1, 2]]", "--repeat", "0")
+    assert (code, err) == (2, "tfport: --repeat 0: expected a number of at least 1\n")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from tests.fix.certify.models import frozen
 from tests.recorded_models import load
+from tests.static_page.embedded import EVIL, assert_stands_alone
 
+from tfport.check.printable import printable
 from tfport.fix.certify.certificate import Applied, Certificate
 from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance
@@ -46,7 +47,7 @@ def test_the_text_says_what_was_seen():
     assert "keeping: rounding" in text
     assert "exact     53x  without_reserve_space: FusedBatchNormV2" in text
     assert "a" * 64 in text
-    assert "14 made up" in text
+    assert "14 generated" in text
 
 
 @pytest.mark.parametrize("after", [TWICE, TWICE.replace("[2]", "[3]"), TWICE.replace("Mul", "Pow")])
@@ -93,28 +94,19 @@ def test_rules_may_be_given_as_rows():
     assert certificate(rules=[]).keeps == "exact"
 
 
-class Page(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.links, self.words = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.links += [value for name, value in attrs if name in ("src", "href")]
-
-    def handle_data(self, data):
-        self.words.append(data)
+def on_page(paper: Certificate) -> dict:
+    """The certificate that the page shows."""
+    page = assert_stands_alone(paper.page())
+    assert page.documents["view"] == "fix"
+    return page.documents["certificate"]
 
 
 def test_the_page_stands_alone_and_trusts_no_name():
-    hostile = "<script>alert(1)</script>"
-    page = Page()
-    page.feed(certificate(source=hostile, target="<img src=x>").page())
-    assert "script" not in page.tags
-    assert "img" not in page.tags
-    assert page.links == []
-    assert hostile in "".join(page.words)
-    assert "outputs agree on 14 inputs" in "".join(page.words)
+    paper = certificate(source=EVIL, target="<img src=x>")
+    assert assert_stands_alone(paper.page()).text("title") == f"{printable(EVIL)}: certificate"
+    shown = on_page(paper)
+    assert (shown["input"]["path"], shown["target"]) == (EVIL, "<img src=x>")
+    assert "outputs agree on 14 inputs" in shown["statement"]
 
 
 def test_given_inputs_are_named_on_paper():
@@ -144,11 +136,9 @@ def test_every_changed_node_is_in_the_json_and_on_the_page():
          "after": {"bn2": "Add", "bn2/c": "Const"}},
         {"node": "call", "op": "PartitionedCall", "rules": ("inlined",)},
     ]  # fmt: skip
-    page = Page()
-    page.feed(paper.page())
-    assert "3 changed nodes" in page.words
-    assert "bn2: Add, bn2/c: Const" in page.words
-    assert page.tags.index("details") < page.tags.index("summary")
+    shown = on_page(paper)["changes"]
+    assert [change["node"] for change in shown] == ["bn1", "bn2", "call"]
+    assert shown[1]["after"] == {"bn2": "Add", "bn2/c": "Const"}
 
 
 def test_the_certificate_says_how_it_was_made():
@@ -159,9 +149,8 @@ def test_the_certificate_says_how_it_was_made():
     assert report["made"]["packages"]["numpy"] == np.__version__
     assert {"python", "system", "machine", "tfport"} <= set(report["made"])
     assert [runner["runtime"] for runner in report["runners"]] == ["tfport"]
-    page = Page()
-    page.feed(certificate(made=made).page())
-    assert {"2026-01-02T03:04:05Z", made.command} <= set(page.words)
+    shown = on_page(certificate(made=made))["made"]
+    assert (shown["date"], shown["command"]) == ("2026-01-02T03:04:05Z", made.command)
 
 
 def test_tolerances_are_numbers():
@@ -169,10 +158,8 @@ def test_tolerances_are_numbers():
     (comparison,) = paper.to_json()["comparisons"]
     assert comparison["outputs"]["y"]["rtol"] == 1e-4
     assert comparison["outputs"]["y"]["atol"] > 0
-    page = Page()
-    page.feed(paper.page())
-    words = page.words[page.words.index("judged as") :]
-    assert words[words.index("y") : words.index("y") + 3] == ["y", "float32", "0.0001"]
+    shown = on_page(paper)["comparisons"][0]["outputs"]["y"]
+    assert (shown["judged_as"], shown["rtol"]) == ("float32", 1e-4)
 
 
 def test_a_certificate_made_now_has_a_date_in_utc():

@@ -14,6 +14,7 @@ from tests.fix.certify.models import frozen
 from tfport.errors import Error
 from tfport.fix.certify import other_runner
 from tfport.fix.certify import verify as verify_module
+from tfport.fix.certify.child_process import run_to_end
 from tfport.fix.certify.tensorflow_runner import TensorFlow, live_tensorflow
 from tfport.fix.certify.verification import ALIKE, DIFFERS
 from tfport.fix.certify.verify import verify
@@ -75,6 +76,25 @@ def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
         os.kill(int(noted.read_text()), 0)
 
 
+def test_an_interrupt_while_a_process_starts_leaves_none(tmp_path, monkeypatch):
+    started = []
+    make = subprocess.Popen
+
+    def interrupted(*arguments, **named):
+        started.append(make(*arguments, **named))
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_to_end(["sleep", "600"], tmp_path, 600)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert started[0].returncode == -signal.SIGKILL
+
+
 def test_a_process_that_crashes_says_so(tmp_path):
     verification = verify(
         frozen(TWICE), frozen(TWICE), targets=[TensorFlow(script(tmp_path, "echo oh no >&2; kill -ABRT $$"))]
@@ -106,7 +126,7 @@ class Twice:
         (x,) = feeds.values()
         if {crash}:
             os.abort()
-        return [(trial["fetches"][0], x * 2, "float32")]
+        return [(trial["fetches"][0], x * {factor}, "float32")]
     def close(self):
         pass
 
@@ -114,12 +134,12 @@ main(lambda: (dict(version="1.2.3"), Twice))
 """
 
 
-def twice(tmp_path, *, crash="False", crash_at_load="False", runs=1, after=TWICE):
+def twice(tmp_path, *, crash="False", crash_at_load="False", factor="2", runs=1, after=TWICE):
     """Verify with a real process that computes twice its input, and crashes where it is told to."""
     worker = tmp_path / "worker.py"
     workers, noted = str(other_runner.WORKERS), str(tmp_path / "noted")
-    names = {"workers": workers, "noted": noted, "crash": crash, "crash_at_load": crash_at_load}
-    worker.write_text(TWICE_WORKER.format(**names))
+    places = {"crash": crash, "crash_at_load": crash_at_load, "factor": factor}
+    worker.write_text(TWICE_WORKER.format(workers=workers, noted=noted, **places))
     runner = TensorFlow(sys.executable, runs=runs, is_target=True)
     runner.worker = worker
     return verify(frozen(TWICE), frozen(after), fetches=["y"], live=False, targets=[runner]), runner.facts
@@ -132,6 +152,23 @@ def test_a_model_is_run_several_times_each_in_a_new_process(tmp_path):
     assert (tmp_path / "noted").read_text() == "++++"  # the original once
     assert [comparison.runs for comparison in verification.comparisons] == [1, 3]
     assert verification.comparisons[1].answered == verification.comparisons[0].answered
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [
+        (
+            "(2 + (self.number == 0))",
+            ALIKE,
+        ),  # only the original is read otherwise, which the rewrite corrects
+        ("(2 + (self.number > 0))", DIFFERS),
+        ("3", DIFFERS),
+        ("2.00001", ALIKE),
+    ],
+)
+def test_what_the_original_means_is_not_what_a_target_makes_of_it(tmp_path, factor, verdict):
+    verification, _ = twice(tmp_path, factor=factor)
+    assert verification.verdict == verdict
 
 
 def test_a_crash_in_a_trial_is_its_outcome_and_the_others_are_run(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 from tests.fix.certify.models import frozen
 
 from tfport.fix.certify.runners import ModelSide, OwnSession
-from tfport.fix.certify.trials import MADE_UP, Trial
+from tfport.fix.certify.trials import GENERATED, Trial
 from tfport.runtime.select_signature import select_signature
 
 TEXT = """
@@ -16,7 +16,7 @@ TEXT = """
 def test_outputs_are_kept_without_the_memory_of_the_engine():
     model = frozen(TEXT)
     session = OwnSession(ModelSide(model, {"graph": select_signature(model, None, ["y:0"])}), None)
-    trial = Trial("graph", "given", MADE_UP, {"x": np.full((2, 3), 3, np.float32)})
+    trial = Trial("graph", "given", GENERATED, {"x": np.full((2, 3), 3, np.float32)})
     first = session.ask(trial)
     assert first.outputs["y"].base is None
     assert len(session._session.plans) == 1

@@ -246,7 +246,7 @@ def test_warm_up_requests_are_tried_first_and_user_inputs_alone(tmp_path):
     (tmp_path / "m" / WARMUP).write_bytes(record(log.SerializeToString()))
     model = tfport.load(tmp_path / "m")
     verification = verify(model, tfport.load(tmp_path / "m"))
-    assert [trial.origin for trial in verification.trials[:2]] == ["warm-up", "made up"]
+    assert [trial.origin for trial in verification.trials[:2]] == ["warm-up", "generated"]
     two = [{"x": np.float32([[4, 5, 6]])}, {"x": np.float32([[7, 8, 9]])}]
     verification = verify(model, tfport.load(tmp_path / "m"), inputs=two)
     assert [trial.origin for trial in verification.trials] == ["given", "given"]
@@ -258,7 +258,7 @@ def test_a_signature_that_the_user_inputs_do_not_fit_is_tried_on_generated_ones(
     examples = np.array([b""], object)
     verification = verify(model, load("estimator"), inputs={"examples": examples})
     origins = {trial.signature: trial.origin for trial in verification.trials}
-    assert origins == {"predict": "given", "regression": "made up", "serving_default": "made up"}
+    assert origins == {"predict": "given", "regression": "generated", "serving_default": "generated"}
     assert "skipped: the user's inputs for regression, which takes inputs" in verification.caveats
 
 

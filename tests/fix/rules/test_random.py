@@ -8,6 +8,7 @@ from tests.runtime.cases import i32, i64, numbers, scalar
 
 from tfport.fix.rules.random import (
     drawn_in_int64,
+    from_a_range_and_a_parity,
     from_the_seed,
     no_generator,
     other_numbers,
@@ -18,6 +19,7 @@ KEY = "k = StatelessRandomGetKeyCounter(s) {Tseed=%s}\n"
 ALG = "g = StatelessRandomGetAlg()\n"
 REAL = "y = Stateless%sV2(n, k, k:1, g) {dtype=%s, Tshape=int32}"
 INT = "y = StatelessRandomUniformIntV2(n, k, k:1, g, lo, hi) {dtype=int32, Tshape=int32}"
+FULL = "y = StatelessRandomUniformFullInt(n, s) {dtype=%s, Tseed=%s}"
 N, NONE, S = i32(2, 3), i32(0, 3), i64(5, -7)
 VARIABLE = """
     v = VarHandleOp() {dtype=int64, shape=(3,), shared_name="g"}
@@ -34,6 +36,10 @@ CASES = [
               g=scalar(1),
               constants=("g",)),
     rule_case(from_the_seed, KEY % "int64" + INT, n=N, s=S, g=scalar(1), constants=("g",), **BOUNDS),
+    *[rule_case(from_a_range_and_a_parity, FULL % (kind, "int64"), n=N, s=S)
+      for kind in ("int32", "int64", "uint32", "uint64")],
+    *[rule_case(from_a_range_and_a_parity, FULL % ("int32", "int32"), n=shape, s=i32(9, -1))
+      for shape in (NONE, i32())],
     rule_case(drawn_in_int64, "y = Multinomial(x, n) {T=float32, output_dtype=int32, seed=3, seed2=4}",
               x=numbers(2, 5), n=scalar(6)),
     # of no numbers at all it can be said that they are the same
@@ -109,6 +115,16 @@ def test_a_generator_is_not_asked_where_other_numbers_do():
     assert "RngReadAndSkip" not in {node.op for node in after.graph}
     (drawn,) = answers(after, c)
     assert (drawn.shape, drawn.dtype) == ((2, 3), np.float32)
+
+
+def test_bits_that_are_all_ones_are_drawn_too():
+    c = rule_case(from_a_range_and_a_parity, FULL % ("int32", "int64"), n=i32(4), s=i64(400743068, 0))
+    model = c.model()
+    (before,) = answers(model, c)
+    assert before[2] == -1
+    apply(from_a_range_and_a_parity, model)
+    (after,) = answers(model, c)
+    assert after.tolist() == before.tolist()
 
 
 def test_integers_of_a_seed_are_lost_on_the_oldest_target():

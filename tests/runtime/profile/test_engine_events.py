@@ -2,7 +2,7 @@
 
 import json
 
-from tfport.runtime.profile.engine_events import op_times
+from tfport.runtime.profile.engine_events import engine_events, op_times
 
 
 class RecordedSession:
@@ -39,7 +39,7 @@ class RecordedSession:
 
 def test_a_loop_is_charged_without_its_body(tmp_path):
     events = [("Add", 11, 10), ("Mul", 22, 30), ("Loop", 10, 50), ("Add", 70, 5)]
-    times = op_times([RecordedSession(tmp_path / "a.json", *events)], 1.0, 2.0)
+    times = op_times(engine_events([RecordedSession(tmp_path / "a.json", *events)], 1.0, 2.0))
     assert [(time.op, time.calls, round(time.seconds * 1e6)) for time in times] == [
         ("Mul", 1, 30),
         ("Add", 2, 15),
@@ -50,5 +50,5 @@ def test_a_loop_is_charged_without_its_body(tmp_path):
 
 def test_events_of_other_runs_do_not_count(tmp_path):
     session = RecordedSession(tmp_path / "a.json", ("Add", 10, 5), ("Add", 500_000, 7))
-    times = op_times([session], 1.4, 1.6)
+    times = op_times(engine_events([session], 1.4, 1.6))
     assert [(time.op, time.calls) for time in times] == [("Add", 1)]

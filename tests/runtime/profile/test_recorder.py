@@ -77,3 +77,21 @@ def test_an_op_that_is_never_lowered_is_not_reported():
     recorder.step(Step("s", "AsString", (), (), run=unchanged, why=NeverLowered.NO_ONNX_OP))
     recorder.step(Step("r", "ReadVariableOp", (), (), run=unchanged))
     assert recorder.host_nodes == []
+
+
+def test_the_least_time_of_a_step_counts_in_several_runs(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(recorder_module, "perf_counter", lambda: now[0])
+    recorder = Recorder()
+
+    def work(inputs):
+        now[0] += inputs[0]
+        return inputs
+
+    run = recorder.step(Step("a", "A", (), (), run=work))
+    for seconds in (3.0, 1.0, 2.0):
+        recorder.start()
+        run([seconds])
+        recorder.stop()
+    (step,) = recorder.steps
+    assert (step.clock.seconds, step.fastest.seconds, step.fastest.calls) == (2.0, 1.0, 1)

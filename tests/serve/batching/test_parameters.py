@@ -6,10 +6,12 @@ import pytest
 from tests.serve.batching.batched_models import parse_parameters
 
 from tfport.formats.files import Folder
+from tfport.formats.proto import batching_pb2 as pb
 from tfport.serve.batching.parameters import (
     BatchParameters,
     default_parameters,
     model_parameters,
+    parameters,
     read_parameters,
 )
 from tfport.serve.batching.runner import Batching, batching_for
@@ -140,3 +142,11 @@ def test_flags_together_configure_batching(tmp_path):
         "server_options.batching_parameters_file is set without setting "
         "server_options.enable_batching to true."
     )
+
+
+def test_on_gpus_two_batches_of_each_are_in_flight_and_sizes_are_few():
+    chosen = default_parameters(gpus=2)
+    assert (chosen.threads, chosen.allowed_sizes, chosen.largest_run) == (4, (1, 2, 4, 8, 16, 32, 64), 64)
+    assert (chosen.split, chosen.max_batch_size) == (True, default_parameters().max_batch_size)
+    assert parameters(pb.BatchingParameters(num_batch_threads={"value": 3}), gpus=2).threads == 3
+    assert parameters(pb.BatchingParameters(), gpus=1).allowed_sizes == ()

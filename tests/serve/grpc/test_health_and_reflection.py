@@ -12,7 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2 as pb
 from tests.serve.grpc.server import Port, serving, with_port
 
-from tfport.serve.grpc.health import HealthService
+from tfport.serve.grpc.health import CatalogHealth, HealthService
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.v2 import grpc as v2_grpc
@@ -79,7 +79,7 @@ def test_a_model_that_is_added_before_the_first_check_does_not_matter():
 
 def test_a_server_is_serving_once_every_model_has_settled_and_stays_so():
     catalog = ModelCatalog()
-    health = HealthService(catalog, [])
+    health = HealthService(CatalogHealth(catalog, []))
 
     def now() -> int:
         answer = asyncio.run(health.Check(health_pb2.HealthCheckRequest(), None))
@@ -173,8 +173,8 @@ def test_both_can_be_left_out():
 
 def test_another_protocol_on_the_same_port_is_served_and_reflected():
     async def test() -> None:
-        handler = v2_grpc.handler(catalog, lambda: True)
-        async with serving(more=[handler], files=[v2_grpc.file_descriptor()]) as port:
+        service = v2_grpc.service(catalog, lambda: True)
+        async with serving(more=[service], files=[v2_grpc.file_descriptor()]) as port:
             live = port.channel.unary_unary(f"/{v2_grpc.SERVICE}/ServerLive")
             assert await live(b"") == b"\x08\x01"
             reflect = port.channel.stream_stream(

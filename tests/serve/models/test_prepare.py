@@ -11,6 +11,9 @@ from tests.serve.process import command
 from tests.serve.process import refused as exit_of
 
 import tfport
+from tfport.errors import ResourceExhausted
+from tfport.runtime.engines.gpu.device_name import parse_device
+from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.serve.model_catalog import VersionState
 from tfport.serve.models.config import one_model
 from tfport.serve.models.prepare import prepare
@@ -136,3 +139,24 @@ def test_planning_that_takes_for_ever_does_not_block_the_server(tmp_path):
             assert await served.ask() == 1
 
     asyncio.run(run())
+
+
+class FullGpu(GpuEngine):
+    """A GPU whose memory is too small for any weights."""
+
+    def compile(self, *arguments, **options):
+        raise ResourceExhausted("the weights need 102,220,128 bytes on cuda:0, and 45,226,446 bytes are free")
+
+
+def test_weights_that_do_not_fit_into_a_gpu_prevent_loading(tmp_path):
+    product = """
+        x = Placeholder() {dtype=float32, shape=(?, 64)}
+        dims = Const() {dtype=int32, value=int32(2)[64, 64]}
+        half = Const() {dtype=float32, value=float32()[0.5]}
+        w = Fill(dims, half) {T=float32, index_type=int32}
+        y = MatMul(x, w) {T=float32}
+    """
+    folder = export(tmp_path, 1, saved_model(product, {"serving_default": "y:0"}))
+    session = tfport.Session(folder, engine=FullGpu(parse_device("cpu")))
+    with pytest.raises(ResourceExhausted, match="the weights need 102,220,128 bytes on cuda:0"):
+        prepare(session)

@@ -128,8 +128,8 @@ async def _start(server: Server):
     remote = GrpcServer(
         server.catalog,
         reload=_no_reload,
-        options=GrpcOptions(port=0),
-        more=[v2_grpc.handler(server.catalog, ready, Observers(server.counted))],
+        options=GrpcOptions(port=0, observers=Observers(server.counted)),
+        more=[v2_grpc.service(server.catalog, ready)],
         files=[v2_grpc.file_descriptor()],
     )
     server.rest, server.grpc = await local.start(), await remote.start()

@@ -27,7 +27,6 @@ SHARED = [BUILDER, HERE / "making.py", HERE / "cudnn_twin.py"]
 CACHE = ROOT / ".cache/reality"
 LIVE = ROOT / ".venv-live"
 BATCHES = (1, 5, 2)
-TOLERANCE = 1e-4
 OWN = "tensorflow=="
 
 
@@ -50,8 +49,6 @@ class Case:
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     own_inputs: bool = False
     """Whether `fix` gets these inputs, as made-up ones mean nothing to the model."""
-    tolerance: float = TOLERANCE
-    """The largest allowed difference, divided by the largest number."""
 
 
 @dataclass(frozen=True)

@@ -139,8 +139,14 @@ def opened(dtype: int, shape: list[int], file: str) -> np.ndarray:
 
 
 def named(way: Signature, answers: dict[str, list]) -> dict[str, np.ndarray]:
-    out = {}
-    for name, spec in way.outputs.items():
-        for i, tensor in enumerate(spec.tensors):
-            out[name if len(spec.tensors) == 1 else f"{name}/{i}"] = opened(*answers[tensor])
-    return out
+    return {
+        answer: opened(*answers[tensor])
+        for name, spec in way.outputs.items()
+        for answer, tensor in zip(output_names(name, spec), spec.tensors, strict=True)
+    }
+
+
+def output_names(name: str, spec: TensorSpec) -> list[str]:
+    """What the tensors of an output are called in an answer."""
+    several = len(spec.tensors) > 1
+    return [f"{name}/{i}" if several else name for i in range(len(spec.tensors))]

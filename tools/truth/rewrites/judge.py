@@ -1,12 +1,15 @@
 """The outcome of a rewritten model in a real release, from the answers of all runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from compare import Difference, difference, rounds, worst
+from compare import relative
 from jobs import Answer, Crash
+
+from tfport.fix.certify.compare import NOTHING, OutputDifference, compare
+from tfport.fix.certify.tolerance import Tolerance, is_float
 
 SAME, DIFFERS, REFUSED, CRASHED = "same", "differs", "refused there", "crashed"
 CANNOT, UNKNOWN = "not rewritten", "unknown"
@@ -19,7 +22,7 @@ class Outcome:
 
     outcome: str
     says: str = ""
-    outputs: dict[str, Difference] = field(default_factory=dict)
+    outputs: dict[str, OutputDifference] = field(default_factory=dict)
     """The largest difference of each output from the expected one, over all runs."""
     runs: int = 0
     failed: int = 0
@@ -31,35 +34,40 @@ class Outcome:
         return asdict(self)
 
 
-def judged(runs: Sequence[Sequence[Answer]], expected: Sequence[dict], tolerance: float) -> Outcome:
+def judged(
+    runs: Sequence[Sequence[Answer]], expected: Sequence[dict], tolerances: Mapping[str, Tolerance]
+) -> Outcome:
     """The worst outcome of any run; `runs` has the answers to all inputs, for each run."""
-    each = [one_run(answers, expected, tolerance) for answers in runs]
+    each = [one_run(answers, expected, tolerances) for answers in runs]
     outcome = next(what for what in WORST_FIRST if any(run.outcome == what for run in each))
     bad = [run for run in each if run.outcome == outcome != SAME]
     measured = [run.outputs for run in each if run.outputs]
-    outputs = {name: worst(m[name] for m in measured) for name in measured[0]} if measured else {}
+    outputs = {name: sum((m[name] for m in measured), NOTHING) for name in measured[0]} if measured else {}
     says = bad[0].says if bad else ""
     if 0 < len(bad) < len(each) or outcome == CRASHED:
         says = f"{len(bad)} of {len(each)}: {says}"
     return Outcome(outcome, says, outputs, len(each), len(bad), between(runs))
 
 
-def one_run(answers: Sequence[Answer], expected: Sequence[dict], tolerance: float) -> Outcome:
+def one_run(
+    answers: Sequence[Answer], expected: Sequence[dict], tolerances: Mapping[str, Tolerance]
+) -> Outcome:
     if crash := next((a for a in answers if isinstance(a, Crash)), None):
         return Outcome(CRASHED, str(crash))
     if message := next((a for a in answers if isinstance(a, str)), None):
         return Outcome(REFUSED, message)
     outputs = {}
     for name in expected[0]:
-        pairs = zip(answers, expected, strict=True)
-        each = [difference(a[name], wanted[name]) if name in a else "missing" for a, wanted in pairs]
-        if wrong := next((d for d in each if isinstance(d, str)), None):
-            return Outcome(DIFFERS, f"{name}: {wrong}")
-        outputs[name] = worst(d for d in each if isinstance(d, Difference))
-    far = [name for name, output in outputs.items() if not output.within(tolerance)]
-    if far:
-        return Outcome(DIFFERS, f"{', '.join(far)}: too far apart", outputs)
-    return Outcome(SAME, outputs=outputs)
+        so_far, tolerance = NOTHING, tolerances.get(name, Tolerance())
+        for answer, wanted in zip(answers, expected, strict=True):
+            if name not in answer:
+                return Outcome(DIFFERS, f"{name}: missing")
+            so_far += compare(answer[name], wanted[name], tolerance, so_far)
+        if so_far.problem:
+            return Outcome(DIFFERS, f"{name}: {so_far.problem}")
+        outputs[name] = so_far
+    far = [f"{name}: {d.worst}" for name, d in outputs.items() if not d.alike]
+    return Outcome(DIFFERS if far else SAME, "; ".join(far), outputs)
 
 
 def between(runs: Sequence[Sequence[Answer]]) -> float:
@@ -70,7 +78,7 @@ def between(runs: Sequence[Sequence[Answer]]) -> float:
 
 
 def distance(answer: np.ndarray, other: np.ndarray) -> float:
-    measured = difference(answer, other)
-    if isinstance(measured, str):
-        return 1.0
-    return measured.relative if rounds(measured.dtype) else float(measured.differ > 0)
+    measured = compare(answer, other)
+    if measured.problem or not is_float(other.dtype):
+        return float(bool(measured.problem or measured.unequal))
+    return relative(measured)

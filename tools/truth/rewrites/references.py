@@ -12,10 +12,12 @@ import numpy as np
 import rewrite_records as records
 from cases import Case, brought, live_package
 from inputs import inputs_for
-from jobs import Answer, Job, way_of
+from jobs import Answer, Job, output_names, way_of
 from release import Installation
 
 import tfport
+from tfport.fix.certify.narrowest import narrowest_types
+from tfport.fix.certify.tolerance import Tolerance
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs
 
@@ -29,6 +31,8 @@ class PreparedCase:
     way: Signature
     written_by: str
     inputs: list[dict[str, np.ndarray]]
+    tolerances: dict[str, Tolerance]
+    """How far outputs may differ, by the narrowest type in which each is computed."""
     expected: list[dict[str, np.ndarray]]
     reference: str
 
@@ -43,11 +47,22 @@ def references(cases: list[Case]) -> list[PreparedCase]:
         model = tfport.load(str(paths[case.name]))
         way = way_of(model, case.signature, case.fetches, case.inputs)
         inputs = [inputs_for(way, case.inputs, batch) for batch in case.batches]
-        asked.append(PreparedCase(case, paths[case.name], way, writer(model), inputs, [], ""))
+        allowed = tolerances(model, way)
+        asked.append(PreparedCase(case, paths[case.name], way, writer(model), inputs, allowed, [], ""))
         jobs += [Job(paths[case.twin], i) if case.twin else Job(paths[case.name], i, way) for i in inputs]
     ran = Installation(live_package()).run(jobs, reference=True)
     answers = iter(ran.answers)
     return [expecting(a, [next(answers) for _ in a.inputs], ran.version) for a in asked]
+
+
+def tolerances(model: Model, way: Signature) -> dict[str, Tolerance]:
+    """The tolerances with which `tfport fix` judges the outputs of a signature, by their names in answers."""
+    narrowest = narrowest_types(model, way)
+    return {
+        answer: Tolerance(narrowest=narrowest.get(name))
+        for name, spec in way.outputs.items()
+        for answer in output_names(name, spec)
+    }
 
 
 def expecting(asked: PreparedCase, answers: list[Answer], release: str) -> PreparedCase:
@@ -66,7 +81,11 @@ def expecting(asked: PreparedCase, answers: list[Answer], release: str) -> Prepa
 
 def own_answers(asked: PreparedCase) -> list[dict[str, np.ndarray]]:
     session = tfport.Session(str(asked.path))
-    tensors = [(name, tensor) for name, spec in asked.way.outputs.items() for tensor in spec.tensors]
+    tensors = [
+        pair
+        for name, spec in asked.way.outputs.items()
+        for pair in zip(output_names(name, spec), spec.tensors, strict=True)
+    ]
     runs = [
         session.run([t for _, t in tensors], flatten_inputs(asked.way, inputs)) for inputs in asked.inputs
     ]

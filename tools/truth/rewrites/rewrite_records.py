@@ -23,7 +23,8 @@ HEAD = """# Rewritten models in real old releases
 Written by `make evidence`; [fix.json.xz](fix.json.xz) has the details. `tfport fix` rewrote each
 model, and the real binary of the target ran it through TensorFlow's C API: several times, each in a new
 process and a session with the default options. Inputs come in several batch sizes; sequences of ids are
-padded to different lengths. The outputs are compared with those of the original model.
+padded to different lengths. The outputs are compared with those of the original model, with the tolerances
+of `tfport fix`: those of the narrowest type in which an output is computed.
 """
 ABOUT_PAIRS = """*relative* is the largest difference of any run divided by the largest expected number,
 *ulps* the distance in units in the last place, *varies* how much the expected outputs vary between inputs,

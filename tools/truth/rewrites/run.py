@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import rewrite_records as records
 from cases import ROOT, Where, read_cases, where
-from compare import spread
+from compare import measures, spread
 from jobs import way_of
 from judge import CANNOT, SAME, UNKNOWN, Outcome, judged
 from references import PreparedCase, references
@@ -46,13 +46,15 @@ TOGETHER = 12
 def main() -> int:
     args = arguments()
     cases = read_cases()
-    chosen = [c for c in cases if any(fnmatchcase(c.name, pattern) for pattern in args.cases)]
     known = {c.name: [where(target).target for target in c.targets] for c in cases}
+    named = [c for c in cases if any(fnmatchcase(c.name, pattern) for pattern in args.cases)]
+    targets = [
+        t for t in dict.fromkeys(where(t) for c in named for t in c.targets) if wanted(t, args.targets)
+    ]
+    chosen = [c for c in named if any(target.target in known[c.name] for target in targets)]
     asked = references(chosen)
     good = True
-    for target in dict.fromkeys(where(t) for case in chosen for t in case.targets):
-        if args.targets and not {target.target, target.release} & set(args.targets):
-            continue
+    for target in targets:
         here = [a for a in asked if target.target in known[a.case.name]]
         for entries in run_on(here, target, leave if args.baseline else rewrite, args.runs):
             if not args.baseline:
@@ -61,6 +63,10 @@ def main() -> int:
                 report(case, target, entry)
                 good &= entry["outcome"] in (SAME, CANNOT)
     return 0 if good else 1
+
+
+def wanted(target: Where, only: list[str] | None) -> bool:
+    return only is None or not {target.target, target.release}.isdisjoint(only)
 
 
 def arguments() -> argparse.Namespace:
@@ -182,7 +188,7 @@ def entry(
     elif not asked.expected:
         result = Outcome(UNKNOWN, asked.reference, runs=len(runs))
     else:
-        result = judged(runs, asked.expected, asked.case.tolerance)
+        result = judged(runs, asked.expected, asked.tolerances)
     return {
         "written_by": asked.written_by,
         "original": anywhere(next((a for a in originals[0] if isinstance(a, str)), ""), asked.path),
@@ -193,7 +199,7 @@ def entry(
         "varies": result.varies,
         "rules": [] if isinstance(made, str) else made.rules,
         "outputs": {
-            name: output.to_json() | {"spread": spread(e[name] for e in asked.expected)}
+            name: measures(output) | {"spread": spread(e[name] for e in asked.expected)}
             for name, output in result.outputs.items()
         },
         "inputs": [{n: list(np.shape(v)) for n, v in inputs.items()} for inputs in asked.inputs],

@@ -11,28 +11,17 @@ import math
 import struct
 from pathlib import Path
 
-from tensors import KEPT, STRING, encodes, read_strings, tstring, varint
+from tensors import STRING, read_strings, strings
 
 
 def to_tensor(tf, dtype: int, shape: list[int], content: bytes) -> int:
     """A new TF_Tensor with what a file holds."""
     if dtype == STRING:
-        content = laid_out(tf, strings_in(content, math.prod(shape)))
+        content = strings(tf, strings_in(content, math.prod(shape)))
     dims = (ctypes.c_int64 * len(shape))(*shape)
     tensor = tf.TF_AllocateTensor(dtype, dims, len(shape), ctypes.c_size_t(len(content)))
     ctypes.memmove(tf.TF_TensorData(ctypes.c_void_p(tensor)), content, len(content))
     return tensor
-
-
-def laid_out(tf, elements: list[bytes]) -> bytes:
-    """Strings as the release at hand lays them out in a tensor."""
-    if encodes(tf):
-        parts = [varint(len(e)) + e for e in elements]
-        offsets = [0, *itertools.accumulate(map(len, parts))][: len(parts)]
-        return struct.pack(f"={len(parts)}Q", *offsets) + b"".join(parts)
-    kept = [ctypes.create_string_buffer(e, len(e)) for e in elements]
-    KEPT.extend(kept)
-    return b"".join(tstring(e, at) for e, at in zip(elements, kept, strict=True))
 
 
 def strings_in(content: bytes, count: int) -> list[bytes]:

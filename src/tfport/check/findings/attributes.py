@@ -9,6 +9,7 @@ from tfport.atlas.atlas import X86, atlas
 from tfport.atlas.op_definitions import value_text
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS
+from tfport.check.attribute_hints import is_hint, stated_shape
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import WARNING, Finding, finding
 from tfport.check.findings.unresolved_nodes import UnresolvedNodes
@@ -85,9 +86,11 @@ class IgnoredAttribute(Finding):
     ## Fix
     Use a release whose op has the attribute, or export the model without it.
     ## Example
-        x = Placeholder() {dtype=float32, shape=(2, 2)}
-        y = MatMul(x, x) {T=float32, grad_a=true, transpose_a=false, transpose_b=false}
-        on tensorflow==2.8.4
+        l = Placeholder() {dtype=variant, shape=()}
+        i = Placeholder() {dtype=int32, shape=()}
+        x = Placeholder() {dtype=float32, shape=(2,)}
+        y = TensorListSetItem(l, i, x) {element_dtype=float32, resize_if_index_out_of_bounds=true}
+        on tensorflow==2.10.0
     """
 
     value: str
@@ -99,6 +102,8 @@ class IgnoredAttribute(Finding):
             return None
         released, is_default = _declared(unresolved.op, unresolved.answer.attr, unresolved.answer.actual)
         if is_default or unresolved.answer.attr in NAMES:  # nothing is lost
+            return None
+        if all(is_hint(node, unresolved.answer.attr, stated_shape) for node in unresolved.nodes):
             return None
         return cls(value=attr_text(unresolved.answer.actual), released=released)
 

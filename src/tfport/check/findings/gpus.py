@@ -1,4 +1,4 @@
-"""Does a build have code for a GPU, and which CUDA does it need? Findings 306 to 309."""
+"""Has a build code for a GPU, which CUDA does it need, what runs on the CPU? Findings 306 to 309 and 316."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import NOTE, WARNING, Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.noticed import GPUS, NEVER, Noticed
+from tfport.check.placement import CPU
+from tfport.graph.graph import Node
 
 
 @finding("TFP306", "compiled-at-start", WARNING, noticed=GPUS)
@@ -97,6 +99,45 @@ class RequiredCuda(Finding):
     cuda: str
     cudnn: str
     compiled_for: str
+
+
+@finding("TFP316", "runs-on-cpu", NOTE, noticed=Noticed(serving=NEVER))
+class RunsOnCpu(Finding):
+    """{nodes_on_cpu} run on the CPU beside the GPU, because {target} has no kernels for the GPU: {ops}
+
+    ## Cause
+    TensorFlow runs a node on the GPU if it has a kernel there for its types, and on the CPU
+    otherwise. Tensors are copied between the two.
+    ## Fix
+    Nothing is wrong. If it is slow, keep such nodes together at the beginning or the end of
+    the model, or use types that have kernels on the GPU.
+    ## Example
+        tfport check tests/truth/models/hash_table_beside_gpu --on tensorflow==2.21.0 --device gpu
+    """
+
+    nodes_on_cpu: str
+    ops: str
+
+
+@check
+def gpu_runs_the_nodes(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    if target.build is None or target.device != "gpu":
+        return
+    nodes = list(_on_cpu(model, target))
+    if nodes:
+        ops = sorted({node.op for node in nodes})
+        from tfport.check.console import count  # here: it imports what draws tables
+
+        yield RunsOnCpu(nodes_on_cpu=count(len(nodes), "node"), ops=", ".join(ops))
+
+
+def _on_cpu(model: CheckedModel, target: Target) -> Iterator[Node]:
+    """The nodes of the requested signatures that ask for no device and have no kernel for the GPU."""
+    for usage in model.usages:
+        if not usage.device and model.kind_of_device(usage, target) == CPU:
+            for context, nodes in model.contexts_of(usage):
+                if context.signatures & model.signatures:
+                    yield from nodes
 
 
 @check

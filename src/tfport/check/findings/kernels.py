@@ -1,4 +1,4 @@
-"""Does the target have a kernel that supports every node? Findings 301, 302 and 305."""
+"""Does the target have a kernel that supports every node? Findings 301, 302, 305 and 312."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS, Target
 from tfport.check.devices import kinds_of_devices
 from tfport.check.findings import tensorflow_messages
-from tfport.check.findings.finding import Finding, finding
+from tfport.check.findings.finding import WARNING, Finding, finding
 from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.kernel_limits import NEVER, NHWC, KernelLimit
 from tfport.check.noticed import BY_NAME, KERNEL_LIMITS, KERNELS
@@ -142,7 +142,7 @@ def _releases_with(op: str, target: Target, attrs: Mapping[str, Attr]) -> str:
     noticed={Question.KERNEL_LIMIT: KERNEL_LIMITS, Question.KERNEL_LIMIT_WITHOUT_ONEDNN: KERNEL_LIMITS},
 )
 class UnsupportedByKernel(Finding):
-    """the CPU kernel of op `{op}` in {target} does not support {unsupported}
+    """the {device} kernel of op `{op}` in {target} does not support {unsupported}
 
     ## Cause
     The kernel is registered, so the model loads; it fails when it runs with these
@@ -159,6 +159,7 @@ class UnsupportedByKernel(Finding):
         on tensorflow==2.8.4
     """
 
+    device: str
     unsupported: str
     limit: KernelLimit
 
@@ -170,7 +171,7 @@ class UnsupportedByKernel(Finding):
         unsupported = next(shown, "it")
         if about := limit.about:
             unsupported = f"{about}={attrs[about]}" if about in attrs else about
-        return cls(unsupported=unsupported, limit=limit)
+        return cls(device=limit.device, unsupported=unsupported, limit=limit)
 
     def cause(self) -> str:
         if self.limit.cause:
@@ -182,3 +183,42 @@ class UnsupportedByKernel(Finding):
 
     def says(self) -> str:
         return self.limit.says
+
+
+@finding(
+    "TFP312",
+    "kernel-answers-otherwise",
+    WARNING,
+    noticed={Question.KERNEL_ANSWER: KERNEL_LIMITS},
+)
+class OtherAnswer(Finding):
+    """the CPU kernel of op `{op}` in {target} answers otherwise than in later releases: {about}
+
+    ## Cause
+    The kernel is registered and runs, but its results are not those of later releases, for
+    which the model may have been made. Recorded by running the kernels of many releases:
+    dilations that are ignored, boxes that soft suppression drops, minus infinity that
+    becomes the lowest finite number, edges of transformed images.
+    ## Fix
+    `tfport fix --for TARGET` writes other nodes with the results of later releases, or says
+    that there are none. Or use a later release.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(?, 4)}
+        axis = Const() {dtype=int32, value=int32()[1]}
+        y = CumulativeLogsumexp(x, axis) {T=float32, Tidx=int32, exclusive=true}
+        on tensorflow==1.15.5
+    """
+
+    about: str
+    limit: KernelLimit
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        limit: KernelLimit = unresolved.answer.expected
+        return cls(about=limit.about, limit=limit)
+
+    def cause(self) -> str:
+        return f"{self.limit.cause}; recorded from real binaries, other from {self.limit.until} on"
+
+    def fixes(self) -> list[str]:
+        return [f"use a release from {self.limit.until} on", "`tfport fix` tries other nodes"]

@@ -124,6 +124,14 @@ def no_device(node: Node, target: Target) -> str:
     )
 
 
+def no_kernel_on_device(node: Node, kind: str, target: Target) -> str:
+    name = node.name if since(target, "1.12") else f"'{node.name}'"
+    return (
+        f"Cannot assign a device for operation {name}: Could not satisfy explicit device specification "
+        f"'{node.device}' because no supported kernel for {kind} devices is available."
+    )
+
+
 def no_function(name: str, target: Target) -> str:
     if since(target, "1.14"):
         return f'Failed to find function "{name}" in function library'

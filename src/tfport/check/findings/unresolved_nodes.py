@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tfport.atlas.op_definitions import value_text
@@ -82,7 +82,9 @@ def finding_for(unresolved: UnresolvedNodes) -> Finding | None:
 
 def _key(usage: Usage, answer: Unresolved) -> tuple[object, ...]:
     """The key by which answers are grouped into one finding."""
-    has_types = answer.question is Question.KERNEL_TYPE
+    has_types = answer.question is Question.KERNEL_TYPE or (
+        answer.question is Question.DEVICE and answer.kernels
+    )
     types = sorted((k, str(v)) for k, v in usage.attrs.items()) if has_types else ()
     return (
         usage.op,
@@ -105,9 +107,15 @@ def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loa
     if answer.question is Question.OP and loader.name in (PYTHON, KERAS):
         libraries = own_libraries(loader.target, usage.op)
         return [] if any(map(is_loaded_by_python, libraries)) else contexts
+    requests = model.device_requests
+    if answer.question is Question.CALL_DEVICE:
+        return _keep(contexts, requests.runs_on_device_of_call)
     if answer.question not in (Question.DEVICE, Question.JOB) or not loader.optimizes:
         return contexts
-    requests = model.device_requests
     ignored = requests.is_ignored if answer.question is Question.DEVICE else requests.is_removed
-    kept = ((context, [node for node in nodes if not ignored(node)]) for context, nodes in contexts)
+    return _keep(contexts, lambda node: not ignored(node))
+
+
+def _keep(contexts: NodesByContext, is_kept: Callable[[Node], bool]) -> NodesByContext:
+    kept = ((context, [node for node in nodes if is_kept(node)]) for context, nodes in contexts)
     return [(context, nodes) for context, nodes in kept if nodes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tfport.atlas.known_ops import known_ops
 from tfport.check.fetched import outputs_json
 from tfport.check.inspection.inspection import VERSION, Inspection, StoredTensor
 from tfport.graph.model import Signature, TensorSpec
@@ -40,6 +41,7 @@ def to_json(report: Inspection) -> dict[str, Any]:
             "addons": report.addon_ops,
             "newest": report.newest_ops,
             "gone": report.removed_ops,
+            "releases": {op: _lifetime(op) for op in sorted(report.census.total)},
         },
         "variables": [
             {"name": v.name, **_array(v), "key": v.key, "slice": v.slice or None} for v in report.variables
@@ -53,6 +55,12 @@ def to_json(report: Inspection) -> dict[str, Any]:
         "keras": _keras(report),
         "lite": _lite(report),
     }
+
+
+def _lifetime(op: str) -> dict[str, str | None]:
+    """The first release of TensorFlow with an op, and the last one if newer ones do not have it."""
+    since, until = known_ops().lifetime(op)
+    return {"since": since, "until": until}
 
 
 def _keras(report: Inspection) -> dict[str, Any] | None:

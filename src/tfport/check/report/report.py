@@ -36,6 +36,8 @@ class CheckReport:
     """The version of Keras that saved a Keras file; empty if unknown, and for other models."""
     lite: str = ""
     """What wrote a TensorFlow Lite file; empty for other models."""
+    subject: Model | None = field(default=None, repr=False, compare=False)
+    """The model itself."""
 
     @property
     def verdict(self) -> str:
@@ -97,6 +99,7 @@ def check_model(
         results=results,
         keras=model.keras.keras_version if model.keras is not None else "",
         lite=lite_origin(model.lite) if model.lite is not None else "",
+        subject=model,
     )
 
 

@@ -16,6 +16,7 @@ from tfport.cli.arguments import (
 )
 from tfport.cli.check.fail_on import FAIL_ON
 from tfport.cli.commands import command
+from tfport.errors import Error
 
 
 @command(
@@ -91,6 +92,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         const="json",
         help="print JSON (schema version 1), as --format json",
     )
+    parser.add_argument("--html", metavar="FILE", help="write a self-contained HTML page about one model")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file for the report (default: standard output)"
     )
@@ -100,4 +102,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from tfport.cli.check.run import check_declared, check_named
 
+    if args.html:
+        if args.format != "text" or args.output:
+            raise Error("--html cannot be combined with --format, --json or -o")
+        args.format, args.output = "html", args.html
     return check_named(args) if args.models else check_declared(args)

@@ -99,13 +99,10 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     lite = [history for name in args.names if (history := lite_op_history(name))]
     unknown = [n for n, history in by_name.items() if not history and n not in {h.op for h in lite}]
     if args.json:
-        from tfport.atlas.history_json import history_json
+        from tfport.atlas.history_json import ops_json
         from tfport.cli.json_output import print_json
 
-        ops = [history_json(history) for history in known]
-        of_lite = [history.to_json() for history in lite]
-        similar = similar_names(atlas, unknown)
-        print_json({"version": VERSION, "ops": ops, "lite": of_lite, "unknown": similar})
+        print_json(ops_json(atlas, args.names))
     elif known or lite:
         from tfport.check.console import show
         from tfport.cli.ops.lite_view import lite_op_page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
 
 from tfport.cli.arguments import add_json
@@ -14,6 +15,7 @@ from tfport.cli.model_arguments import (
     gpu_options,
     load_runnable_model,
 )
+from tfport.errors import Error
 
 
 @command(
@@ -38,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, metavar="SECONDS", help="stop the run after this time (default: no limit)"
     )
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="run it N times; --json then has the seconds of each, and the outputs of the last",
+    )
     parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs to a new file")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -51,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.composite import flatten_inputs, pack_outputs
     from tfport.runtime.select_signature import select_signature
 
+    if args.repeat is not None and args.repeat < 1:
+        raise Error(f"--repeat {args.repeat}: expected a number of at least 1")
     model, registry = load_runnable_model(args)
     fed = [name for name in input_names(args.input, args.inputs) if model.has_tensor(name)]
     signature = select_signature(model, args.signature, args.fetch, fed)
@@ -65,12 +75,19 @@ def run(args: argparse.Namespace) -> int:
             gpu=gpu_options(args),
         )
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
-        outputs = pack_outputs(signature, session.run(fetches, feeds))
-    print_outputs(args, signature.name, outputs)
+        seconds = []
+        for _ in range(args.repeat or 1):
+            started = time.perf_counter()
+            arrays = session.run(fetches, feeds)
+            seconds.append(time.perf_counter() - started)
+        outputs = pack_outputs(signature, arrays)
+    print_outputs(args, signature.name, outputs, seconds)
     return 0
 
 
-def print_outputs(args: argparse.Namespace, signature: str, outputs: dict[str, Any]) -> None:
+def print_outputs(
+    args: argparse.Namespace, signature: str, outputs: dict[str, Any], seconds: list[float]
+) -> None:
     from tfport.cli.run.outputs import outputs_json, render_outputs, write_npz
 
     if args.output:
@@ -78,7 +95,8 @@ def print_outputs(args: argparse.Namespace, signature: str, outputs: dict[str, A
     if args.json:
         from tfport.cli.json_output import print_json
 
-        print_json(outputs_json(args.model, signature, outputs))
+        times = {"seconds": seconds[0], "all_seconds": seconds} if args.repeat is not None else {}
+        print_json({**outputs_json(args.model, signature, outputs), **times})
     elif not args.output:
         from tfport.check.console import show
 

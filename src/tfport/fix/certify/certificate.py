@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.check.console import plain
+from tfport.check.printable import printable
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.runner_facts import RunnerFacts
 from tfport.fix.certify.verification import Verification
@@ -89,9 +90,12 @@ class Certificate:
 
     def page(self) -> str:
         """The certificate as one self-contained HTML page."""
-        from tfport.fix.certify.html import page
+        from tfport.check.pages import model_entry
+        from tfport.static_page.page import self_contained_page
 
-        return page(self)
+        title = printable(f"{self.source}: certificate")
+        documents = {"certificate": self.to_json()}
+        return self_contained_page("fix", title, model_entry(self.source, "", 0), documents)
 
     def __str__(self) -> str:
         from tfport.fix.certify.text import render

@@ -53,6 +53,11 @@ class CertificateRecord:
     """The tags of the MetaGraph of the original."""
 
 
+JSON_KINDS: dict[type, str] = {
+    str: "a string", int: "an integer", float: "a number", dict: "an object", list: "a list",
+}  # fmt: skip
+
+
 def read_certificate(path: str | os.PathLike[str]) -> CertificateRecord:
     """Read a certificate; raises `UnreadableFile` for what is none."""
     name = os.fspath(path)
@@ -60,7 +65,7 @@ def read_certificate(path: str | os.PathLike[str]) -> CertificateRecord:
     try:
         return _record(name, document)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        what = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
         raise UnreadableFile(f"{name}: not a certificate of `tfport fix`: {what}") from None
 
 
@@ -83,65 +88,88 @@ def _document(name: str) -> dict[str, Any]:
 
 
 def _record(name: str, document: dict[str, Any]) -> CertificateRecord:
-    signatures = [_is(signature, str) for signature in document["signatures"]]
-    made, runs = (_is(document.get(name) or {}, dict) for name in ("made", "target_runs"))
+    signatures = _texts(document["signatures"], "signatures")
+    made, runs = (_is(document.get(key) or {}, dict, key) for key in ("made", "target_runs"))
+    source, output = (_is(document[key], dict, key) for key in ("input", "output"))
+    trials = _is(document["trials"], list, "trials")
+    inputs_files = _is(made.get("inputs_files", []), list, "made.inputs_files")
     return CertificateRecord(
         name,
-        _is(document["tfport"], str),
-        _is(document["statement"], str),
-        _is(document["target"], str),
-        _model(_is(document["input"], dict)),
-        _model(_is(document["output"], dict)),
+        _is(document["tfport"], str, "tfport"),
+        _is(document["statement"], str, "statement"),
+        _is(document["target"], str, "target"),
+        _model(source, "input"),
+        _model(output, "output"),
         signatures,
         _settings(document, signatures),
-        dict(_trial(_is(trial, dict)) for trial in _is(document["trials"], list)),
-        [_is(file["path"], str) for file in made.get("inputs_files", ())],
+        dict(_trial(trial, f"trials[{i}]") for i, trial in enumerate(trials)),
+        [_text(file, "path", f"made.inputs_files[{i}]") for i, file in enumerate(inputs_files)],
         bool(runs.get("ran")),
-        [_is(tag, str) for tag in document["input"].get("tags", ())],
+        _texts(source.get("tags", []), "input.tags"),
     )
 
 
-def _model(document: dict[str, Any]) -> ModelRecord:
-    files = {_is(name, str): _is(sha256, str) for name, sha256 in document.get("files", {}).items()}
-    return ModelRecord(_is(document["path"], str), _is(document["sha256"], str), files)
+def _model(document: dict[str, Any], key: str) -> ModelRecord:
+    files = _is(document.get("files", {}), dict, f"{key}.files")
+    sums = {name: _is(sha256, str, f"{key}.files.{name}") for name, sha256 in files.items()}
+    return ModelRecord(_text(document, "path", key), _text(document, "sha256", key), sums)
 
 
-def _trial(trial: dict[str, Any]) -> tuple[tuple[str, str], dict[str, str] | None]:
-    return (_is(trial["signature"], str), _is(trial["name"], str)), _inputs(trial)
+def _trial(trial: Any, key: str) -> tuple[tuple[str, str], dict[str, str] | None]:
+    return (_text(trial, "signature", key), _text(trial, "name", key)), _inputs(trial, key)
 
 
-def _inputs(trial: dict[str, Any]) -> dict[str, str] | None:
+def _inputs(trial: dict[str, Any], key: str) -> dict[str, str] | None:
     if "inputs" not in trial:
         return None
-    return {_is(i["name"], str): _is(i["sha256"], str) for i in trial["inputs"]}
+    inputs = _is(trial["inputs"], list, f"{key}.inputs")
+    keys = [f"{key}.inputs[{i}]" for i in range(len(inputs))]
+    return {_text(i, "name", k): _text(i, "sha256", k) for i, k in zip(inputs, keys, strict=True)}
 
 
 def _settings(document: dict[str, Any], signatures: list[str]) -> dict[str, Any]:
     """The arguments of `verify`; of an old certificate, what follows from its comparisons."""
-    tolerance = document.get("tolerance") or {}
-    limits = {"rtol": _number(tolerance.get("rtol")), "atol": _number(tolerance.get("atol"))}
-    if settings := document.get("settings"):
+    tolerance = _is(document.get("tolerance") or {}, dict, "tolerance")
+    limits = {name: _number(tolerance.get(name), f"tolerance.{name}") for name in ("rtol", "atol")}
+    if settings := _is(document.get("settings") or {}, dict, "settings"):
+        chosen = settings["signatures"]
         return {
-            "signatures": None if settings["signatures"] is None else list(settings["signatures"]),
-            "fetches": [_is(name, str) for name in settings["fetches"]],
-            "feeds": [_is(name, str) for name in settings["feeds"]],
+            "signatures": None if chosen is None else _texts(chosen, "settings.signatures"),
+            "fetches": _texts(settings["fetches"], "settings.fetches"),
+            "feeds": _texts(settings["feeds"], "settings.feeds"),
             "only_answers": bool(settings["only_answers"]),
-            "steps": _is(settings["steps"], int),
+            "steps": _is(settings["steps"], int, "settings.steps"),
             **limits,
         }
     if signatures == [WHOLE_GRAPH]:
+        comparisons = _is(document["comparisons"], list, "comparisons")
         outputs = dict.fromkeys(
-            name for comparison in document["comparisons"] for name in comparison["outputs"]
+            name
+            for i, comparison in enumerate(comparisons)
+            for name in _is(comparison, dict, f"comparisons[{i}]")["outputs"]
         )
         return {"fetches": list(outputs), **limits}
     return {"signatures": signatures, **limits}
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _number(value: Any, key: str) -> float | None:
+    return None if value is None else float(_is(value, (int, float), key))
 
 
-def _is(value: Any, kind: type[T]) -> T:
+def _text(document: Any, name: str, key: str) -> str:
+    entries = _is(document, dict, key)
+    if name not in entries:
+        raise ValueError(f"`{key}` has no `{name}`")
+    return _is(entries[name], str, f"{key}.{name}")
+
+
+def _texts(value: Any, key: str) -> list[str]:
+    return [_is(text, str, f"{key}[{i}]") for i, text in enumerate(_is(value, list, key))]
+
+
+def _is(value: Any, kind: type[T] | tuple[type[T], ...], key: str) -> T:
     if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, found {type(value).__name__}")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join(JSON_KINDS[each] for each in kinds)
+        raise TypeError(f"`{key}`: expected {expected}, found {type(value).__name__}")
     return value

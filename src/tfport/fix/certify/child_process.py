@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LOG = "log.txt"
@@ -19,24 +19,37 @@ def run_to_end(command: Sequence[str], folder: Path, seconds: float, *, own: boo
 
     `own` is whether it is the Python that tfport runs in, which needs its own environment variables.
     """
+    process: subprocess.Popen[bytes] | None = None
     with open(folder / LOG, "wb") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(own), cwd=folder,
-            start_new_session=True,
-        )  # fmt: skip
         try:
+            with _uninterrupted():
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(own),
+                    cwd=folder, start_new_session=True,
+                )  # fmt: skip
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
             return f"timeout after {seconds:.0f} seconds"
         finally:  # also when the user interrupts
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            if process is not None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
     if code == 0:
         return ""
     ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     lines = log_lines(folder)
     return f"{ended}: {lines[-1]}" if lines else ended
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an interrupt wait: one while a process is made would leave it behind, unknown."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def log_lines(folder: Path) -> list[str]:

@@ -8,6 +8,7 @@ come from planning the model for these sizes in tfport's runtime.
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 from tfport.errors import Error, RunFailed
@@ -24,6 +25,7 @@ POOLINGS = frozenset(("MaxPool", "MaxPool3D", "MaxPoolWithArgmax", "AvgPool", "A
 CONVOLUTIONS = frozenset(
     ("Conv2D", "Conv3D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedDepthwiseConv2dNative")
 )
+MANY_ROWS = 1 << 14
 
 
 class WindowSizes:
@@ -34,16 +36,30 @@ class WindowSizes:
         self.signature = signature
         graphs = (model.graph, *model.graph.library.functions.values())
         self._has_windows = any(node.op in POOLINGS | CONVOLUTIONS for graph in graphs for node in graph)
-        self._known: dict[tuple[tuple[int, ...], ...], str] = {}
+        self._known: dict[tuple[int, ...], str] = {}
+        self._rows_help: bool | None = None
+        """Whether more rows make room for a window: the first axis is not a batch."""
 
     def misfit(self, shapes: Mapping[str, Sequence[int]]) -> str:
         """A node without a window if the inputs have these shapes, by tensor; else an empty string."""
         if not self._has_windows or any(0 in shape for shape in shapes.values()):
             return ""
-        inner = tuple(tuple(shape[1:]) for shape in shapes.values())  # the batch does not matter
-        if inner not in self._known:
-            self._known[inner] = self._planned(shapes)
-        return self._known[inner]
+        one_row = _with_rows(shapes, 1)
+        if not (node := self._once(one_row)):  # more rows fit too
+            return ""
+        if self._rows_help is None:  # usually the first axis is the batch
+            self._rows_help = not self._once(_with_rows(shapes, MANY_ROWS))
+        return self._once(shapes) if self._rows_help else node
+
+    def _once(self, shapes: Mapping[str, Sequence[int]]) -> str:
+        """A node without a window, or an empty string; smaller sizes fit no better, larger ones no worse."""
+        sizes = tuple(size for shape in shapes.values() for size in shape)
+        for known, node in self._known.items():
+            smaller, larger = (sizes, known) if node else (known, sizes)
+            if len(known) == len(sizes) and all(map(operator.le, smaller, larger)):
+                return node
+        self._known[sizes] = self._planned(shapes)
+        return self._known[sizes]
 
     def _planned(self, shapes: Mapping[str, Sequence[int]]) -> str:
         tracer = Tracer(
@@ -57,6 +73,10 @@ class WindowSizes:
         with contextlib.suppress(Error):  # the steps before an error are known
             tracer.region(dict.fromkeys(ends), env)
         return _empty_step(tracer.steps)
+
+
+def _with_rows(shapes: Mapping[str, Sequence[int]], rows: int) -> dict[str, Sequence[int]]:
+    return {tensor: [rows, *shape[1:]] if shape else shape for tensor, shape in shapes.items()}
 
 
 def _empty_step(steps: Iterable[Step]) -> str:

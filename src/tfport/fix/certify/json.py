@@ -86,6 +86,7 @@ def _change(change: NodeChange) -> dict[str, Any]:
 def verification_json(verification: Verification) -> dict[str, Any]:
     return {
         "signatures": verification.signatures,
+        "same_as": verification.same_as,
         "tolerance": {"rtol": verification.rtol, "atol": verification.atol},
         "narrowest": {
             signature: {name: {"type": str(t), "node": t.node} for name, t in outputs.items()}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from tfport.errors import Error
-from tfport.fix.certify.arrays import ORDINARY
+from tfport.fix.certify.inputs.arrays import ORDINARY
 from tfport.fix.certify.runners import ModelSide, OwnSession
 from tfport.fix.certify.trials import TrialBuilder, chosen
 from tfport.formats.files import Folder

@@ -43,6 +43,17 @@ class OutcomeComparer:
                         self._add(comparison, trial, answer, wanted, again)
             self.verification.comparisons.append(over_runs(comparisons))
 
+    def agree(
+        self, trials: Sequence[Trial], expected: Sequence[TrialOutcome], answers: Sequence[TrialOutcome]
+    ) -> bool:
+        """Whether all outputs are alike where both runners answer finite inputs."""
+        return all(
+            compare(answer.outputs[name], wanted, self.tolerance_of(trial.signature, name)).alike
+            for trial, outcome, answer in zip(trials, expected, answers, strict=True)
+            if trial.finite and outcome.outputs is not None and answer.outputs is not None
+            for name, wanted in outcome.outputs.items()
+        )
+
     def _add(
         self,
         comparison: AnswerComparison,

@@ -144,3 +144,5 @@ def tried(verification: Verification) -> Iterator[tuple[str, str]]:
     for signature in verification.signatures:
         origins = Counter(trial.origin for trial in verification.trials if trial.signature == signature)
         yield signature, ", ".join(f"{n:,} {origin}" for origin, n in origins.items()) or "nothing"
+    for signature, compared in verification.same_as.items():
+        yield signature, f"the same graph as {compared}, compared once"

@@ -17,6 +17,7 @@ one step apart where a rule rounds in other places, as its own kernels are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -90,6 +91,7 @@ def step_at_one(kind: np.dtype[Any]) -> float:
     return float(ml_dtypes.finfo(PARTS.get(kind.name, kind)).eps)  # type: ignore[no-untyped-call]
 
 
+@cache
 def precision(kind: np.dtype[Any]) -> int:
     """The number of fraction bits of a floating-point or complex dtype."""
     return int(ml_dtypes.finfo(PARTS.get(kind.name, kind)).nmant)  # type: ignore[no-untyped-call]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import Error, UnreadableFile
-from tfport.fix.certify.arrays import ORDINARY
-from tfport.fix.certify.empty_windows import WindowSizes
+from tfport.fix.certify.fitting_sizes import FittingSizes
+from tfport.fix.certify.inputs.arrays import ORDINARY, ValueProfile
+from tfport.fix.certify.real_inputs import user_trials, warmup_trials
 from tfport.fix.certify.runners import ModelSide, TrialOutcome
-from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, user_trials, warmup_trials
+from tfport.fix.certify.trials import ATTEMPTS, Sizing, Trial, TrialBuilder
+from tfport.fix.certify.verification import Verification
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
 from tfport.graph.model import Signature
@@ -22,38 +26,44 @@ SECONDS = 60.0
 """The time of the original for the generated trials of a signature; further ones are skipped and reported."""
 ENOUGH = 3
 """If the original accepts this many sizes, unusual ones are not tried."""
-Planned = tuple[Trial, Callable[[TrialOutcome], None]]
-"""A trial, and a callback for the outcome of the original."""
+Tried = tuple[Trial, TrialOutcome]
+"""A trial, and the outcome of the original."""
 
 
 class TrialPlan:
-    """The trials of one verification; what is skipped is added to `left_out`."""
+    """The trials of one verification; what is skipped is added to its `left_out`.
+
+    `ask` runs the original. Generated inputs that it refuses are replaced by others if possible.
+    """
 
     def __init__(
         self,
         side: ModelSide,
+        ask: Callable[[Trial], TrialOutcome],
         user_inputs: Sequence[Mapping[str, Any]],
-        left_out: list[str],
+        verification: Verification,
         words: Sequence[bytes] = (),
     ) -> None:
         self.side = side
+        self.ask = ask
         self.user_inputs = user_inputs
-        self.left_out = left_out
+        self.left_out = verification.left_out
+        self.same_as = verification.same_as
         self.words = words
         """Words that the model looks up, for generated strings."""
 
-    def trials(self) -> Iterator[Planned]:
+    def trials(self) -> Iterator[Tried]:
         """The trials; a signature that the user's inputs fit is tried on them only."""
         requests = self._warmup()
         for signature in self.side.entrances.values():
             if user := list(user_trials(signature, self.user_inputs)):
-                yield from ((trial, _ignore) for trial in user)
+                yield from ((trial, self.ask(trial)) for trial in user)
                 continue
             if self.user_inputs:
                 self.left_out.append(
                     f"the user's inputs for {signature.name}, which takes {_names(signature)}"
                 )
-            yield from ((trial, _ignore) for trial in warmup_trials(signature, requests, DEFAULT))
+            yield from ((trial, self.ask(trial)) for trial in warmup_trials(signature, requests, DEFAULT))
             try:
                 yield from self._generated(TrialBuilder(self.side.model, signature, self.words))
             except Error as error:  # a dtype or size for which no inputs can be generated
@@ -64,44 +74,59 @@ class TrialPlan:
         if self.side.model.format is not SAVED_MODEL:
             return []
         try:
-            return read_warmup(self.side.model.files)
+            requests = read_warmup(self.side.model.files)
+            return [replace(r, signature=self.same_as.get(r.signature, r.signature)) for r in requests]
         except UnreadableFile as error:
             self.left_out.append(f"the warm-up requests: {error}")
             return []
 
-    def _generated(self, builder: TrialBuilder) -> Iterator[Planned]:
+    def _generated(self, builder: TrialBuilder) -> Iterator[Tried]:
         end = time.monotonic() + SECONDS
+        attempts = Attempts(builder, self.ask)
         taken: list[Sizing] = []
-        usual, unusual = builder.sizings()
-        windows = WindowSizes(self.side.model, builder.signature)
-        too_small: dict[Sizing, str] = {}
-        for sizing in [*usual, *unusual]:
-            if len(taken) >= ENOUGH and sizing not in usual:
+        sizes = FittingSizes(builder)
+        for sizing in itertools.chain(sizes.usual, sizes.unusual, sizes.larger()):
+            if len(taken) >= ENOUGH and sizing not in sizes.usual:
                 break
             if time.monotonic() > end:
                 self.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
-            if node := windows.misfit(builder.shapes_at(sizing)):
-                too_small[sizing] = node
+            if not sizes.fit(sizing):
                 continue
-            outcomes: list[TrialOutcome] = []
-            yield builder.made(sizing, ORDINARY), outcomes.append
-            if not outcomes[0].ran or _says_something(outcomes[0].outputs):
+            yield (tried := attempts.first_accepted(sizing, ORDINARY, again=builder.parses_features))
+            if not tried[1].ran or _says_something(tried[1].outputs):
                 taken.append(sizing)
-        usual = [sizing for sizing in usual if sizing not in too_small]
-        if too_small:
-            nodes = ", ".join(f"`{node}`" for node in dict.fromkeys(too_small.values()))
-            sizes = "; ".join(map(str, too_small))
-            self.left_out.append(
-                f"{builder.signature.name}: sizes too small for the windows of {nodes} ({sizes})"
-            )
-        if not taken and not usual:
-            return
-        for profile in builder.profiles() if builder.signature.inputs else ():
+        if sizes.too_small:
+            self.left_out.append(f"{builder.signature.name}: {sizes.words()}")
+        taken = taken or [sizing for sizing in sizes.usual if sizing not in sizes.too_small]
+        for profile in builder.profiles() if builder.signature.inputs and taken else ():
             if time.monotonic() > end:
                 self.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
-            yield builder.made((taken or usual)[min(1, len(taken or usual) - 1)], profile), _ignore
+            yield attempts.first_accepted(taken[min(1, len(taken) - 1)], profile)
+
+
+class Attempts:
+    """Makes trials that the original accepts, if it can."""
+
+    def __init__(self, builder: TrialBuilder, ask: Callable[[Trial], TrialOutcome]) -> None:
+        self.builder = builder
+        self.ask = ask
+        self.order = list(range(len(ATTEMPTS)))
+        """The attempts, the last accepted one first."""
+
+    def first_accepted(self, sizing: Sizing, profile: ValueProfile, *, again: bool = True) -> Tried:
+        """The first attempt that the original does not refuse; if it refuses all, the first of them."""
+        first: Tried | None = None
+        for attempt in self.order if again else self.order[:1]:
+            trial = self.builder.made(sizing, profile, attempt)
+            outcome = self.ask(trial)
+            first = first or (trial, outcome)
+            if outcome.outputs is not None or not outcome.ran:
+                self.order.sort(key=lambda number: number != attempt)
+                return trial, outcome
+        assert first is not None
+        return first
 
 
 def _names(signature: Signature) -> str:
@@ -112,7 +137,3 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
     """Whether an output is not empty."""
     parts = [part for v in (outputs or {}).values() for part in (v if isinstance(v, tuple) else (v,))]
     return any(np.size(part) for part in parts)
-
-
-def _ignore(outcome: TrialOutcome) -> None:
-    """Ignore the outcome of a trial."""

@@ -7,8 +7,7 @@ filters): `TrialBuilder.sizings` are tried first, from likely to unlikely.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfport.errors import Error
-from tfport.fix.certify.arrays import (
+from tfport.fix.certify.inputs.arrays import (
     PROFILES,
     Random,
     ValueProfile,
@@ -25,19 +24,18 @@ from tfport.fix.certify.arrays import (
     seed_for,
     with_padding,
 )
-from tfport.fix.certify.composites import made_parts
-from tfport.fix.certify.csv_lines import made_lines
-from tfport.fix.certify.examples import made_examples
-from tfport.fix.certify.input_roles import TensorPart, roles_of
+from tfport.fix.certify.inputs.composites import made_parts
+from tfport.fix.certify.inputs.examples import ValueCounts
+from tfport.fix.certify.inputs.input_roles import TensorPart, roles_of
+from tfport.fix.certify.inputs.parsed_strings import made_strings
+from tfport.fix.certify.inputs.size_inputs import decides_sizes
 from tfport.fix.certify.narrowest import narrowest_types
-from tfport.fix.certify.size_inputs import decides_sizes
 from tfport.fix.certify.tolerance import precision
-from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
 
-GIVEN, WARMUP, MADE_UP = "given", "warm-up", "made up"
+GIVEN, WARMUP, GENERATED = "given", "warm-up", "generated"
 """Where the inputs of a trial come from."""
 
 
@@ -81,7 +79,7 @@ class Sizing:
 
 IDS = frozenset(("ordinary", "padded", "some zeros", "positive", "wide"))
 """The profiles in which indices of a table are all of its rows, and not small numbers."""
-GENERATOR = 2
+GENERATOR = 3
 """The version of this generator: it grows when the same seed makes other inputs."""
 USUAL = (Sizing(1, 4), Sizing(2, 4), Sizing(5, 4), Sizing(3, 7), Sizing(2, 3, 1))
 UNUSUAL = tuple(
@@ -92,6 +90,8 @@ UNUSUAL = tuple(
 """Tried if the usual ones are refused: other ranks, and sizes of images and channels."""
 LONG = tuple(Sizing(rows, size) for rows, size in ((2, 1024), (1, 4000), (4000, 4000), (16000, 16000)))
 """Tried last if one size is open: samples of sounds, which make frames."""
+ATTEMPTS = (ValueCounts(0, 3), ValueCounts(0, 1), ValueCounts(1, 1))
+"""How many values a feature has that may have any number, in each attempt to make a trial."""
 
 
 class TrialBuilder:
@@ -113,6 +113,12 @@ class TrialBuilder:
         types = [self._type(spec, t) for spec in self.signature.inputs.values() for t in spec.tensors]
         return any(dtype.is_floating or dtype.is_complex for dtype in types) or self._floats_in_examples()
 
+    @property
+    def parses_features(self) -> bool:
+        """Whether an input is parsed as Examples or SequenceExamples."""
+        roles = self.roles.by_tensor.values()
+        return any(role.features for role in roles)
+
     def profiles(self) -> list[ValueProfile]:
         """The value profiles to try: without huge numbers if an input is a size or an iteration count."""
         tensors = [t for spec in self.signature.inputs.values() for t in spec.tensors]
@@ -126,6 +132,7 @@ class TrialBuilder:
         shapes = [*self.shapes.values(), *wholes]
         distinct: dict[tuple[tuple[int, ...], ...], Sizing] = {}
         is_small = all(shape.dims is not None and len(shape.dims) <= 2 for shape in shapes)
+        is_small &= all(spec.dtype != STRING for spec in self.signature.inputs.values())
         for sizing in (*USUAL, *UNUSUAL, *(LONG if is_small else ())):
             distinct.setdefault(tuple(map(sizing.shape, shapes)), sizing)
         kept = list(distinct.values())
@@ -136,19 +143,20 @@ class TrialBuilder:
         """The shape of each input tensor."""
         return {tensor: sizing.shape(shape) for tensor, shape in self.shapes.items()}
 
-    def made(self, sizing: Sizing, profile: ValueProfile) -> Trial:
-        """A trial with these sizes and values."""
-        seed = seed_for(self.signature.name, self._described(), sizing, profile.name)
+    def made(self, sizing: Sizing, profile: ValueProfile, attempt: int = 0) -> Trial:
+        """A trial with these sizes and values; further attempts make other values."""
+        about = (sizing, profile.name, *((attempt,) if attempt else ()))
+        seed = seed_for(self.signature.name, self._described(), *about)
         random = np.random.default_rng(seed)
         profile = profile.with_words(self.words)
         wholes = self._wholes(sizing, profile, random)
         inputs = {
-            name: self._input(spec, sizing, profile, random, wholes)
+            name: self._input(spec, sizing, profile, random, wholes, ATTEMPTS[attempt])
             for name, spec in self.signature.inputs.items()
         }
         finite = profile.finite or not self.has_numbers
         words = f"{profile.name}, {sizing}" if self._is_open() else profile.name
-        return Trial(self.signature.name, words, MADE_UP, inputs, finite, seed)
+        return Trial(self.signature.name, words, GENERATED, inputs, finite, seed)
 
     def _input(
         self,
@@ -157,14 +165,22 @@ class TrialBuilder:
         profile: ValueProfile,
         random: Random,
         wholes: Mapping[str, Any],
+        counts: ValueCounts,
     ) -> Any:
         made = [
-            wholes[t] if t in wholes else self._tensor(spec, t, sizing, profile, random) for t in spec.tensors
+            wholes[t] if t in wholes else self._tensor(spec, t, sizing, profile, random, counts)
+            for t in spec.tensors
         ]
         return made[0] if len(made) == 1 else tuple(made)
 
     def _tensor(
-        self, spec: TensorSpec, tensor: str, sizing: Sizing, profile: ValueProfile, random: Random
+        self,
+        spec: TensorSpec,
+        tensor: str,
+        sizing: Sizing,
+        profile: ValueProfile,
+        random: Random,
+        counts: ValueCounts,
     ) -> NDArray[Any]:
         role, shape, dtype = (
             self.roles.of(tensor),
@@ -173,12 +189,8 @@ class TrialBuilder:
         )
         if role.dropout_off is not None:
             return np.full(shape if self.shapes[tensor].dims else (), role.dropout_off, dtype.numpy)
-        if dtype == STRING and role.examples is not None:
-            return made_examples(role.examples, shape, profile, random)
-        if dtype == STRING and role.csv is not None:
-            return made_lines(role.csv, shape, profile, random)
-        if dtype == STRING and role.text:
-            return _texts(role.text, shape, random)
+        if dtype == STRING and role.is_parsed:
+            return made_strings(role, shape, profile, random, counts)
         if role.limit is not None and profile.name in IDS:
             array = ids_below(role.limit, dtype, shape, random)
         else:
@@ -227,57 +239,11 @@ class TrialBuilder:
 
     def _floats_in_examples(self) -> bool:
         roles = self.roles.by_tensor.values()
-        return any(feature.dtype.is_floating for role in roles for feature in role.examples or ())
+        features = [feature for role in roles for feature in role.features]
+        return any(feature.dtype.is_floating for feature in features)
 
     def _described(self) -> str:
         return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.signature.inputs.items())
-
-
-def user_trials(signature: Signature, user_inputs: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:
-    """The user's inputs that match this signature."""
-    needed = set(signature.inputs) - set(signature.defaults)
-    for number, arrays in enumerate(user_inputs, 1):
-        if needed <= set(arrays) and (needed or set(arrays) <= set(signature.inputs)):
-            inputs = {name: array for name, array in arrays.items() if name in signature.inputs}
-            name = "given" if len(user_inputs) == 1 else f"given {number}"
-            yield Trial(signature.name, name, GIVEN, inputs, _is_finite(inputs.values()))
-
-
-def warmup_trials(signature: Signature, requests: list[WarmupRequest], default: str) -> Iterator[Trial]:
-    """The warm-up requests of this signature."""
-    for number, request in enumerate(requests, 1):
-        if (request.signature or default) != signature.name:
-            continue
-        inputs = request.inputs
-        if "" in inputs:  # Examples, which the server feeds to the only input
-            if len(signature.inputs) != 1:
-                continue
-            inputs = dict.fromkeys(signature.inputs, inputs[""])
-        if set(inputs) <= set(signature.inputs):
-            yield Trial(signature.name, f"warm-up {number}", WARMUP, inputs, _is_finite(inputs.values()))
-
-
-def _is_finite(arrays: Any) -> bool:
-    flat = [part for array in arrays for part in (array if isinstance(array, tuple) else (array,))]
-    floats = [a for a in map(np.asarray, flat) if a.dtype.kind in "fc"]
-    return all(bool(np.isfinite(a).all()) for a in floats)
-
-
-def _texts(kind: str, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
-    out = np.empty(shape, object)
-    for place in np.ndindex(shape):
-        number = str(round(float(random.standard_normal()), 3)).encode()
-        out[place] = number if kind == "number" else _image(random)
-    return out
-
-
-def _image(random: Random) -> bytes:
-    """A small image as a PNG file."""
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(random.integers(0, 256, (24, 20, 3), np.uint8, endpoint=False)).save(file, "png")
-    return file.getvalue()
 
 
 def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: str) -> list[Signature]:

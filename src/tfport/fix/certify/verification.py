@@ -123,6 +123,8 @@ class Verification:
     runners_used: list[RunnerFacts] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
     """A sentence for each output that never varied."""
+    same_as: dict[str, str] = field(default_factory=dict)
+    """Signatures that compute the same as one that was compared, in both models."""
     rtol: float | None = None
     atol: float | None = None
     settings: dict[str, Any] = field(default_factory=dict)

@@ -14,17 +14,19 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.fix.certify.constant_outputs import constant_outputs
+from tfport.fix.certify.equal_signatures import without_repeats
 from tfport.fix.certify.input_records import input_records
 from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs
 from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.outcomes import OutcomeComparer
+from tfport.fix.certify.real_inputs import user_trials
 from tfport.fix.certify.runner_facts import own_facts
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
 from tfport.fix.certify.tolerance import Tolerance
 from tfport.fix.certify.trial_plan import TrialPlan
-from tfport.fix.certify.trials import Trial, user_trials
+from tfport.fix.certify.trials import GENERATED, Trial
 from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
 from tfport.fix.certify.version import own_name
 from tfport.graph.model import Model
@@ -66,7 +68,9 @@ def verify(
     sides, left_out = with_outputs(sides)
     if not before.signatures and (only_answers or not fetches):
         sides, left_out = answerable(sides, registry)
+    sides, same_as = without_repeats(sides)
     verification = Verification(list(sides[0].entrances), left_out=left_out, rtol=rtol, atol=atol)
+    verification.same_as = same_as
     verification.settings = {
         "signatures": None if signatures is None else list(signatures),
         "fetches": list(fetches),
@@ -123,15 +127,18 @@ class _Verifier:
         original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
         outcomes: list[TrialOutcome] = []
         answers: list[TrialOutcome] = []
-        plan = TrialPlan(self.before, user_inputs, self.verification.left_out, original.words())
-        for _, planned in itertools.groupby(plan.trials(), key=lambda pair: pair[0].signature):
+
+        def ask(trial: Trial) -> TrialOutcome:
+            self.progress(f"{trial.signature}: {trial.name}")
+            return original.ask(trial)
+
+        plan = TrialPlan(self.before, ask, user_inputs, self.verification, original.words())
+        for _, planned in itertools.groupby(plan.trials(), key=lambda tried: tried[0].signature):
             trials: list[Trial] = []
-            for trial, take in planned:
-                self.progress(f"{trial.signature}: {trial.name}")
+            for trial, outcome in planned:
                 trials.append(trial)
-                outcomes.append(original.ask(trial))
-                take(outcomes[-1])
-                self._record(trial, outcomes[-1])
+                outcomes.append(outcome)
+                self._record(trial, outcome)
             original.release_memory()
             for trial in trials:
                 self.progress(f"{trial.signature}: {trial.name}, rewritten")
@@ -145,6 +152,20 @@ class _Verifier:
             self.references[own_name()] = outcomes
         self.verification.runners_used.append(own_facts())
         self.comparer.compare(own_name(), own_name(), self.trials, outcomes, [answers], self._ask_own)
+        self._keep_answered(outcomes)
+
+    def _keep_answered(self, outcomes: Sequence[TrialOutcome]) -> None:
+        """Drop generated trials that the original refuses, if it answers others: releases crash on some."""
+        pairs = list(zip(self.trials, outcomes, strict=True))
+        answered = {trial.signature for trial, outcome in pairs if outcome.outputs is not None}
+        kept = [
+            (trial, outcome)
+            for trial, outcome in pairs
+            if outcome.outputs is not None or trial.origin != GENERATED or trial.signature not in answered
+        ]
+        self.trials = [trial for trial, _ in kept]
+        if own_name() in self.references:
+            self.references[own_name()] = [outcome for _, outcome in kept]
 
     def _record(self, trial: Trial, outcome: TrialOutcome) -> None:
         result = ANSWERED if outcome.outputs is not None else REFUSED
@@ -171,18 +192,32 @@ class _Verifier:
         if why := _refusal(results, crashes):
             self._stopped(runner, why)
             return
-        if not first.why:
-            self.references[runner.name] = first.outcomes
-        reference = runner.name if not first.why else self._best_reference()
+        reference = self._reference_for(runner, first)
         if reference is None:
             self.verification.not_asked.append(
                 (runner.name, f"no runner could run the original: {first.why}")
             )
             return
-        again = self._ask_own if first.why else lambda trial: self._ask_twice(runner, trial)
+        own = reference != runner.name
+        again = self._ask_own if own else lambda trial: self._ask_twice(runner, trial)
         answers = [result.outcomes for result in results]
         expected = self.references[reference]
         self.comparer.compare(runner.name, reference, self.trials, expected, answers, again)
+
+    def _reference_for(self, runner: OtherRunner, original: RunnerResult) -> str | None:
+        """The runner of the original to compare with: the same, unless a target reads it otherwise.
+
+        Some targets load a model and answer otherwise than others do, which a rewrite corrects.
+        """
+        elsewhere = self._best_reference()
+        if original.why:
+            return elsewhere
+        if runner.facts.is_target and elsewhere is not None:
+            expected = self.references[elsewhere]
+            if not self.comparer.agree(self.trials, expected, original.outcomes):
+                return elsewhere
+        self.references[runner.name] = original.outcomes
+        return runner.name
 
     def _ask(self, runner: OtherRunner) -> tuple[RunnerResult, list[RunnerResult]]:
         """The original, and the runs of the rewritten model: each in a new process if there are several."""

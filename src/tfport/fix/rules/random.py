@@ -7,7 +7,7 @@ import numpy as np
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast
 from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
-from tfport.graph.dtypes import INT64
+from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
 
 PHILOX, CHOSEN_BY_DEVICE = 1, 3
@@ -46,6 +46,29 @@ def _seed(key: Value, counter: Value) -> Value:
     if made.op not in KEYS or counter.node is not made or (key.index, counter.index) != (0, 1):
         raise refuse("its key and counter are not computed directly from a seed")
     return made.inputs[0]
+
+
+@rule("StatelessRandomUniformFullInt", keeps=EXACT)
+def from_a_range_and_a_parity(op: NodeBuilder, n: Node) -> Replacement:
+    """A draw below the largest integer, and one of two numbers for the bits that the range maps to zero."""
+    shape, seed = n.inputs[0], cast(op, n.inputs[1], INT64)
+    kind = n.attrs["dtype"]
+    signed = INT32 if kind.numpy.itemsize == INT32.numpy.itemsize else INT64
+    least, greatest = np.iinfo(signed.numpy).min, np.iinfo(signed.numpy).max
+
+    def below(limit: int) -> Node:
+        """`least + bits % (limit - least)`, from the same random bits each time."""
+        return op.StatelessRandomUniformInt(shape, seed, op.const(least, signed), op.const(limit, signed))
+
+    drawn = below(greatest)
+    # the range has one number less than there are bit patterns: all ones become zero, and are odd
+    zero, odd = (
+        op.Equal(drawn, op.const(least, signed)),
+        op.Equal(below(least + 2), op.const(least + 1, signed)),
+    )
+    all_ones = op.Fill(op.Shape(drawn, out_type="int32"), op.const(-1, signed))
+    bits = op.Select(op.LogicalAnd(zero, odd), all_ones, op.BitwiseXor(drawn, op.const(least, signed)))
+    return bits if kind == signed else op.Bitcast(bits, type=kind)
 
 
 @rule(" ".join(FIRST_FORMS), keeps=LOSSY)

@@ -16,7 +16,7 @@ from google.protobuf import wrappers_pb2 as google_dot_protobuf_dot_wrappers__pb
 from tfport.formats.proto import graph_pb2 as tfport_dot_formats_dot_proto_dot_graph__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tfport/formats/proto/serving.proto\x12\x14tfport.formats.proto\x1a\x1egoogle/protobuf/wrappers.proto\x1a tfport/formats/proto/graph.proto\"\x1a\n\tBytesList\x12\r\n\x05value\x18\x01 \x03(\x0c\"\x1e\n\tFloatList\x12\x11\n\x05value\x18\x01 \x03(\x02\x42\x02\x10\x01\"\x1e\n\tInt64List\x12\x11\n\x05value\x18\x01 \x03(\x03\x42\x02\x10\x01\"\xb6\x01\n\x07\x46\x65\x61ture\x12\x35\n\nbytes_list\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.BytesListH\x00\x12\x35\n\nfloat_list\x18\x02 \x01(\x0b\x32\x1f.tfport.formats.proto.FloatListH\x00\x12\x35\n\nint64_list\x18\x03 \x01(\x0b\x32\x1f.tfport.formats.proto.Int64ListH\x00\x42\x06\n\x04kind\"\x97\x01\n\x08\x46\x65\x61tures\x12<\n\x07\x66\x65\x61ture\x18\x01 \x03(\x0b\x32+.tfport.formats.proto.Features.FeatureEntry\x1aM\n\x0c\x46\x65\x61tureEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12,\n\x05value\x18\x02 \x01(\x0b\x32\x1d.tfport.formats.proto.Feature:\x02\x38\x01\";\n\x07\x45xample\x12\x30\n\x08\x66\x65\x61tures\x18\x01 \x01(\x0b\x32\x1e.tfport.formats.proto.Features\"\x8c\x01\n\tModelSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12.\n\x07version\x18\x02 \x01(\x0b\x32\x1b.google.protobuf.Int64ValueH\x00\x12\x17\n\rversion_label\x18\x04 \x01(\tH\x00\x12\x16\n\x0esignature_name\x18\x03 \x01(\tB\x10\n\x0eversion_choice\">\n\x0b\x45xampleList\x12/\n\x08\x65xamples\x18\x01 \x03(\x0b\x32\x1d.tfport.formats.proto.Example\"y\n\x16\x45xampleListWithContext\x12/\n\x08\x65xamples\x18\x01 \x03(\x0b\x32\x1d.tfport.formats.proto.Example\x12.\n\x07\x63ontext\x18\x02 \x01(\x0b\x32\x1d.tfport.formats.proto.Example\"\x9d\x01\n\x05Input\x12\x39\n\x0c\x65xample_list\x18\x01 \x01(\x0b\x32!.tfport.formats.proto.ExampleListH\x00\x12Q\n\x19\x65xample_list_with_context\x18\x02 \x01(\x0b\x32,.tfport.formats.proto.ExampleListWithContextH\x00\x42\x06\n\x04kind\"\xf6\x01\n\x0ePredictRequest\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12@\n\x06inputs\x18\x02 \x03(\x0b\x32\x30.tfport.formats.proto.PredictRequest.InputsEntry\x12\x15\n\routput_filter\x18\x03 \x03(\t\x1aP\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x30\n\x05value\x18\x02 \x01(\x0b\x32!.tfport.formats.proto.TensorProto:\x02\x38\x01J\x04\x08\x04\x10\x05\"x\n\x15\x43lassificationRequest\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12*\n\x05input\x18\x02 \x01(\x0b\x32\x1b.tfport.formats.proto.Input\"t\n\x11RegressionRequest\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12*\n\x05input\x18\x02 \x01(\x0b\x32\x1b.tfport.formats.proto.Input\"Y\n\rInferenceTask\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12\x13\n\x0bmethod_name\x18\x02 \x01(\t\"w\n\x15MultiInferenceRequest\x12\x32\n\x05tasks\x18\x01 \x03(\x0b\x32#.tfport.formats.proto.InferenceTask\x12*\n\x05input\x18\x02 \x01(\x0b\x32\x1b.tfport.formats.proto.Input\"K\n\x0b\x43lassifyLog\x12<\n\x07request\x18\x01 \x01(\x0b\x32+.tfport.formats.proto.ClassificationRequest\"F\n\nRegressLog\x12\x38\n\x07request\x18\x01 \x01(\x0b\x32\'.tfport.formats.proto.RegressionRequest\"C\n\nPredictLog\x12\x35\n\x07request\x18\x01 \x01(\x0b\x32$.tfport.formats.proto.PredictRequest\"K\n\x12PredictStreamedLog\x12\x35\n\x07request\x18\x01 \x03(\x0b\x32$.tfport.formats.proto.PredictRequest\"Q\n\x11MultiInferenceLog\x12<\n\x07request\x18\x01 \x01(\x0b\x32+.tfport.formats.proto.MultiInferenceRequest\"\x0f\n\rSessionRunLog\"\x9a\x03\n\rPredictionLog\x12\x39\n\x0c\x63lassify_log\x18\x02 \x01(\x0b\x32!.tfport.formats.proto.ClassifyLogH\x00\x12\x37\n\x0bregress_log\x18\x03 \x01(\x0b\x32 .tfport.formats.proto.RegressLogH\x00\x12\x46\n\x13multi_inference_log\x18\x04 \x01(\x0b\x32\'.tfport.formats.proto.MultiInferenceLogH\x00\x12>\n\x0fsession_run_log\x18\x05 \x01(\x0b\x32#.tfport.formats.proto.SessionRunLogH\x00\x12\x37\n\x0bpredict_log\x18\x06 \x01(\x0b\x32 .tfport.formats.proto.PredictLogH\x00\x12H\n\x14predict_streamed_log\x18\x07 \x01(\x0b\x32(.tfport.formats.proto.PredictStreamedLogH\x00\x42\n\n\x08log_typeb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tfport/formats/proto/serving.proto\x12\x14tfport.formats.proto\x1a\x1egoogle/protobuf/wrappers.proto\x1a tfport/formats/proto/graph.proto\"\x1a\n\tBytesList\x12\r\n\x05value\x18\x01 \x03(\x0c\"\x1e\n\tFloatList\x12\x11\n\x05value\x18\x01 \x03(\x02\x42\x02\x10\x01\"\x1e\n\tInt64List\x12\x11\n\x05value\x18\x01 \x03(\x03\x42\x02\x10\x01\"\xb6\x01\n\x07\x46\x65\x61ture\x12\x35\n\nbytes_list\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.BytesListH\x00\x12\x35\n\nfloat_list\x18\x02 \x01(\x0b\x32\x1f.tfport.formats.proto.FloatListH\x00\x12\x35\n\nint64_list\x18\x03 \x01(\x0b\x32\x1f.tfport.formats.proto.Int64ListH\x00\x42\x06\n\x04kind\"\x97\x01\n\x08\x46\x65\x61tures\x12<\n\x07\x66\x65\x61ture\x18\x01 \x03(\x0b\x32+.tfport.formats.proto.Features.FeatureEntry\x1aM\n\x0c\x46\x65\x61tureEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12,\n\x05value\x18\x02 \x01(\x0b\x32\x1d.tfport.formats.proto.Feature:\x02\x38\x01\";\n\x07\x45xample\x12\x30\n\x08\x66\x65\x61tures\x18\x01 \x01(\x0b\x32\x1e.tfport.formats.proto.Features\"=\n\x0b\x46\x65\x61tureList\x12.\n\x07\x66\x65\x61ture\x18\x01 \x03(\x0b\x32\x1d.tfport.formats.proto.Feature\"\xb0\x01\n\x0c\x46\x65\x61tureLists\x12I\n\x0c\x66\x65\x61ture_list\x18\x01 \x03(\x0b\x32\x33.tfport.formats.proto.FeatureLists.FeatureListEntry\x1aU\n\x10\x46\x65\x61tureListEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x30\n\x05value\x18\x02 \x01(\x0b\x32!.tfport.formats.proto.FeatureList:\x02\x38\x01\"}\n\x0fSequenceExample\x12/\n\x07\x63ontext\x18\x01 \x01(\x0b\x32\x1e.tfport.formats.proto.Features\x12\x39\n\rfeature_lists\x18\x02 \x01(\x0b\x32\".tfport.formats.proto.FeatureLists\"\x8c\x01\n\tModelSpec\x12\x0c\n\x04name\x18\x01 \x01(\t\x12.\n\x07version\x18\x02 \x01(\x0b\x32\x1b.google.protobuf.Int64ValueH\x00\x12\x17\n\rversion_label\x18\x04 \x01(\tH\x00\x12\x16\n\x0esignature_name\x18\x03 \x01(\tB\x10\n\x0eversion_choice\">\n\x0b\x45xampleList\x12/\n\x08\x65xamples\x18\x01 \x03(\x0b\x32\x1d.tfport.formats.proto.Example\"y\n\x16\x45xampleListWithContext\x12/\n\x08\x65xamples\x18\x01 \x03(\x0b\x32\x1d.tfport.formats.proto.Example\x12.\n\x07\x63ontext\x18\x02 \x01(\x0b\x32\x1d.tfport.formats.proto.Example\"\x9d\x01\n\x05Input\x12\x39\n\x0c\x65xample_list\x18\x01 \x01(\x0b\x32!.tfport.formats.proto.ExampleListH\x00\x12Q\n\x19\x65xample_list_with_context\x18\x02 \x01(\x0b\x32,.tfport.formats.proto.ExampleListWithContextH\x00\x42\x06\n\x04kind\"\xf6\x01\n\x0ePredictRequest\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12@\n\x06inputs\x18\x02 \x03(\x0b\x32\x30.tfport.formats.proto.PredictRequest.InputsEntry\x12\x15\n\routput_filter\x18\x03 \x03(\t\x1aP\n\x0bInputsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x30\n\x05value\x18\x02 \x01(\x0b\x32!.tfport.formats.proto.TensorProto:\x02\x38\x01J\x04\x08\x04\x10\x05\"x\n\x15\x43lassificationRequest\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12*\n\x05input\x18\x02 \x01(\x0b\x32\x1b.tfport.formats.proto.Input\"t\n\x11RegressionRequest\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12*\n\x05input\x18\x02 \x01(\x0b\x32\x1b.tfport.formats.proto.Input\"Y\n\rInferenceTask\x12\x33\n\nmodel_spec\x18\x01 \x01(\x0b\x32\x1f.tfport.formats.proto.ModelSpec\x12\x13\n\x0bmethod_name\x18\x02 \x01(\t\"w\n\x15MultiInferenceRequest\x12\x32\n\x05tasks\x18\x01 \x03(\x0b\x32#.tfport.formats.proto.InferenceTask\x12*\n\x05input\x18\x02 \x01(\x0b\x32\x1b.tfport.formats.proto.Input\"K\n\x0b\x43lassifyLog\x12<\n\x07request\x18\x01 \x01(\x0b\x32+.tfport.formats.proto.ClassificationRequest\"F\n\nRegressLog\x12\x38\n\x07request\x18\x01 \x01(\x0b\x32\'.tfport.formats.proto.RegressionRequest\"C\n\nPredictLog\x12\x35\n\x07request\x18\x01 \x01(\x0b\x32$.tfport.formats.proto.PredictRequest\"K\n\x12PredictStreamedLog\x12\x35\n\x07request\x18\x01 \x03(\x0b\x32$.tfport.formats.proto.PredictRequest\"Q\n\x11MultiInferenceLog\x12<\n\x07request\x18\x01 \x01(\x0b\x32+.tfport.formats.proto.MultiInferenceRequest\"\x0f\n\rSessionRunLog\"\x9a\x03\n\rPredictionLog\x12\x39\n\x0c\x63lassify_log\x18\x02 \x01(\x0b\x32!.tfport.formats.proto.ClassifyLogH\x00\x12\x37\n\x0bregress_log\x18\x03 \x01(\x0b\x32 .tfport.formats.proto.RegressLogH\x00\x12\x46\n\x13multi_inference_log\x18\x04 \x01(\x0b\x32\'.tfport.formats.proto.MultiInferenceLogH\x00\x12>\n\x0fsession_run_log\x18\x05 \x01(\x0b\x32#.tfport.formats.proto.SessionRunLogH\x00\x12\x37\n\x0bpredict_log\x18\x06 \x01(\x0b\x32 .tfport.formats.proto.PredictLogH\x00\x12H\n\x14predict_streamed_log\x18\x07 \x01(\x0b\x32(.tfport.formats.proto.PredictStreamedLogH\x00\x42\n\n\x08log_typeb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -29,6 +29,8 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_INT64LIST'].fields_by_name['value']._serialized_options = b'\020\001'
   _globals['_FEATURES_FEATUREENTRY']._options = None
   _globals['_FEATURES_FEATUREENTRY']._serialized_options = b'8\001'
+  _globals['_FEATURELISTS_FEATURELISTENTRY']._options = None
+  _globals['_FEATURELISTS_FEATURELISTENTRY']._serialized_options = b'8\001'
   _globals['_PREDICTREQUEST_INPUTSENTRY']._options = None
   _globals['_PREDICTREQUEST_INPUTSENTRY']._serialized_options = b'8\001'
   _globals['_BYTESLIST']._serialized_start=126
@@ -45,38 +47,46 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_FEATURES_FEATUREENTRY']._serialized_end=555
   _globals['_EXAMPLE']._serialized_start=557
   _globals['_EXAMPLE']._serialized_end=616
-  _globals['_MODELSPEC']._serialized_start=619
-  _globals['_MODELSPEC']._serialized_end=759
-  _globals['_EXAMPLELIST']._serialized_start=761
-  _globals['_EXAMPLELIST']._serialized_end=823
-  _globals['_EXAMPLELISTWITHCONTEXT']._serialized_start=825
-  _globals['_EXAMPLELISTWITHCONTEXT']._serialized_end=946
-  _globals['_INPUT']._serialized_start=949
-  _globals['_INPUT']._serialized_end=1106
-  _globals['_PREDICTREQUEST']._serialized_start=1109
-  _globals['_PREDICTREQUEST']._serialized_end=1355
-  _globals['_PREDICTREQUEST_INPUTSENTRY']._serialized_start=1269
-  _globals['_PREDICTREQUEST_INPUTSENTRY']._serialized_end=1349
-  _globals['_CLASSIFICATIONREQUEST']._serialized_start=1357
-  _globals['_CLASSIFICATIONREQUEST']._serialized_end=1477
-  _globals['_REGRESSIONREQUEST']._serialized_start=1479
-  _globals['_REGRESSIONREQUEST']._serialized_end=1595
-  _globals['_INFERENCETASK']._serialized_start=1597
-  _globals['_INFERENCETASK']._serialized_end=1686
-  _globals['_MULTIINFERENCEREQUEST']._serialized_start=1688
-  _globals['_MULTIINFERENCEREQUEST']._serialized_end=1807
-  _globals['_CLASSIFYLOG']._serialized_start=1809
-  _globals['_CLASSIFYLOG']._serialized_end=1884
-  _globals['_REGRESSLOG']._serialized_start=1886
-  _globals['_REGRESSLOG']._serialized_end=1956
-  _globals['_PREDICTLOG']._serialized_start=1958
-  _globals['_PREDICTLOG']._serialized_end=2025
-  _globals['_PREDICTSTREAMEDLOG']._serialized_start=2027
-  _globals['_PREDICTSTREAMEDLOG']._serialized_end=2102
-  _globals['_MULTIINFERENCELOG']._serialized_start=2104
-  _globals['_MULTIINFERENCELOG']._serialized_end=2185
-  _globals['_SESSIONRUNLOG']._serialized_start=2187
-  _globals['_SESSIONRUNLOG']._serialized_end=2202
-  _globals['_PREDICTIONLOG']._serialized_start=2205
-  _globals['_PREDICTIONLOG']._serialized_end=2615
+  _globals['_FEATURELIST']._serialized_start=618
+  _globals['_FEATURELIST']._serialized_end=679
+  _globals['_FEATURELISTS']._serialized_start=682
+  _globals['_FEATURELISTS']._serialized_end=858
+  _globals['_FEATURELISTS_FEATURELISTENTRY']._serialized_start=773
+  _globals['_FEATURELISTS_FEATURELISTENTRY']._serialized_end=858
+  _globals['_SEQUENCEEXAMPLE']._serialized_start=860
+  _globals['_SEQUENCEEXAMPLE']._serialized_end=985
+  _globals['_MODELSPEC']._serialized_start=988
+  _globals['_MODELSPEC']._serialized_end=1128
+  _globals['_EXAMPLELIST']._serialized_start=1130
+  _globals['_EXAMPLELIST']._serialized_end=1192
+  _globals['_EXAMPLELISTWITHCONTEXT']._serialized_start=1194
+  _globals['_EXAMPLELISTWITHCONTEXT']._serialized_end=1315
+  _globals['_INPUT']._serialized_start=1318
+  _globals['_INPUT']._serialized_end=1475
+  _globals['_PREDICTREQUEST']._serialized_start=1478
+  _globals['_PREDICTREQUEST']._serialized_end=1724
+  _globals['_PREDICTREQUEST_INPUTSENTRY']._serialized_start=1638
+  _globals['_PREDICTREQUEST_INPUTSENTRY']._serialized_end=1718
+  _globals['_CLASSIFICATIONREQUEST']._serialized_start=1726
+  _globals['_CLASSIFICATIONREQUEST']._serialized_end=1846
+  _globals['_REGRESSIONREQUEST']._serialized_start=1848
+  _globals['_REGRESSIONREQUEST']._serialized_end=1964
+  _globals['_INFERENCETASK']._serialized_start=1966
+  _globals['_INFERENCETASK']._serialized_end=2055
+  _globals['_MULTIINFERENCEREQUEST']._serialized_start=2057
+  _globals['_MULTIINFERENCEREQUEST']._serialized_end=2176
+  _globals['_CLASSIFYLOG']._serialized_start=2178
+  _globals['_CLASSIFYLOG']._serialized_end=2253
+  _globals['_REGRESSLOG']._serialized_start=2255
+  _globals['_REGRESSLOG']._serialized_end=2325
+  _globals['_PREDICTLOG']._serialized_start=2327
+  _globals['_PREDICTLOG']._serialized_end=2394
+  _globals['_PREDICTSTREAMEDLOG']._serialized_start=2396
+  _globals['_PREDICTSTREAMEDLOG']._serialized_end=2471
+  _globals['_MULTIINFERENCELOG']._serialized_start=2473
+  _globals['_MULTIINFERENCELOG']._serialized_end=2554
+  _globals['_SESSIONRUNLOG']._serialized_start=2556
+  _globals['_SESSIONRUNLOG']._serialized_end=2571
+  _globals['_PREDICTIONLOG']._serialized_start=2574
+  _globals['_PREDICTIONLOG']._serialized_end=2984
 # @@protoc_insertion_point(module_scope)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, default_folder
+from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
 from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, Engine, IslandHints
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out
@@ -35,6 +34,7 @@ class AutoEngine:
     checks_indices = True
     on_device = False
     form = CPU_FORM
+    rival = None
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class AutoEngine:
         its memory cannot be limited.
         """
         self._usual = OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
-        self._choices = choices or _choices_of_user(default_folder())
+        self._choices = choices or choices_of_user()
         self._patience = patience
         self._has_openvino = not max_bytes and importlib.util.find_spec("openvino") is not None
 
@@ -112,8 +112,3 @@ def _openvino(threads: int) -> Engine:
     from tfport.runtime.engines.openvino import OpenVino
 
     return OpenVino(threads)
-
-
-@functools.cache
-def _choices_of_user(folder: Path | None) -> ChoiceCache:
-    return ChoiceCache(folder)

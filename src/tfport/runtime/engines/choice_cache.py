@@ -1,4 +1,4 @@
-"""Which engine was fastest for an island on this machine, remembered in a file.
+"""Which engine was fastest for an island, or which device for a plan, on this machine, remembered in a file.
 
 The file is `engines.json` in `$TFPORT_CACHE`, or else in `tfport` in the user's folder for caches
 (`$XDG_CACHE_HOME` or `~/.cache`). An empty `TFPORT_CACHE` remembers nothing. A file that is damaged or of
@@ -8,6 +8,7 @@ another version is ignored and replaced; where nothing can be written, choices l
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import tempfile
@@ -20,7 +21,9 @@ VERSION = 1
 MAX_CHOICES = 1000
 MAX_BYTES = 1 << 20
 FILE = "engines.json"
-ENGINES = ("onnxruntime", "openvino")
+CPU, GPU = "cpu", "gpu"
+"""What a whole plan runs on, for the device `auto`."""
+ENGINES = ("onnxruntime", "openvino", CPU, GPU)
 MAX_THREADS = 4096
 
 
@@ -74,6 +77,16 @@ class ChoiceCache:
             if temporary is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
+
+
+def choices_of_user() -> ChoiceCache:
+    """The choices in the user's folder."""
+    return _choices_in(default_folder())
+
+
+@functools.cache
+def _choices_in(folder: Path | None) -> ChoiceCache:
+    return ChoiceCache(folder)
 
 
 def default_folder() -> Path | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import RunFailed
+from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.onnx.model import OnnxModel
@@ -45,6 +46,19 @@ NO_HINTS = IslandHints()
 
 
 @dataclass(frozen=True, slots=True)
+class Rival:
+    """What a GPU is measured against, for the device `auto`."""
+
+    engine: Engine
+    """The engine on the CPU."""
+    choices: ChoiceCache
+    settings: tuple[str, ...] = ()
+    """What else the faster device depends on: the GPU, its precision, the threads."""
+    required: bool = False
+    """Whether a model that does not fit into the GPU's memory is an error."""
+
+
+@dataclass(frozen=True, slots=True)
 class IslandForm:
     """In which form an engine takes islands."""
 
@@ -52,6 +66,10 @@ class IslandForm:
     """With the nodes that are fastest or most accurate on a CPU, and float16 computed in float32."""
     half: str | None = None
     """The type of 16 bits to compute products in, in place of float32."""
+    fuses_attention: bool = False
+    """With attention as a node of ONNX Runtime's own."""
+    packs_attention: bool = False
+    """With one product for the queries, keys and values of an attention."""
 
 
 CPU_FORM = IslandForm()
@@ -66,6 +84,11 @@ class Engine(Protocol):
     on_device: bool
     """Whether islands return tensors in the memory of a device (`DeviceArray`)."""
     form: IslandForm
+
+    @property
+    def rival(self) -> Rival | None:
+        """What plans are measured against; None if they all run here."""
+        ...
 
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""

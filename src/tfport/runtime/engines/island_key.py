@@ -10,7 +10,6 @@ import functools
 import hashlib
 import platform
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SAMPLE = 256
-_PACKAGES = ("tfport", "onnxruntime", "openvino")
+_PACKAGES = ("tfport", "onnxruntime", "onnxruntime-gpu", "openvino")
 
 
 def island_key(graph: pb.GraphProto, weights: Mapping[str, NDArray[Any]], *settings: Any) -> str:
@@ -78,6 +77,8 @@ def _processor() -> str:
 
 
 def _version_of(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # here: most runs ask for no key
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 from tfport.errors import Error
-from tfport.runtime.engines.engine import Engine
-from tfport.runtime.engines.gpu.device_name import AUTO, parse_device
+from tfport.runtime.engines.engine import Engine, Rival
+from tfport.runtime.engines.gpu.device_name import AUTO, DeviceName, parse_device
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 
 
@@ -25,8 +25,8 @@ def make_engine(
 ) -> Engine:
     """The engine of this name for a device; `spins` and `max_bytes`: see `OnnxRuntime`.
 
-    If the GPU cannot be used, that is a warning (`NoGpu`), or an error if the options require it; `auto`
-    then uses the CPU without a warning.
+    The device `auto` is a GPU that is measured against the CPU. If the GPU cannot be used, that is a warning
+    (`NoGpu`), or an error if the options require it; `auto` then uses the CPU without a warning.
     """
     on_cpu = _cpu_engine(name, threads, spins=spins, max_bytes=max_bytes)
     chosen = parse_device(device)
@@ -42,7 +42,16 @@ def make_engine(
         if chosen.kind != AUTO:
             warnings.warn(f"device {device}: {problem}; the CPU is used", NoGpu, stacklevel=3)
         return on_cpu
-    return GpuEngine(chosen, gpu, threads)
+    rival = _rival(on_cpu, chosen, gpu, threads) if chosen.kind == AUTO else None
+    return GpuEngine(chosen, gpu, threads, rival)
+
+
+def _rival(on_cpu: Engine, device: DeviceName, gpu: GpuOptions, threads: int | None) -> Rival:
+    from tfport.runtime.engines.choice_cache import choices_of_user
+    from tfport.runtime.engines.gpu.availability import name_of
+
+    settings = (name_of(device), gpu.precision, str(threads))
+    return Rival(on_cpu, choices_of_user(), settings, gpu.require)
 
 
 def _cpu_engine(name: str, threads: int | None, *, spins: bool, max_bytes: int) -> Engine:

@@ -17,6 +17,7 @@ class NoEngine:
     checks_indices = True
     on_device = False
     form = CPU_FORM
+    rival = None
 
     def takes(self, node: OnnxNode) -> bool:
         return False

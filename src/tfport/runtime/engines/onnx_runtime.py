@@ -49,6 +49,7 @@ class OnnxRuntime:
     checks_indices = True
     on_device = False
     form = CPU_FORM
+    rival = None
 
     def __init__(self, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> None:
         """`spins`: idle threads spin while they wait; faster if nothing else needs the core.

@@ -26,6 +26,7 @@ class OpenVino:
     checks_indices = False
     on_device = False
     form = CPU_FORM
+    rival = None
 
     def __init__(self, threads: int | None = None) -> None:
         try:

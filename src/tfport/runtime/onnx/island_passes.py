@@ -14,11 +14,11 @@ from tfport.runtime.program import OnnxNode
 
 def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
     """The nodes of a graph after the ONNX passes: simplified, fewer transposes, fused convolutions."""
-    straight = with_fewer_transposes(_live_nodes(simplified(nodes), outputs), outputs)
-    return _live_nodes(fuse_convolutions(with_fewer_squeezes(straight, outputs), outputs), outputs)
+    straight = with_fewer_transposes(live_nodes(simplified(nodes), outputs), outputs)
+    return live_nodes(fuse_convolutions(with_fewer_squeezes(straight, outputs), outputs), outputs)
 
 
-def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
+def live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
     """The nodes that the wanted operands depend on."""
     needed = set(wanted)
     kept = []

@@ -18,7 +18,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode
 
-PRODUCTS = frozenset(["Conv", "ConvTranspose", "GRU", "Gemm", "LSTM", "MatMul", "RNN"])
+PRODUCTS = frozenset(["Conv", "ConvTranspose", "GRU", "Gemm", "LSTM", "MatMul", "MultiHeadAttention", "RNN"])
 """Always in 16 bits."""
 FOLLOWERS = frozenset([
     "Abs", "Add", "Clip", "Concat", "DepthToSpace", "Elu", "Expand", "Flatten", "Gather", "GatherND", "Gelu",
@@ -29,7 +29,8 @@ FOLLOWERS = frozenset([
 """In 16 bits if an input is. LayerNormalization adds up in float32 whatever the type of its input is."""
 DATA = {"Gather": (0,), "GatherND": (0,), "Reshape": (0,), "Expand": (0,), "Tile": (0,), "Slice": (0,),
         "Squeeze": (0,), "Unsqueeze": (0,), "Split": (0,), "Pad": (0, 2), "LSTM": (0, 1, 2, 3, 5, 6, 7),
-        "GRU": (0, 1, 2, 3, 5), "RNN": (0, 1, 2, 3, 5), "Where": (1, 2)}  # fmt: skip
+        "GRU": (0, 1, 2, 3, 5), "RNN": (0, 1, 2, 3, 5), "Where": (1, 2),
+        "MultiHeadAttention": (0, 1, 2, 3, 5)}  # fmt: skip
 """The inputs that have the type of the data, where it is not all of them."""
 
 

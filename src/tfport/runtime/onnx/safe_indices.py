@@ -89,13 +89,25 @@ def _checked(b: Builder, node: OnnxNode, makers: dict[Operand, OnnxNode]) -> tup
     assert data is not None
     assert indices is not None
     signed = _with_sign(indices, makers)
-    wide = b.int64(signed or indices)
-    size = _size(b, node, data, indices)
-    least = b.const(0, INT64) if signed is not None else b.Neg(size)
-    wrong = b.Or(b.Less(wide, least), b.GreaterOrEqual(wide, size))
+    known = _known_size(node, data, indices)
+    if known is not None and indices.dtype == INT32 and known <= np.iinfo(np.int32).max:
+        compared, size = signed or indices, b.const(known, INT32)
+    else:
+        compared, size = b.int64(signed or indices), _size(b, node, data, indices)
+    least = b.const(0, compared.dtype)
+    if signed is None:
+        least = b.const(-known, compared.dtype) if known is not None else b.Neg(size)
+    wrong = b.Or(b.Less(compared, least), b.GreaterOrEqual(compared, size))
     safe = b.Where(wrong, b.const(0, indices.dtype), signed or indices)
-    count = b.nodes("ReduceMax", b.cast(wrong, INT32), keepdims=0, shape=())[0]
+    # of all reductions of integers, a GPU has only this one as a single kernel
+    count = b.nodes("ReduceSum", b.cast(wrong, INT32), keepdims=0, shape=())[0]
     return safe, b.cast(count, BOOL)
+
+
+def _known_size(node: OnnxNode, data: Operand, indices: Operand) -> int | None:
+    """The size that all indices must be below, if it is known."""
+    sizes = _known_sizes(node, data, indices) if node.op in ALONG_AXIS else None
+    return sizes[0] if sizes is not None else None
 
 
 def _size(b: Builder, node: OnnxNode, data: Operand, indices: Operand) -> Operand:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,19 @@ def record_events(options: Any, folder: str) -> None:
     options.profile_file_prefix = f"{folder}/events-{next(_numbers)}"
 
 
-def op_times(sessions: Iterable[Any], since: float, until: float) -> list[OpTime]:
-    """The ops that some sessions ran between two times of the system clock; it ends their recording."""
-    ops: dict[str, tuple[int, float]] = {}
+@dataclass(frozen=True, slots=True)
+class EngineEvent:
+    """One call of an ONNX node."""
+
+    op: str
+    name: str
+    seconds: float
+    """Without those of the nodes inside of it."""
+
+
+def engine_events(sessions: Iterable[Any], since: float, until: float) -> list[EngineEvent]:
+    """What some sessions ran between two times of the system clock; it ends their recording."""
+    events: list[EngineEvent] = []
     for session in sessions:
         start = session.get_profiling_start_time_ns() * NANO
         file = Path(session.end_profiling())
@@ -40,9 +51,19 @@ def op_times(sessions: Iterable[Any], since: float, until: float) -> list[OpTime
             and since <= start + event["ts"] * MICRO <= until
         ]
         file.unlink()
-        for event, own in _own_times(nodes):
-            calls, seconds = ops.get(event["args"]["op_name"], (0, 0.0))
-            ops[event["args"]["op_name"]] = calls + 1, seconds + own * MICRO
+        events += [
+            EngineEvent(event["args"]["op_name"], event["name"].removesuffix(f"_{OF_NODE}"), own * MICRO)
+            for event, own in _own_times(nodes)
+        ]
+    return events
+
+
+def op_times(events: Iterable[EngineEvent]) -> list[OpTime]:
+    """The calls and time of each ONNX op, slowest first."""
+    ops: dict[str, tuple[int, float]] = {}
+    for event in events:
+        calls, seconds = ops.get(event.op, (0, 0.0))
+        ops[event.op] = calls + 1, seconds + event.seconds
     return sorted((OpTime(op, *clock) for op, clock in ops.items()), key=lambda op: -op.seconds)
 
 

@@ -18,7 +18,8 @@ from tfport.graph.model import Model
 from tfport.runtime.composite import flatten_inputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
-from tfport.runtime.profile.engine_events import op_times
+from tfport.runtime.profile.engine_events import EngineEvent, engine_events, op_times
+from tfport.runtime.profile.node_times import NodeTime, node_times
 from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
 from tfport.runtime.profile.times import IslandTime, OpTime, Profile
 from tfport.runtime.select_signature import select_signature
@@ -35,6 +36,7 @@ def profile_model(
     signature: str | None = None,
     seconds: float = 1.0,
     engine_ops: bool = False,
+    nodes: bool = False,
     threads: int | None = None,
     engine: str = "onnxruntime",
     device: str = "cpu",
@@ -50,6 +52,7 @@ def profile_model(
             graph without signatures).
         seconds: How long to repeat the run; it is repeated at least three times.
         engine_ops: Also profile the ONNX ops inside of the islands, with ONNX Runtime's own profiler.
+        nodes: Also say for each node of the model where it runs and how long, with the same profiler.
         threads: As in `tfport.Session`; so are `engine`, `device`, `gpu` and `registry`.
     """
     chosen = select_signature(model, signature)
@@ -60,13 +63,19 @@ def profile_model(
         lambda session: session.run(fetches, feeds),
         seconds=seconds,
         engine_ops=engine_ops,
+        nodes=nodes,
     )
 
 
 def profile_calls(
-    make_session: Callable[[], Session], call: Call, *, seconds: float = 1.0, engine_ops: bool = False
+    make_session: Callable[[], Session],
+    call: Call,
+    *,
+    seconds: float = 1.0,
+    engine_ops: bool = False,
+    nodes: bool = False,
 ) -> Profile:
-    """Profile what `call` does with a session; for `engine_ops`, a second session is made."""
+    """Profile what `call` does with a session; for `engine_ops` and `nodes`, a second session is made."""
     recorder = Recorder()
     session = make_session()
     runs = _recorded_runs(recorder, session, call, seconds)
@@ -74,9 +83,13 @@ def profile_calls(
         _fastest([run.islands[i] for run in runs if i < len(run.islands)])  # a branch may come late
         for i in range(len(recorder.islands))
     ]
-    if engine_ops:
-        ops = _engine_ops(make_session(), call)
-        islands = [replace(island, engine_ops=times) for island, times in zip(islands, ops, strict=False)]
+    timed: list[NodeTime] = []
+    if engine_ops or nodes:
+        detailed, events = _engine_events(make_session(), call)
+        timed = node_times(detailed, recorder.steps, islands, events) if nodes else []
+        if engine_ops:
+            pairs = zip(islands, events, strict=False)
+            islands = [replace(island, engine_ops=op_times(own)) for island, own in pairs]
     return Profile(
         len(runs),
         min(run.total for run in runs),
@@ -86,6 +99,7 @@ def profile_calls(
         _fastest_steps(runs),
         recorder.host_nodes,
         min(run.other for run in runs),
+        timed,
     )
 
 
@@ -153,9 +167,9 @@ def _island_time(record: IslandRecord) -> IslandTime:
     )
 
 
-def _engine_ops(session: Session, call: Call) -> list[list[OpTime]]:
-    """The ONNX ops of each island by the engine's own profile, which slows them down."""
+def _engine_events(session: Session, call: Call) -> tuple[Recorder, list[list[EngineEvent]]]:
+    """The fastest run with the engine's own profile, which slows it down: the events of each island."""
     with tempfile.TemporaryDirectory() as folder:
         recorder = Recorder(engine_events=folder)
         best = min(_recorded_runs(recorder, session, call), key=lambda run: run.total)
-        return [op_times(record.engine_sessions, *best.between) for record in recorder.islands]
+        return recorder, [engine_events(record.engine_sessions, *best.between) for record in recorder.islands]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.program import NeverLowered, Run, Step
 
 TOO_SMALL = "its island would be too small"
@@ -43,6 +44,8 @@ class IslandRecord:
     """The engine's sessions that record their own profile."""
     engine_seconds: float = 0.0
     """The engine's own time, if it reports one."""
+    origins: list[NodeOrigin] = field(default_factory=list)
+    """The nodes of the model in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,18 @@ class HostNode:
     op: str
     reason: str
     inside: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class HostStep:
+    """A step on the host: the node that it is of, its time, and why it is not in an island."""
+
+    origin: NodeOrigin
+    op: str
+    reason: str
+    clock: Clock = field(default_factory=Clock)
+    fastest: Clock = field(default_factory=Clock)
+    """Its time in the run in which it took the least."""
 
 
 @dataclass(eq=False, slots=True)
@@ -70,8 +85,8 @@ class Recorder:
     def __init__(self, *, engine_events: str = "") -> None:
         """`engine_events`: a folder where engines record their own profiles, which slows them down."""
         self.islands: list[IslandRecord] = []
-        self.host: dict[str, Clock] = {}
-        """The host steps by op."""
+        self.steps: list[HostStep] = []
+        self.origins = NodeOrigins()
         self.host_nodes: list[HostNode] = []
         self.engine_events = engine_events
         self._thread = threading.get_ident()
@@ -90,7 +105,12 @@ class Recorder:
         self._active = True
 
     def stop(self) -> None:
+        """Let the clocks stand, and note the least time of each host step."""
         self._active = False
+        for step in self.steps:
+            clock, fastest = step.clock, step.fastest
+            if clock.calls and (not fastest.calls or clock.seconds < fastest.seconds):
+                fastest.calls, fastest.seconds = clock.calls, clock.seconds
 
     @property
     def calls(self) -> int:
@@ -101,6 +121,7 @@ class Recorder:
         """Compile an island; the function that runs it, timed."""
         nodes = sum(len(step.lowered or ()) for step in steps)
         record = IslandRecord(Counter(step.op for step in steps), nodes, self._inside())
+        record.origins = list(dict.fromkeys(map(self.origins.of_step, steps)))
         self.islands.append(record)
         self._calls.append(_Call(record))
         try:
@@ -115,7 +136,19 @@ class Recorder:
         reason = step.why if step.lowered is None else TOO_SMALL
         if reason and not isinstance(reason, NeverLowered):
             self.host_nodes.append(HostNode(step.name, step.op, reason, self._inside()))
-        return self._timed(step.run, self.host.setdefault(step.op, Clock()), step.name)
+        record = HostStep(self.origins.of_step(step), step.op, reason)
+        self.steps.append(record)
+        return self._timed(step.run, record.clock, step.name)
+
+    @property
+    def host(self) -> dict[str, Clock]:
+        """The time of the host steps by op."""
+        clocks: dict[str, Clock] = {}
+        for step in self.steps:
+            clock = clocks.setdefault(step.op, Clock())
+            clock.calls += step.clock.calls
+            clock.seconds += step.clock.seconds
+        return clocks
 
     def engine_session(self, session: Any) -> None:
         """Note a session of an engine that records its own profile, for the island that uses it."""
@@ -135,7 +168,7 @@ class Recorder:
         return (perf_counter() - started) / CALIBRATION_CALLS
 
     def _clocks(self) -> list[Clock]:
-        return [*(island.clock for island in self.islands), *self.host.values()]
+        return [*(island.clock for island in self.islands), *(step.clock for step in self.steps)]
 
     def _inside(self) -> str:
         """The step whose inner plan is being made or run."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tfport.runtime.profile.recorder import HostNode
+
+if TYPE_CHECKING:
+    from tfport.runtime.profile.node_times import NodeTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Profile:
     """Nodes on the host whose op has a lowering, and why."""
     other: float
     """The rest, mostly the loop over the steps."""
+    nodes: Sequence[NodeTime] = ()
+    """The nodes of the model, slowest first; only if they were asked for."""
 
     @property
     def parts(self) -> dict[str, float]:

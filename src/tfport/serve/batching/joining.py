@@ -71,11 +71,17 @@ def join(requests: Sequence[Mapping[str, NDArray[Any]]], rows: int, padded: int)
     """Join the inputs of requests of one kind: `rows` rows in total, padded to `padded` rows."""
     if len(requests) == 1 and rows == padded:
         return dict(requests[0])
-    return {name: _joined([request[name] for request in requests], padded - rows) for name in requests[0]}
+    return {name: join_parts([request[name] for request in requests], padded - rows) for name in requests[0]}
 
 
-def _joined(parts: list[NDArray[Any]], added: int) -> NDArray[Any]:
-    if len({part.shape[1:] for part in parts}) > 1:
+def same_rows(parts: Sequence[NDArray[Any]]) -> bool:
+    """Whether the rows of all parts have the same shape."""
+    return len({part.shape[1:] for part in parts}) == 1
+
+
+def join_parts(parts: list[NDArray[Any]], added: int) -> NDArray[Any]:
+    """Join arrays, and add rows."""
+    if not same_rows(parts):
         largest = tuple(max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True))
         parts = [_padded(part, largest) for part in parts]
     if added:

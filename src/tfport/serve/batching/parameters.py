@@ -9,7 +9,7 @@ Missing values have TensorFlow Serving's defaults. `queue` and `scheduler` use t
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from google.protobuf import text_format
 
@@ -22,6 +22,10 @@ MODEL_FILE = "batching_params.pbtxt"
 DEFAULT_POOL, POOL_WITHOUT_FILE = "batch_threads", "model_server_batch_threads"
 DEFAULT_SIZE, DEFAULT_ENQUEUED = 1000, 10
 LARGEST_FILE = 1 << 20
+BATCHES_PER_GPU = 2
+"""One computes while the next one is copied to the GPU."""
+GPU_SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""Sizes of batches on a GPU without a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +53,29 @@ class BatchParameters:
         return next((size for size in self.allowed_sizes if size >= rows), rows)
 
 
-def default_parameters() -> BatchParameters:
-    """Return the parameters for `--enable_batching` without a file."""
-    return parameters(pb.BatchingParameters(thread_pool_name={"value": POOL_WITHOUT_FILE}))
+def default_parameters(gpus: int = 0) -> BatchParameters:
+    """Return the parameters for `--enable_batching` without a file; `gpus`: how many compute the batches."""
+    usual = parameters(pb.BatchingParameters(thread_pool_name={"value": POOL_WITHOUT_FILE}), gpus)
+    if not gpus:
+        return usual
+    # each size is a CUDA graph: few of them, and larger requests in pieces
+    return replace(usual, allowed_sizes=GPU_SIZES, split=True, largest_run=GPU_SIZES[-1])
 
 
-def read_parameters(path: str | os.PathLike[str]) -> BatchParameters:
+def read_parameters(path: str | os.PathLike[str], gpus: int = 0) -> BatchParameters:
     """Read parameters from a file."""
     folder, name = os.path.split(os.path.abspath(path))
-    return _read(Folder(folder), name, os.fspath(path))
+    return _read(Folder(folder), name, os.fspath(path), gpus)
 
 
-def model_parameters(files: Files) -> BatchParameters | None:
+def model_parameters(files: Files, gpus: int = 0) -> BatchParameters | None:
     """Read the parameters in a model's folder; None if there are none: the model is not batched."""
     if not files.has(MODEL_FILE):
         return None
-    return _read(files, MODEL_FILE, files.label(MODEL_FILE))
+    return _read(files, MODEL_FILE, files.label(MODEL_FILE), gpus)
 
 
-def _read(files: Files, name: str, where: str) -> BatchParameters:
+def _read(files: Files, name: str, where: str, gpus: int) -> BatchParameters:
     try:
         if files.size(name) > LARGEST_FILE:
             raise invalid_argument(f"Invalid protobuf file: '{where}'")
@@ -79,16 +87,16 @@ def _read(files: Files, name: str, where: str) -> BatchParameters:
         raise invalid_argument(f"Invalid protobuf file: '{where}': not UTF-8") from None
     except text_format.ParseError as error:
         raise invalid_argument(f"Invalid protobuf file: '{where}': {error}") from None
-    return parameters(proto)
+    return parameters(proto, gpus)
 
 
-def parameters(proto: pb.BatchingParameters) -> BatchParameters:
+def parameters(proto: pb.BatchingParameters, gpus: int = 0) -> BatchParameters:
     """Convert and validate a BatchingParameters message."""
     size = _value(proto, "max_batch_size", DEFAULT_SIZE)
     split = proto.enable_large_batch_splitting.value
     largest = _value(proto, "max_execution_batch_size", size) if split else size
     enqueued = _value(proto, "max_enqueued_batches", DEFAULT_ENQUEUED)
-    threads = _value(proto, "num_batch_threads", os.cpu_count() or 1)
+    threads = _value(proto, "num_batch_threads", gpus * BATCHES_PER_GPU or os.cpu_count() or 1)
     micros = proto.batch_timeout_micros.value
     allowed = tuple(proto.allowed_batch_sizes)
     checks = [

@@ -20,10 +20,10 @@ from tfport.formats.files import Files
 from tfport.graph.model import Signature
 from tfport.runtime.session import Session
 from tfport.serve.batching.composite_inputs import has_composite_inputs
+from tfport.serve.batching.joined_run import run_joined
 from tfport.serve.batching.joining import (
     concat_pieces,
     has_rows,
-    join,
     kind_of,
     may_share,
     rows_of,
@@ -61,21 +61,30 @@ class Batching:
     """The batching of one server: its threads, and a runner for each servable."""
 
     def __init__(
-        self, parameters: BatchParameters, *, per_model: bool = False, metrics: Metrics | None = None
+        self,
+        parameters: BatchParameters,
+        *,
+        per_model: bool = False,
+        metrics: Metrics | None = None,
+        gpus: int = 0,
     ) -> None:
-        self.parameters, self.per_model = parameters, per_model
+        self.parameters, self.per_model, self.gpus = parameters, per_model, gpus
         self.metrics = metrics or Metrics(process=False)
         self.scheduler = Scheduler(parameters.threads, parameters.pool_name)
 
     def runner(self, name: str, version: int, files: Files | None = None) -> BatchRunner | None:
         """Return the runner of a servable; None if it is not batched: with `per_model` each model
         needs its own parameters."""
-        chosen: BatchParameters | None = self.parameters
-        if self.per_model:
-            chosen = model_parameters(files) if files is not None else None
+        chosen = self.parameters_of(files)
         if chosen is None:
             return None
         return BatchRunner(self.scheduler, chosen, name, version, self.metrics)
+
+    def parameters_of(self, files: Files | None) -> BatchParameters | None:
+        """Return the parameters of a model; None if it is not batched."""
+        if not self.per_model:
+            return self.parameters
+        return model_parameters(files, self.gpus) if files is not None else None
 
     def close(self) -> None:
         """Reject waiting requests; must be called in the event loop, after draining."""
@@ -83,16 +92,21 @@ class Batching:
 
 
 def batching_for(
-    enabled: bool, file: str = "", *, per_model: bool = False, metrics: Metrics | None = None
+    enabled: bool,
+    file: str = "",
+    *,
+    per_model: bool = False,
+    metrics: Metrics | None = None,
+    gpus: int = 0,
 ) -> Batching | None:
     """Create the batching that `--enable_batching`, `--batching_parameters_file` and
-    `--enable_per_model_batching_parameters` configure; None if it is disabled."""
+    `--enable_per_model_batching_parameters` configure; None if it is disabled. `gpus` compute."""
     if not enabled:
         if file:
             raise invalid_argument(FILE_WITHOUT_BATCHING)
         return None
-    chosen = read_parameters(file) if file else default_parameters()
-    return Batching(chosen, per_model=per_model, metrics=metrics)
+    chosen = read_parameters(file, gpus) if file else default_parameters(gpus)
+    return Batching(chosen, per_model=per_model, metrics=metrics, gpus=gpus)
 
 
 class BatchRunner:
@@ -117,10 +131,7 @@ class BatchRunner:
         rows = rows_of(inputs)
         if rows is not None and rows > (most := self.parameters.max_batch_size):
             raise invalid_argument(f"Task size {rows} is larger than maximum input batch size {most}")
-        key = (signature.name, tuple(sorted(set(outputs))))
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = _SignatureLane(self, key, session, signature)
+        lane = self._lane(session, signature, outputs)
         lane.users += 1
         try:
             shared = rows and lane.has_rows and may_share(signature, inputs)
@@ -129,7 +140,20 @@ class BatchRunner:
         finally:
             lane.users -= 1
             if not lane.users and len(self._lanes) > MOST_LANES:
-                self._lanes.pop(key, None)
+                self._lanes.pop(lane.key, None)
+
+    def may_join(
+        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> bool:
+        """Whether the rows of several requests like this one may run together."""
+        return self._lane(session, signature, outputs).has_rows and may_share(signature, inputs)
+
+    def _lane(self, session: Session, signature: Signature, outputs: Sequence[str]) -> _SignatureLane:
+        key = (signature.name, tuple(sorted(set(outputs))))
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _SignatureLane(self, key, session, signature)
+        return lane
 
 
 class _SignatureLane:
@@ -226,8 +250,9 @@ class _SignatureLane:
     def _run_joined(self, batch: RequestBatch) -> list[Arrays]:
         padded = self.owner.parameters.padded(batch.rows)
         self.metrics.batch(*self.labels, batch.rows, padded)
-        inputs = join([task.inputs for task in batch.tasks], batch.rows, padded)
-        outputs = run_signature(self.session, self.signature, inputs, self.key[1], batch.stop)
+        requests = [task.inputs for task in batch.tasks]
+        arguments = (self.session, self.signature, requests, batch.rows, padded, self.key[1], batch.stop)
+        outputs = run_joined(*arguments)
         answers = split_rows(outputs, [task.rows for task in batch.tasks], padded)
         if answers is None:
             raise _NoRows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 from grpc_health.v1 import health_pb2 as pb
@@ -24,18 +24,28 @@ Status = pb.HealthCheckResponse
 _SETTLED = (VersionState.AVAILABLE, VersionState.END)
 
 
+class HealthStates(Protocol):
+    """What knows whether models and services are available."""
+
+    async def state(self, name: str) -> int:
+        """Return the status of a name, as a number of `HealthCheckResponse`."""
+        ...
+
+    async def names(self) -> list[str]:
+        """Return all names."""
+        ...
+
+
 class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
-    """Answers from the state of the catalog."""
+    """Answers health checks."""
 
-    def __init__(self, catalog: ModelCatalog, services: Iterable[str]) -> None:
-        self._catalog = catalog
-        # TensorFlow Serving uses their short names
-        self._services = {*services, *(name.rpartition(".")[2] for name in services)}
-        self._came_up = self._stops = False
+    def __init__(self, states: HealthStates) -> None:
+        self._states = states
+        self._stops = False
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Note whether the models are available now: one that is added later does not matter."""
-        self._is_up()
+        await self._states.state("")
 
     def stop(self) -> None:
         """Report everything as not serving from now on, also to clients that watch."""
@@ -43,30 +53,47 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
 
     async def Check(self, request: Any, context: Any) -> Any:
         """Return the current status of one name."""
-        status = self._status(request.service)
+        status = await self._state(request.service)
         if status == Status.SERVICE_UNKNOWN:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"no model or service `{request.service}`")
         return Status(status=status)
 
     async def List(self, request: Any, context: Any) -> Any:
         """Return the current status of all names."""
-        names = ["", *self._services, *self._catalog.names()]
-        return pb.HealthListResponse(statuses={name: Status(status=self._status(name)) for name in names})
+        names = await self._states.names()
+        return pb.HealthListResponse(statuses={n: Status(status=await self._state(n)) for n in names})
 
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:
         """Send the status of one name, now and after every change."""
         last = None
         while True:
-            if (status := self._status(request.service)) != last:
+            if (status := await self._state(request.service)) != last:
                 last = status
                 yield Status(status=status)
             await asyncio.sleep(WATCH_SECONDS)
 
-    def _status(self, name: str) -> int:
+    async def _state(self, name: str) -> int:
+        state = await self._states.state(name)
+        return int(Status.NOT_SERVING) if self._stops and state == Status.SERVING else state
+
+
+class CatalogHealth:
+    """The states of a catalog's models, and of services."""
+
+    def __init__(self, catalog: ModelCatalog, services: Iterable[str]) -> None:
+        self._catalog = catalog
+        # TensorFlow Serving uses their short names
+        self._services = {*services, *(name.rpartition(".")[2] for name in services)}
+        self._came_up = False
+
+    async def names(self) -> list[str]:
+        return ["", *self._services, *self._catalog.names()]
+
+    async def state(self, name: str) -> int:
         if name and name not in self._services and name not in self._catalog.names():
             return int(Status.SERVICE_UNKNOWN)
         well = self._is_up() if not name or name in self._services else self._has(name)
-        return int(Status.SERVING if well and not self._stops else Status.NOT_SERVING)
+        return int(Status.SERVING if well else Status.NOT_SERVING)
 
     def _is_up(self) -> bool:
         names = self._catalog.names()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any, cast
 from urllib.parse import unquote
 
 from tfport.serve.monitoring.request_log import RequestLog
@@ -31,9 +32,21 @@ class Observers:
     tracer: RequestTracer | None = None
 
     async def around(
-        self, api: str, model: str, headers: Mapping[str, str], request: bytes, answer: Awaitable[bytes]
+        self,
+        api: str,
+        model: str,
+        headers: Mapping[str, str],
+        request: Callable[[], bytes],
+        answer: Awaitable[bytes],
+        requests: int = 1,
     ) -> bytes:
-        """Await the answer and report it to all observers."""
+        """Await the answer and report it to all observers, as that to so many requests.
+
+        `request` is called only if it is logged; requests that are logged must come one by one.
+        """
+        if requests > 1 and self.request_log is not None and self.request_log.logs(model):
+            cast("Coroutine[Any, Any, bytes]", answer).close()
+            raise StatusError(StatusCode.ABORTED, "requests of this model are logged one by one")
         began, code = time.perf_counter(), StatusCode.CANCELLED
         if self.metrics is not None:
             self.metrics.began(GRPC)
@@ -50,9 +63,11 @@ class Observers:
         finally:
             if self.metrics is not None:
                 self.metrics.ended(GRPC)
-                self.metrics.request(model, api, GRPC, code, time.perf_counter() - began)
+                seconds = time.perf_counter() - began
+                for _ in range(requests if code is not StatusCode.ABORTED else 0):
+                    self.metrics.request(model, api, GRPC, code, seconds)
         if self.request_log is not None and api in KINDS and self.request_log.should_log(model):
-            self.request_log.add(model, KINDS[api], request, response)
+            self.request_log.add(model, KINDS[api], request(), response)
         return response
 
     def refused(self, method: str, reason: str, peer: str, **fields: str) -> None:

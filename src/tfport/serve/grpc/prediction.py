@@ -21,7 +21,7 @@ from tfport.serve import classify as results
 from tfport.serve.examples import input_tensor
 from tfport.serve.grpc.model_spec import model_spec_of, response_spec, servable_for
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.service import GrpcMethod, GrpcService
+from tfport.serve.grpc.service import NO_CONTENTS, DetachedContents, GrpcMethod, GrpcService
 from tfport.serve.grpc.tensors import array_of, write_tensor
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.offload import offload
@@ -45,7 +45,7 @@ class PredictionService:
     def service(self) -> GrpcService:
         """Return the methods as a `GrpcService`."""
         methods = [
-            GrpcMethod("Predict", wire.PredictRequestWire, self.predict, _model),
+            GrpcMethod("Predict", wire.PredictRequestWire, self.predict, _model, detaches=True),
             GrpcMethod("Classify", wire.ExamplesRequestWire, self.classify, _model),
             GrpcMethod("Regress", wire.ExamplesRequestWire, self.regress, _model),
             GrpcMethod("MultiInference", wire.MultiInferenceRequestWire, self.multi_inference, _first_model),
@@ -53,7 +53,9 @@ class PredictionService:
         ]
         return GrpcService(NAME, methods)
 
-    async def predict(self, request: wire.PredictRequestWire, size: int) -> bytes:
+    async def predict(
+        self, request: wire.PredictRequestWire, size: int, contents: DetachedContents = NO_CONTENTS
+    ) -> bytes:
         """Run a signature on named tensors."""
         spec = model_spec_of(request)
         servable = servable_for(self._catalog, spec)
@@ -66,15 +68,18 @@ class PredictionService:
             )
         inputs_are_known(signature, request.inputs)
         began = perf_counter()
-        inputs = await offload(size, _arrays, request)
+        inputs = await offload(size, _arrays, request, contents)
         decoded = perf_counter()
         outputs_are_known(signature, request.output_filter)
         wanted = list(request.output_filter) or list(signature.outputs)
         _are_dense(signature, inputs, wanted)
         types_match(signature, {name: request.inputs[name].dtype for name in inputs})
+        if contents.requests > 1 and not servable.joins(signature, inputs, wanted):
+            raise StatusError(StatusCode.ABORTED, "the rows of several requests cannot be joined")
         answers = await self._timed(servable, "Predict", servable.predict(signature.name, inputs, wanted))
         ran = perf_counter()
-        written = await offload(_size(answers), self._response, servable, signature, answers)
+        content = self._options.tensor_content or contents.requests > 1  # a front end splits it
+        written = await offload(_size(answers), _response, servable, signature, answers, content)
         if self._metrics is not None:
             where = servable.name, servable.version, signature.name
             self._metrics.stage(*where, "decode", decoded - began)
@@ -87,13 +92,6 @@ class PredictionService:
         if self._metrics is not None:
             self._metrics.runtime(servable.name, api, perf_counter() - began)
         return outputs
-
-    def _response(self, servable: Servable, signature: Signature, answers: Arrays) -> bytes:
-        response = wire.PredictResponseWire(model_spec=response_spec(servable, signature.name))
-        for name, array in answers.items():
-            dtype = signature.outputs[name].dtype.base.number
-            write_tensor(response.outputs[name], array, dtype, content=self._options.tensor_content)
-        return response.SerializeToString()
 
     async def classify(self, request: wire.ExamplesRequestWire, size: int) -> pb.ClassificationResponse:
         """Return classes with scores for Examples."""
@@ -184,11 +182,19 @@ class PredictionService:
         return examples
 
 
-def _arrays(request: wire.PredictRequestWire) -> Arrays:
+def _response(servable: Servable, signature: Signature, answers: Arrays, content: bool) -> bytes:
+    response = wire.PredictResponseWire(model_spec=response_spec(servable, signature.name))
+    for name, array in answers.items():
+        dtype = signature.outputs[name].dtype.base.number
+        write_tensor(response.outputs[name], array, dtype, content=content)
+    return response.SerializeToString()
+
+
+def _arrays(request: wire.PredictRequestWire, contents: DetachedContents) -> Arrays:
     arrays: Arrays = {}
     for name in sorted(request.inputs):
         try:
-            arrays[name] = array_of(request.inputs[name])
+            arrays[name] = array_of(request.inputs[name], contents.tensors.get(name))
         except UnreadableFile as error:
             raise invalid_argument(f"tensor parsing error: {name}: {error}") from None
     return arrays

@@ -1,4 +1,4 @@
-"""The gRPC server: TensorFlow Serving's two services, health and reflection, on a port or a Unix socket.
+"""The gRPC server: TensorFlow Serving's two services, and those of other protocols.
 
 server = GrpcServer(catalog, reload=manager.reload, options=GrpcOptions(port=8500))
 port = await server.start()
@@ -7,34 +7,31 @@ await server.stop(grace=10)          received calls are answered, later ones are
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
-from typing import Any
 
-import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
-from grpc_health.v1 import health_pb2_grpc
 
-from tfport.errors import Error
-from tfport.formats.files import reason
-from tfport.serve.grpc import health
-from tfport.serve.grpc.admission import AdmissionInterceptor
-from tfport.serve.grpc.auth import TokenInterceptor
-from tfport.serve.grpc.connections import close_connections
-from tfport.serve.grpc.health import HealthService
+from tfport.serve.grpc.health import CatalogHealth, HealthService
+from tfport.serve.grpc.listener import GrpcListener
 from tfport.serve.grpc.model_service import ModelService, Reload
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.prediction import PredictionService
-from tfport.serve.grpc.reflection import reflection_handlers
-from tfport.serve.hosts import bracketed
+from tfport.serve.grpc.service import GrpcService
 from tfport.serve.model_catalog import ModelCatalog
 
-MOST_STREAMS = 1000
-"""Maximum number of streams and probes, in addition to the calls."""
+
+def grpc_services(
+    catalog: ModelCatalog, reload: Reload, options: GrpcOptions, more: Sequence[GrpcService] = ()
+) -> list[GrpcService]:
+    """Return TensorFlow Serving's services for a catalog, and others."""
+    prediction = PredictionService(catalog, options)
+    models = ModelService(catalog, reload, options.metric)
+    return [prediction.service(), models.service(), *more]
 
 
 class GrpcServer:
-    """A gRPC server; `more` are handlers of other protocols, `files` their descriptors for reflection."""
+    """A gRPC server for the models of a catalog; `more` are services of other protocols, `files` their
+    descriptors for reflection."""
 
     def __init__(
         self,
@@ -42,112 +39,24 @@ class GrpcServer:
         *,
         reload: Reload,
         options: GrpcOptions | None = None,
-        more: Sequence[grpc.GenericRpcHandler] = (),
+        more: Sequence[GrpcService] = (),
         files: Sequence[FileDescriptorProto] = (),
     ) -> None:
-        self._options = options or GrpcOptions()
-        prediction = PredictionService(catalog, self._options)
-        models = ModelService(catalog, reload, self._options.metric)
-        services = [prediction.service(), models.service()]
-        self._handlers = [*(service.handler(self._options.observers) for service in services), *more]
-        self._names = [handler.service_name() for handler in self._handlers]
-        self._files = files
-        self._health = HealthService(catalog, self._names)
-        self._admission = AdmissionInterceptor(self._options.most_calls, self._options.observers)
-        self._port = 0
-        self._server: Any = None
+        chosen = options or GrpcOptions()
+        services = grpc_services(catalog, reload, chosen, more)
+        handlers = [service.handler(chosen.observers) for service in services]
+        health = HealthService(CatalogHealth(catalog, [service.name for service in services]))
+        self._listener = GrpcListener(handlers, health, chosen, files)
 
     async def start(self) -> int:
         """Listen; return the TCP port, or 0 if there is none."""
-        options = self._options
-        if options.port is None and not options.socket_path:
-            raise Error("gRPC needs a port or a socket path")
-        self._server = server = self._create_server()
-        try:
-            if options.port is not None:
-                self._port = self._listen(f"{bracketed(options.host)}:{options.port}")
-            if options.socket_path:
-                self._listen(f"unix:{options.socket_path}")
-            await server.start()
-        except BaseException:
-            await server.stop(None)
-            raise
-        self._health.start()
-        return self._port
+        return await self._listener.start()
 
     async def stop(self, grace: float = 0.0) -> None:
         """Answer the calls that were received, within `grace` seconds; reject later ones."""
-        self._health.stop()
-        if self._server is not None:
-            await self._admission.finish(grace)
-            close_connections(self._port, self._options.socket_path)
-            await self._server.stop(None)
+        await self._listener.stop(grace)
 
     @property
     def calls_in_progress(self) -> int:
         """Number of calls that were received and not answered, without streams and health checks."""
-        return self._admission.calls_in_progress
-
-    def _create_server(self) -> Any:
-        options = self._options
-        handlers, names = list(self._handlers), list(self._names)
-        if options.health:
-            names.append(health.NAME)
-        if options.reflection:
-            handlers.extend(reflection_handlers(names, self._files))
-        tokens = [TokenInterceptor(options.tokens, options.observers)] if options.tokens is not None else []
-        server = grpc.aio.server(
-            handlers=handlers,
-            interceptors=[self._admission, *tokens],
-            options=list(_arguments(options).items()),
-            maximum_concurrent_rpcs=options.most_calls + MOST_STREAMS,
-        )
-        if options.health:
-            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        return server
-
-    def _listen(self, address: str) -> int:
-        tls = self._options.tls
-        credentials = tls.credentials() if tls else None
-        try:
-            if credentials:
-                port: int = self._server.add_secure_port(address, credentials)
-            else:
-                port = self._server.add_insecure_port(address)
-        except RuntimeError:
-            port = 0
-        if not port:
-            certificate = " with this certificate and key" if tls else ""
-            raise Error(f"gRPC cannot listen on {address}{certificate}{_bind_error(self._options, address)}")
-        return port
-
-
-def _arguments(options: GrpcOptions) -> dict[str, int | str]:
-    """Return gRPC's own options; the size of responses is limited by clients only."""
-    return {
-        "grpc.max_receive_message_length": options.largest_message,
-        "grpc.max_send_message_length": -1,
-        "grpc.max_allowed_incoming_connections": options.most_connections,
-        "grpc.server_handshake_timeout_ms": round(options.handshake_seconds * 1e3),
-        "grpc.max_connection_idle_ms": round(options.idle_seconds * 1e3),
-        "grpc.max_concurrent_streams": options.most_calls + MOST_STREAMS,
-        # clients that have disappeared: their calls end when they do not answer a ping
-        "grpc.keepalive_time_ms": 60_000,
-        "grpc.keepalive_timeout_ms": 20_000,
-        "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
-        **options.channel_arguments,
-    }
-
-
-def _bind_error(options: GrpcOptions, address: str) -> str:
-    """Return the system's error for a port, which gRPC does not report."""
-    if address.startswith("unix:") or not options.port:
-        return ""
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((options.host, options.port))
-        except OSError as error:
-            return f": {reason(error)}"
-    return ""
+        return self._listener.calls_in_progress

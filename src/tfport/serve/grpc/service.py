@@ -10,7 +10,7 @@ deadline has passed is not started; gRPC cancels the coroutine if the client dis
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +29,39 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class DetachedContents:
+    """What a front end took out of a message."""
+
+    tensors: Mapping[str, Any]
+    """Contents of tensors by the name of the input."""
+    requests: int = 1
+    """How many requests of clients the message is, whose rows are one after the other."""
+
+
+NO_CONTENTS = DetachedContents({})
+
+
+@dataclass(frozen=True, slots=True)
 class GrpcMethod:
     """A method: its name, its request message and the coroutine that answers it."""
 
     name: str
     request: type[Message]
-    answer: Callable[[Any, int], Awaitable[Message | bytes]]
-    """Takes the message and its size in bytes, returns the response or its bytes."""
+    answer: Callable[..., Awaitable[Message | bytes]]
+    """Takes the message, its size in bytes, and with `detaches` its contents; returns the response or its
+    bytes."""
     model: Callable[[Any], str] | None = None
     """Returns the model that a request is for, if it counts as a request for a model."""
+    detaches: bool = False
+    """Whether the contents of tensors may come beside the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: the metadata and the address."""
+
+    headers: Mapping[str, str]
+    peer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +84,74 @@ def _answering(method: GrpcMethod, observers: Observers) -> Callable[[bytes, Any
     async def answer(data: bytes, context: Any) -> bytes:
         left = context.time_remaining()
         if left is not None and left <= 0:
-            await _abort(context, StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
+            await abort(context, StatusCode.DEADLINE_EXCEEDED.number, "Deadline Exceeded")
         try:
-            return await _answered(method, data, observers, context)
+            return await answer_call(method, data, observers, caller_of(context))
         except StatusError as error:
             code, message = error.code, error.message
-            if code not in FAULTS:
-                safe = {"error": message} if code in SAFE_CODES else {}
-                observers.refused(method.name, reason_of(code), context.peer(), **safe)
-        except Exception:
-            _log.exception("%s failed", method.name)
-            code, message = StatusCode.INTERNAL, f"{method.name} failed; see the server's log"
-        await _abort(context, code, message)
+        await abort(context, code.number, message)
         raise AssertionError  # abort does not return
 
     return answer
 
 
-async def _answered(method: GrpcMethod, data: bytes, observers: Observers, context: Any) -> bytes:
+def caller_of(context: Any) -> Caller:
+    """Who calls, in gRPC's words."""
+    headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+    return Caller(headers, context.peer())
+
+
+async def answer_call(
+    method: GrpcMethod,
+    data: bytes,
+    observers: Observers,
+    caller: Caller,
+    contents: DetachedContents = NO_CONTENTS,
+) -> bytes:
+    """Answer a call, or raise a StatusError that has been reported."""
+    try:
+        return await _answered(method, data, observers, caller, contents)
+    except StatusError as error:
+        if error.code not in FAULTS:
+            safe = {"error": error.message} if error.code in SAFE_CODES else {}
+            observers.refused(method.name, reason_of(error.code), caller.peer, **safe)
+        raise
+    except Exception:
+        _log.exception("%s failed", method.name)
+        raise StatusError(StatusCode.INTERNAL, f"{method.name} failed; see the server's log") from None
+
+
+async def _answered(
+    method: GrpcMethod, data: bytes, observers: Observers, caller: Caller, contents: DetachedContents
+) -> bytes:
     request = await offload(len(data), _parsed, method.request, data)
-    answer = _written(method, request, len(data))
+    answer = _written(method, request, len(data), contents)
     if method.model is None:
         return await answer
-    headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-    return await observers.around(method.name, method.model(request), headers, data, answer)
+    model = method.model(request)
+    return await observers.around(
+        method.name,
+        model,
+        caller.headers,
+        lambda: _whole(request, data, contents),
+        answer,
+        contents.requests,
+    )
 
 
-async def _written(method: GrpcMethod, request: Message, size: int) -> bytes:
-    answer = await method.answer(request, size)
+def _whole(request: Any, data: bytes, contents: DetachedContents) -> bytes:
+    """The message with its contents."""
+    if not contents.tensors:
+        return data
+    for name, content in contents.tensors.items():
+        request.inputs[name].tensor_content = bytes(content)
+    whole: bytes = request.SerializeToString()
+    return whole
+
+
+async def _written(method: GrpcMethod, request: Message, size: int, contents: DetachedContents) -> bytes:
+    beside = (contents,) if method.detaches else ()
+    answer = await method.answer(request, size, *beside)
     return answer if isinstance(answer, bytes) else answer.SerializeToString()
 
 
@@ -99,6 +163,7 @@ def _parsed(kind: type[Message], data: bytes) -> Message:
         raise invalid_argument(f"cannot parse {len(data)} bytes as {name}") from None
 
 
-async def _abort(context: Any, code: StatusCode, message: str) -> None:
+async def abort(context: Any, code: int, message: str) -> None:
+    """End a call with a status; does not return."""
     shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}...TRUNCATED"
-    await context.abort(STATUS[code.number], shown)
+    await context.abort(STATUS[code], shown)

@@ -32,8 +32,8 @@ Array = NDArray[Any]
 Kind = np.dtype[Any]
 
 
-def array_of(tensor: pb.TensorToRead) -> Array:
-    """Return the array of a tensor; it is read-only."""
+def array_of(tensor: pb.TensorToRead, content: Array | None = None) -> Array:
+    """Return the array of a tensor; it is read-only. `content`: its `tensor_content`, if that came apart."""
     kind = NUMPY.get(tensor.dtype)
     if kind is None:
         raise UnreadableFile(f"tensors of type {type_name(tensor.dtype)} cannot be sent")
@@ -42,11 +42,10 @@ def array_of(tensor: pb.TensorToRead) -> Array:
     if tensor.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
         raise UnreadableFile(f"invalid shape {list(shape[:MOST_AXES])} of a {name} tensor")
     size = math.prod(shape)
-    flat = _elements(tensor, kind)
-    if tensor.tensor_content and len(flat) != size:
-        raise UnreadableFile(
-            f"{len(tensor.tensor_content)} bytes do not fit a {name} tensor of shape {list(shape)}"
-        )
+    raw = tensor.tensor_content if content is None else content  # each access of the field is a copy
+    flat = _raw_elements(raw, kind) if len(raw) else _elements(tensor, kind)
+    if len(raw) and len(flat) != size:
+        raise UnreadableFile(f"{len(raw)} bytes do not fit a {name} tensor of shape {list(shape)}")
     if len(flat) < size and size * kind.itemsize > MOST_FILLED:
         raise UnreadableFile(f"a {name} tensor of shape {list(shape)} has only {len(flat)} elements")
     return expand(flat, shape, name)
@@ -71,8 +70,6 @@ def write_tensor(out: pb.TensorToWrite, array: Array, dtype: int, *, content: bo
 
 def _elements(tensor: pb.TensorToRead, kind: Kind) -> Array:
     field = TYPED_LIST[tensor.dtype]
-    if tensor.tensor_content:
-        return _raw_elements(tensor.tensor_content, kind)
     if field not in AS_BYTES:
         return from_list(tensor, kind)  # type: ignore[arg-type]  # fields that both messages have
     if len(UnknownFieldSet(tensor)):  # perhaps an unpacked list: rare, but valid protobuf
@@ -92,7 +89,7 @@ def _parsed(tensor: pb.TensorToRead) -> graph_pb2.TensorProto:
         raise UnreadableFile(f"invalid elements of a {type_name(tensor.dtype)} tensor") from None
 
 
-def _raw_elements(data: bytes, kind: Kind) -> Array:
+def _raw_elements(data: bytes | Array, kind: Kind) -> Array:
     if kind.hasobject or len(data) % kind.itemsize:
         raise UnreadableFile(f"{len(data)} bytes are not a whole number of {kind} elements")
     if kind == np.bool_:  # normalize: a bool byte other than 0 or 1 is invalid in numpy

@@ -10,7 +10,7 @@ import gc
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from tfport.runtime.custom.stub import Stubs
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.session import Session
+from tfport.serve.gpu_memory_budget import GpuMemoryBudget
+from tfport.serve.models.batch_warmup import warm_batches
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.prepare import prepare
@@ -31,6 +33,7 @@ from tfport.serve.models.store import VersionStore
 from tfport.serve.models.version_folder import has_model, missing_model
 from tfport.serve.models.warmup import replay
 from tfport.serve.servable import RUN_CODES
+from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
 
 Opener = Callable[[str, ModelSettings], Session]
@@ -66,8 +69,9 @@ def session_opener(
     tags: Iterable[str] | None = None,
     threads: int | None = None,
     engine: str = "onnxruntime",
-    device: str = "cpu",
+    devices: Sequence[str] = ("cpu",),
     gpu: GpuOptions = NO_GPU_OPTIONS,
+    budget: GpuMemoryBudget | None = None,
     registry: Registry | None = None,
     stubs: Stubs | None = None,
     limits: RunLimits = NO_LIMITS,
@@ -78,12 +82,17 @@ def session_opener(
 
     With `prefer_lite`, `model.tflite` is opened if a version has it beside a SavedModel.
     `limits` are those of each call; the engine can only limit `parallel_calls` calls together.
+    On several `devices` there is a replica of the model on each; `budget` limits their memory.
     """
     chosen = None if tags is None else tuple(tags)
 
     def open_session(folder: str, settings: ModelSettings) -> Session:
         lite = os.path.join(folder, LITE_FILE)
         path = lite if prefer_lite and os.path.isfile(lite) else folder
+        sessions = [on_device(path, device) for device in devices]
+        return sessions[0] if len(sessions) == 1 else SessionReplicas(sessions)
+
+    def on_device(path: str, device: str) -> Session:
         model = load_any_model(find_model(path), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
         chosen_engine = make_engine(
@@ -92,7 +101,7 @@ def session_opener(
             spins=False,
             max_bytes=limits.max_bytes * parallel_calls,
             device=device,
-            gpu=gpu,
+            gpu=gpu if budget is None else budget.options_for(device, gpu),
         )
         return Session(model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits)
 
@@ -123,6 +132,7 @@ def load_version(
         with bounded(stop, timeout):
             session = _opened(folder, settings, open_session)
             prepare(session, all_must_run=options.all_must_run)
+            warm_batches(session, options.batch_sizes(session.model.files))
         iterations = options.warm_up_iterations
         began = time.monotonic()
         requests = replay(session, iterations, stop, timeout) if options.warm_up else 0

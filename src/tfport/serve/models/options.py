@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from tfport.formats.files import Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +38,5 @@ class ManagerOptions:
     """`--load_timeout_seconds`: for initializing a version, and for each warm-up request; 0: no limit."""
     all_must_run: bool = True
     """Not with `--serve_runnable_signatures`: whether a signature that cannot run prevents loading."""
+    batch_sizes: Callable[[Files | None], Sequence[int]] = lambda files: ()
+    """The sizes of batches that a model on a GPU is run with before it is served."""

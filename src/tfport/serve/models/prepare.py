@@ -6,7 +6,7 @@ once. With `--serve_runnable_signatures`, one signature that runs is enough.
 
 from __future__ import annotations
 
-from tfport.errors import CannotRun, Error, RunStopped
+from tfport.errors import CannotRun, Error, ResourceExhausted, RunStopped
 from tfport.graph.model import Signature
 from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.select_signature import DEFAULT
@@ -44,7 +44,7 @@ def _why_not(session: Session, signature: Signature, *, keep: bool) -> str:
     except CannotRun as error:
         missing = any(not _runs_at_all(op, session.registry) for op in error.ops)
         return str(error) if missing or ranks_known else ""
-    except RunStopped:
+    except (RunStopped, ResourceExhausted):  # such as weights that do not fit into the memory of a GPU
         raise
     except Error:
         pass  # it fails when it is called

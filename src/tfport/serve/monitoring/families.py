@@ -90,4 +90,10 @@ class OwnFamilies(_Families):
             "tfport_version_available", "1 while a version is available.", "model_name version")
         self.dropped = Counter(
             "tfport_request_log_dropped_total", "Sampled requests that could not be logged.", "model_name")
+        self.gpu_used = Gauge(
+            "tfport_gpu_memory_used_bytes", "GPU memory in use, by all processes.", "gpu name")
+        self.gpu_total = Gauge("tfport_gpu_memory_total_bytes", "GPU memory.", "gpu name")
+        self.gpu_utilization = Gauge(
+            "tfport_gpu_utilization_ratio", "Part of the time in which a kernel ran, by all processes.",
+            "gpu name")
         # fmt: on

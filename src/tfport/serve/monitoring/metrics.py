@@ -159,6 +159,13 @@ class Metrics:
         ]
         return int(sum(value for counter in counters for _, value in counter.cells()))
 
+    def gpu(self, index: int, name: str, used: int, total: int, utilization: float) -> None:
+        """Record how much of a GPU is in use; times and memory are those of all processes."""
+        labels = str(index), name
+        self._own.gpu_used.set(used, *labels)
+        self._own.gpu_total.set(total, *labels)
+        self._own.gpu_utilization.set(utilization, *labels)
+
     # -- the page ------------------------------------------------------------------------------------
 
     def text(self) -> bytes:

@@ -87,6 +87,10 @@ class RequestLog:
         self._configs = {model: configs[model] for model, rate in rates.items() if rate}
         self._rates = {model: rate for model, rate in rates.items() if rate}
 
+    def logs(self, model: str) -> bool:
+        """Whether requests of a model are logged, or some of them."""
+        return model in self._rates
+
     def should_log(self, model: str) -> bool:
         """Whether to log this request of a model; cheap, so that other requests need not be serialized."""
         rate = self._rates.get(model)

@@ -1,6 +1,6 @@
 """The Open Inference Protocol over gRPC: `inference.GRPCInferenceService`.
 
-    GrpcServer(catalog, more=[handler(catalog, ready)], files=[file_descriptor()], …)
+    GrpcServer(catalog, more=[service(catalog, ready)], files=[file_descriptor()], …)
 
 Inputs are raw bytes or typed lists, outputs are raw bytes, as in Triton. `serve.grpc` handles ports,
 limits and error statuses.
@@ -9,14 +9,11 @@ limits and error statuses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import Message
 
 from tfport.formats.proto import inference_pb2 as pb
-from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.offload import offload
@@ -29,10 +26,8 @@ PACKAGE = "inference"
 SERVICE = f"{PACKAGE}.GRPCInferenceService"
 
 
-def handler(
-    catalog: ModelCatalog, ready: metadata.Ready, observers: Observers | None = None
-) -> grpc.ServiceRpcHandler:
-    """Return the handler for `GrpcServer`; only inferences count as requests for a model."""
+def service(catalog: ModelCatalog, ready: metadata.Ready) -> GrpcService:
+    """Return the service for `GrpcServer`; only inferences count as requests for a model."""
     answers = _Answers(catalog, ready)
     table = [
         GrpcMethod("ServerLive", pb.ServerLiveRequest, answers.server_live),
@@ -43,8 +38,7 @@ def handler(
         GrpcMethod("ModelInfer", pb.ModelInferRequest, answers.model_infer, answers.counted_as),
         GrpcMethod("RepositoryIndex", pb.RepositoryIndexRequest, answers.repository_index),
     ]
-    # the request log writes PredictionLogs, which cannot represent these requests
-    return GrpcService(SERVICE, table).handler(replace(observers or Observers(), request_log=None))
+    return GrpcService(SERVICE, table)
 
 
 def file_descriptor() -> FileDescriptorProto:

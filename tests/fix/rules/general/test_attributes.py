@@ -8,6 +8,7 @@ from tests.runtime.cases import f32, i32, numbers
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.target import resolve_targets
+from tfport.check.attribute_hints import HINTS
 from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
@@ -15,7 +16,6 @@ from tfport.fix.node_checker import NodeChecker
 from tfport.fix.rule import ANY
 from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.general.attributes import (
-    HINTS,
     failing_where_shapes_do_not_fit,
     without_attributes_that_change_nothing,
 )

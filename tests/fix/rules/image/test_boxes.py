@@ -13,6 +13,7 @@ from tfport.fix.rules.image.boxes import (
     filled_with_zeros,
     in_any_dimensions,
     in_two_dimensions,
+    soft_without_threshold,
     with_any_score,
     with_constant_overlap,
     with_overlap_as_input,
@@ -55,6 +56,7 @@ IMAGE = {
 }
 PLACES = numbers(4, 6, 6, 2)
 CASES = [
+    chosen(soft_without_threshold, V5 % "", THREE, g=np.float32(0.5), **SIGMA),
     *(
         chosen(without_soft_scores, V5 % pad, THREE, **SIGMA, **overrides)
         for pad in ("", PAD)
@@ -82,7 +84,6 @@ CASES = [
         **{k: v for k, v in HALF.items() if k in "bc"},
     ),
     rule_case(filled_with_zeros, TRANSFORM % "", f=np.float32(0), constants=("f",), **IMAGE, atol=1e-5),
-    rule_case(filled_with_zeros, TRANSFORM % ", fill_mode=REFLECT", f=np.float32(3), **IMAGE, atol=1e-5),
     rule_case(
         in_any_dimensions,
         "y = SpaceToBatch(x, p) {T=float32, block_size=2}",
@@ -133,9 +134,16 @@ def test_the_same_boxes_are_chosen_above_any_score(count, most, least, seed):
 REFUSED = [
     (without_soft_scores, V5 % "", "soft_nms_sigma is not constant", {}),
     (without_soft_scores, V5 % "", "soft_nms_sigma is 0.5", {"g": np.float32(0.5), "constants": ("g",)}),
+    (soft_without_threshold, V5 % "", "soft_nms_sigma is 0 or not constant", {}),
     (with_constant_overlap, V2, "iou_threshold is not constant", {}),
     (boxes_in_float32, V3, "its numbers are float32 already", {}),
     (filled_with_zeros, TRANSFORM % "", "fill_value is not constant", {**IMAGE, "f": np.float32(0)}),
+    (
+        filled_with_zeros,
+        TRANSFORM % ", fill_mode=REFLECT",
+        "fill otherwise by REFLECT",
+        {**IMAGE, "f": np.float32(0)},
+    ),
     (
         filled_with_zeros,
         TRANSFORM % "",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.runtime.engines.gpu.one_op_models import node, onnx_bytes, onnx_session
 
-from tfport.runtime.engines.gpu.captured_island import CapturedIsland
+from tfport.runtime.engines.engine import EngineFailed
+from tfport.runtime.engines.gpu.captured_island import CapturedIsland, CudaGraph
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 
 SUM = onnx_bytes([node("Add", "x y", "z")], {"x": ("float32", 1), "y": ("float32", 1)}, {"z": "float32"})
@@ -69,3 +70,28 @@ def test_tensors_of_the_device_are_taken_as_they_are(captured):
     for _ in range(4):
         (x,) = island.run([x, one])
     assert x.numpy().tolist() == [6]
+
+
+def test_after_a_graph_has_failed_nothing_is_captured_and_another_session_runs(captured, monkeypatch):
+    plain = GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0)
+    first = GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0, captures=True)
+    made, ran = [], []
+    monkeypatch.setattr(plain, "run", lambda arrays, run=plain.run: ran.append(1) or run(arrays))
+    island = CapturedIsland(first, lambda shapes: first, 2, lambda: made.append(1) or plain)
+    monkeypatch.setattr(CudaGraph, "run", _fails)
+    for value in range(5):
+        assert sum_of(island, value) == [2 * value + 1]
+    assert (len(made), len(ran)) == (1, 3)
+
+
+def test_an_output_of_a_session_that_captures_is_a_copy(captured):
+    island = GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0, captures=True)
+    copies = []
+    island.copy = lambda value, copy=island.copy: copies.append(value) or copy(value)  # type: ignore[method-assign]
+    one = np.ones(1, np.float32)
+    assert island.run([one, one])[0].numpy().tolist() == [2]
+    assert len(copies) == 1
+
+
+def _fails(*arguments):
+    raise EngineFailed("the capture was ended by another thread")

@@ -7,8 +7,11 @@ from tests.runtime.engines.gpu.on_cpu import engine_on_cpu, session_on_cpu
 from tests.runtime.programs import session_of
 
 import tfport
+from tfport.runtime.engines.engine import IslandForm
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_name import parse_device
+from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
+from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 
 TWO_ISLANDS = """
     x = Placeholder() {dtype=float32, shape=(?, 4)}
@@ -112,9 +115,14 @@ def test_an_engine_says_where_it_computes():
     assert str(parse_device("gpu")) == "cuda:0"
 
 
+def test_tensorrt_gets_the_nodes_and_types_of_the_model():
+    options = GpuOptions(precision="float16")
+    assert GpuEngine(parse_device("tensorrt"), options).form == IslandForm(for_cpu=False)
+    assert GpuEngine(parse_device("cuda"), options).form == IslandForm(False, "float16", True, True)
+
+
 def test_a_gpu_that_cannot_be_used_is_a_warning_or_an_error(monkeypatch):
     from tfport.runtime.engines.gpu import availability
-    from tfport.runtime.engines.gpu.gpu_options import GpuOptions
     from tfport.runtime.engines.make_engine import NoGpu
 
     monkeypatch.setattr(availability, "problem_of", lambda device: "the reason")

@@ -7,7 +7,8 @@ from tfport.runtime.engines.gpu.provider_options import providers_for
 
 
 def cuda_options(device: str = "cuda", **options):
-    (name, cuda), cpu = providers_for(parse_device(device), GpuOptions(**options), graphs=False)
+    how = {"graphs": options.pop("graphs", False), "fuses_sums": options.pop("fuses_sums", True)}
+    (name, cuda), cpu = providers_for(parse_device(device), GpuOptions(**options), **how)
     assert (name, cpu) == ("CUDAExecutionProvider", "CPUExecutionProvider")
     return cuda
 
@@ -19,12 +20,26 @@ def test_options_of_the_cuda_provider():
     assert "gpu_mem_limit" not in cuda_options()
 
 
+def test_sums_are_fused_with_convolutions_where_shapes_come_back():
+    assert cuda_options()["fuse_conv_bias"] == "0"  # cuDNN compiles such kernels for seconds
+    assert cuda_options(graphs=True)["fuse_conv_bias"] == "1"
+    assert cuda_options(graphs=True, fuses_sums=False)["fuse_conv_bias"] == "0"
+    assert cuda_options(graphs=True, precision="bfloat16")["fuse_conv_bias"] == "0"  # it has no NHWC kernels
+
+
+def test_attention_in_full_float32_uses_the_kernel_that_has_all_bits():
+    assert cuda_options(precision="float32")["sdpa_kernel"] == "16"
+    assert cuda_options(precision="tf32")["sdpa_kernel"] == "18"
+    assert "sdpa_kernel" not in cuda_options(precision="float16")
+
+
 def test_tensorrt_comes_first_and_remembers_its_engines(monkeypatch, tmp_path):
     monkeypatch.setenv("TFPORT_CACHE", str(tmp_path))
     first, second, _ = providers_for(parse_device("tensorrt"), GpuOptions(precision="float16"), graphs=True)
     assert first[0] == "TensorrtExecutionProvider"
     assert first[1]["trt_fp16_enable"] == "1"
     assert first[1]["trt_engine_cache_path"] == str(tmp_path / "tensorrt")
+    assert first[1]["trt_load_user_initializer"] == "1"  # weights are not in the model
     assert second[1]["enable_cuda_graph"] == "1"
 
 

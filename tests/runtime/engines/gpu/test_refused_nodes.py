@@ -14,6 +14,9 @@ from tfport.runtime.program import OnnxNode, Program, Step
         ("ReverseSequence", "float32", True),
         ("Softmax", "float64", True),
         ("Softmax", "float32", False),
+        ("ReduceMax", "float64", True),
+        ("ReduceMin", "int64", True),
+        ("ReduceMax", "int32", False),
         ("Conv", "float64", False),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
@@ -27,6 +27,20 @@ def without_soft_scores(op: NodeBuilder, n: Node) -> Replacement:
     if n.attrs["pad_to_max_output_size"]:
         return [_filled(op, chosen, most), _filled(op, best, most), count]
     return [chosen, best, count]
+
+
+@rule("NonMaxSuppressionV5", keeps=LOSSY)
+def soft_without_threshold(op: NodeBuilder, n: Node) -> Replacement:
+    """With an iou_threshold of 1, releases until 2.4 drop only exact copies of a selected box."""
+    boxes, scores, most, overlap, least, sigma = n.inputs
+    if not op.has(n.op):
+        return OtherProblem("the target has no such op")
+    if not op.constant(sigma):
+        return refuse("soft_nms_sigma is 0 or not constant")
+    if op.constant(overlap) == 1:
+        return refuse("iou_threshold is 1")
+    kind = boxes.dtype.base.numpy
+    return op.NonMaxSuppressionV5(boxes, scores, most, op.const(kind.type(1)), least, sigma, **n.attrs)
 
 
 @rule("NonMaxSuppressionV4", keeps=EXACT)
@@ -100,9 +114,12 @@ def _filled(op: NodeBuilder, value: Value, length: Value) -> Value:
 
 @rule("ImageProjectiveTransformV3", keeps=EXACT)
 def filled_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
-    """ImageProjectiveTransformV2 fills with zeros, or by another fill_mode."""
-    known = op.constant(n.inputs[3])
-    if n.attrs["fill_mode"] == "CONSTANT" and (known is None or known != 0):
+    """ImageProjectiveTransformV2 fills with zeros."""
+    if n.attrs["fill_mode"] != "CONSTANT":
+        return refuse(
+            f"releases with ImageProjectiveTransformV2 alone fill otherwise by {n.attrs['fill_mode']}"
+        )
+    if (known := op.constant(n.inputs[3])) is None or known != 0:
         return refuse(f"fill_value is {'not constant' if known is None else known}")
     return op.ImageProjectiveTransformV2(*n.inputs[:3], **n.attrs)
 

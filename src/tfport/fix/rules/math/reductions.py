@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tfport.check.kernel_limits import LOWEST_READER
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast
-from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.graph import Node
 
 
@@ -25,3 +28,17 @@ def count_of_smaller(op: NodeBuilder, n: Node) -> Replacement:
     element, value = op.ExpandDims(rows, 1), op.ExpandDims(values, 2)
     before = op.LogicalNot(op.Less(value, element)) if n.op == "UpperBound" else op.Less(element, value)
     return op.Sum(cast(op, before, n.outputs[0].dtype.base), op.const([2]), keep_dims=False)
+
+
+@rule("CumulativeLogsumexp", keeps=EXACT)
+def with_minus_infinity(op: NodeBuilder, n: Node) -> Replacement:
+    """The lowest finite number, which old kernels give for minus infinity, becomes minus infinity again."""
+    if not op.has(n.op):
+        return OtherProblem("the target has no such op")
+    if any(use.op == LOWEST_READER for use in n.outputs[0].uses):
+        return refuse("minus infinity is put back already")
+    kind = n.outputs[0].dtype.base.numpy
+    made = op.CumulativeLogsumexp(*n.inputs, **n.attrs)
+    is_lowest = op.LessEqual(made, op.const(np.finfo(kind).min))
+    infinity = op.Fill(op.Shape(made, out_type="int32"), op.const(kind.type(-np.inf)))
+    return op.Select(is_lowest, infinity, made)

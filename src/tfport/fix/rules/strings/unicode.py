@@ -1,11 +1,11 @@
-"""Unicode ops on UTF-8 by arithmetic on bytes."""
+"""Unicode ops on UTF-8 by arithmetic on bytes, also of text that is not valid."""
 
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
-from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
-from tfport.fix.rules.strings.string_bytes import StringBytes, leads, single_bytes
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rules.strings.string_bytes import StringBytes, single_bytes
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Node
 
@@ -16,35 +16,107 @@ HEADS = (0, 0xC0, 0xE0, 0xF0)
 """The marker bits of the first byte, by the number of continuation bytes."""
 
 
+CONTINUATION = range(0x80, 0xC0)
+SECOND = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
+"""What may follow a first byte, if not every continuation byte: no surrogates, no longer form than needed."""
+LAST_CONTROL = 0x1F
+
+
 def _follow(code: int) -> int:
-    """The number of continuation bytes after a first byte."""
-    return (code >= 0xC0) + (code >= 0xE0) + (code >= 0xF0)
+    """The number of continuation bytes after a first byte; 0 if it begins no character."""
+    return (0xC2 <= code <= 0xF4) + (0xE0 <= code <= 0xF4) + (0xF0 <= code <= 0xF4)
 
 
-@rule("UnicodeDecode UnicodeDecodeWithOffsets", keeps=LOSSY)
+@rule("UnicodeDecode UnicodeDecodeWithOffsets", keeps=EXACT)
 def decoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """Code points of valid UTF-8 by arithmetic on bytes; invalid bytes are not replaced."""
+    """Code points of UTF-8 by arithmetic on bytes; invalid bytes are replaced or dropped."""
     if not _is_utf8(n.attrs["input_encoding"]):
         return refuse(f"its input_encoding is {n.attrs['input_encoding']}; expected UTF-8")
-    if n.attrs["replace_control_characters"]:
-        return refuse("replace_control_characters is not supported")
+    if n.attrs["errors"] == "strict":
+        return refuse("errors=strict is not supported")
     strings = StringBytes(op, n.inputs[0])
-    begins = strings.numbered([leads(code) for code in range(256)])
-    at = op.Cast(op.Reshape(op.Where(op.Greater(begins, 0)), [-1]), DstT="int32")
-    padded = op.ConcatV2([strings.codes, op.const([0, 0, 0], INT32)], 0)
-    first = op.Gather(padded, at)
-    points = op.Mul(
-        _by(op, first, lambda c: c - HEADS[_follow(c)]), _by(op, first, lambda c: 64 ** _follow(c))
-    )
-    for place in (1, 2, 3):
-        part = op.FloorMod(op.Gather(padded, op.Add(at, place)), 64)
-        weight = _by(op, first, lambda c, k=place: 64 ** (_follow(c) - k) if _follow(c) >= k else 0)
-        points = op.Add(points, op.Mul(part, weight))
-    counts = op.Cast(op.Sum(strings.matrix(begins, 0), [1]), DstT="int64")
+    text = _Utf8(op, strings)
+    points, wrong = text.points(), text.wrong
+    if n.attrs["replace_control_characters"]:
+        wrong = op.LogicalOr(wrong, op.LessEqual(points, LAST_CONTROL))
+    kept = text.begins
+    if n.attrs["errors"] == "replace":
+        points = op.Select(wrong, op.Add(op.ZerosLike(points), n.attrs["replacement_char"]), points)
+    else:
+        kept = op.LogicalAnd(kept, op.LogicalNot(wrong))
+    at = op.Cast(op.Reshape(op.Where(kept), [-1]), DstT="int32")
+    counts = op.Cast(op.Sum(strings.matrix(op.Cast(kept, DstT="int32"), 0), [1]), DstT="int64")
     splits = splits_of(op, counts)
     splits = splits if n.attrs["Tsplits"] == INT64 else op.Cast(splits, DstT=n.attrs["Tsplits"])
     offsets = [op.Gather(column(op, strings.places, 1), at)] if n.op == "UnicodeDecodeWithOffsets" else []
-    return [splits, points, *offsets]
+    return [splits, op.Gather(points, at), *offsets]
+
+
+class _Utf8:
+    """What each byte of strings is in UTF-8.
+
+    A first byte is followed by the continuation bytes that it may have, up to the first that is none;
+    if there are fewer than it needs, they are one error. Other continuation bytes are errors by themselves.
+    """
+
+    def __init__(self, op: NodeBuilder, strings: StringBytes) -> None:
+        self.op, self.codes = op, strings.codes
+        self.places = op.Range(0, op.Size(self.codes, out_type="int32"), 1)
+        rows = op.Cast(column(op, strings.places, 0), DstT="int32")
+        self.next = [self._next(rows, k) for k in (1, 2, 3)]
+        self.follow = _by(op, self.codes, _follow)
+        fits = [
+            op.LogicalAnd(
+                op.GreaterEqual(self.next[0], _by(op, self.codes, lambda c: _second(c)[0])),
+                op.LessEqual(self.next[0], _by(op, self.codes, lambda c: _second(c)[1])),
+            ),
+            *(self._continues(code) for code in self.next[1:]),
+        ]
+        belongs = [op.Greater(self.follow, k) for k in range(3)]
+        for k in range(3):
+            belongs[k] = op.LogicalAnd(belongs[k], fits[k])
+            if k:
+                belongs[k] = op.LogicalAnd(belongs[k], belongs[k - 1])
+        numbers = [op.Cast(each, DstT="int32") for each in belongs]
+        starts = _by(op, self.codes, lambda c: int(c < 0x80 or _follow(c) > 0))
+        whole = op.LogicalAnd(op.Equal(op.AddN(numbers), self.follow), op.Greater(starts, 0))
+        self.wrong = op.LogicalNot(whole)
+        taken = op.AddN([self._before(number, k + 1) for k, number in enumerate(numbers)])
+        self.begins = op.Equal(taken, 0)
+
+    def points(self) -> Node:
+        """The code point of each byte that begins one."""
+        op, lead = self.op, self.codes
+        made = op.Mul(
+            _by(op, lead, lambda c: c - HEADS[_follow(c)]), _by(op, lead, lambda c: 64 ** _follow(c))
+        )
+        for place, code in enumerate(self.next, 1):
+            weight = _by(op, lead, lambda c, k=place: 64 ** (_follow(c) - k) if _follow(c) >= k else 0)
+            made = op.Add(made, op.Mul(op.FloorMod(code, 64), weight))
+        return made
+
+    def _next(self, rows: Node, distance: int) -> Node:
+        """The byte this far behind each, 0 if it is not of the same string."""
+        op = self.op
+        ends = [-1] * distance
+        at = op.Add(self.places, distance)
+        code = op.Gather(op.ConcatV2([self.codes, op.const(ends, INT32)], 0), at)
+        same = op.Equal(op.Gather(op.ConcatV2([rows, op.const(ends, INT32)], 0), at), rows)
+        return op.Select(same, code, op.ZerosLike(code))
+
+    def _before(self, numbers: Node, distance: int) -> Node:
+        """The number of the byte this far before each."""
+        op = self.op
+        return op.Gather(op.ConcatV2([op.const([0] * distance, INT32), numbers], 0), self.places)
+
+    def _continues(self, code: Node) -> Node:
+        low, high = CONTINUATION[0], CONTINUATION[-1]
+        return self.op.LogicalAnd(self.op.GreaterEqual(code, low), self.op.LessEqual(code, high))
+
+
+def _second(code: int) -> tuple[int, int]:
+    """The least and the greatest byte that may follow a first byte."""
+    return SECOND.get(code, (CONTINUATION[0], CONTINUATION[-1]))
 
 
 def _by(op: NodeBuilder, codes: Node, number: object) -> Node:
@@ -90,14 +162,22 @@ def _settled(op: NodeBuilder, n: Node) -> Node:
     return op.Select(wrong, op.Add(op.ZerosLike(points), other), points)
 
 
-@rule("UnicodeTranscode", keeps=LOSSY)
-def valid_already(op: NodeBuilder, n: Node) -> Replacement:
-    """Valid UTF-8 is unchanged; invalid bytes are not replaced."""
-    if not _is_utf8(n.attrs["input_encoding"]) or n.attrs["output_encoding"] != "UTF-8":
-        return refuse(f"it converts {n.attrs['input_encoding']} to {n.attrs['output_encoding']}")
-    if n.attrs["replace_control_characters"]:
-        return refuse("replace_control_characters is not supported")
-    return op.Identity(n.inputs[0])
+@rule("UnicodeTranscode", keeps=EXACT)
+def decoded_and_encoded(op: NodeBuilder, n: Node) -> Replacement:
+    """UTF-8 is decoded to code points, where invalid bytes are replaced or dropped, and encoded again."""
+    encodings = n.attrs["input_encoding"], n.attrs["output_encoding"]
+    if not all(_is_utf8(encoding) for encoding in encodings):
+        return refuse(f"it converts {encodings[0]} to {encodings[1]}; expected UTF-8 to UTF-8")
+    if n.attrs["errors"] == "strict":
+        return refuse("errors=strict is not supported")
+    text = n.inputs[0]
+    same = ("errors", "replacement_char", "replace_control_characters")
+    decoded = op.UnicodeDecode(
+        op.Reshape(text, [-1]), input_encoding="UTF-8", **{name: n.attrs[name] for name in same}
+    )
+    points, splits = decoded.output(1), decoded.output(0)
+    encoded = op.UnicodeEncode(points, splits, output_encoding="UTF-8", errors="replace")
+    return op.Reshape(encoded, op.Shape(text, out_type="int32"))
 
 
 def _is_utf8(encoding: object) -> bool:

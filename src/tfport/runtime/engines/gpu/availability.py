@@ -17,6 +17,7 @@ from tfport.runtime.engines.session_settings import ONLY_FATAL
 
 PROVIDERS = {CUDA: "CUDAExecutionProvider", TENSORRT: "TensorrtExecutionProvider"}
 INSTALL = "pip install 'tfport[cuda]'"
+REMEDIES = {CUDA: INSTALL, TENSORRT: "install TensorRT 10, with its libraries on LD_LIBRARY_PATH"}
 GPU_PACKAGE, CPU_PACKAGE = "onnxruntime-gpu", "onnxruntime"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -104,6 +105,22 @@ def _visible_count(driver: Driver | None) -> int:
     return visible
 
 
+def name_of(device: DeviceName) -> str:
+    """What the driver calls a GPU; empty if it does not say."""
+    driver, index = gpu_report().driver, physical_index(device.index)
+    gpus = driver.gpus if driver is not None else ()
+    return gpus[index].name if index is not None and index < len(gpus) else ""
+
+
+def physical_index(index: int) -> int | None:
+    """The driver's number of a GPU of this process; None if the environment names GPUs in another way."""
+    chosen = os.environ.get(VISIBLE)
+    if chosen is None:
+        return index
+    names = [name.strip() for name in chosen.split(",")]
+    return int(names[index]) if index < len(names) and names[index].isdecimal() else None
+
+
 def _packages_problem() -> str:
     """What is wrong with the installed packages: two of them write the same module `onnxruntime`."""
     gpu, cpu = _installed(GPU_PACKAGE), _installed(CPU_PACKAGE)
@@ -151,7 +168,7 @@ def _library_problem(kind: str) -> str:
     except OSError as error:
         missing = str(error).partition(":")[0]
         if missing.startswith("lib") and "No such file" in str(error):
-            return f"{library.name} needs {missing}, which is not installed: {INSTALL}"
+            return f"{library.name} needs {missing}, which is not installed: {REMEDIES[kind]}"
         return f"{library.name} does not load: {error}"
     return ""
 

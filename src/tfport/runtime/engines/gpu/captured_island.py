@@ -13,6 +13,8 @@ from typing import Any
 
 import onnxruntime as ort
 
+from tfport.runtime.engines.engine import EngineFailed
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import GRAPH_ID, GpuIsland
 from tfport.runtime.engines.onnx_runtime import run_error
@@ -27,10 +29,18 @@ class CapturedIsland:
     """An island whose usual shapes are CUDA graphs; any thread may run it."""
 
     def __init__(
-        self, island: GpuIsland, to_capture: Callable[[Shapes], GpuIsland | None], max_graphs: int
+        self,
+        island: GpuIsland,
+        to_capture: Callable[[Shapes], GpuIsland | None],
+        max_graphs: int,
+        plain: Callable[[], GpuIsland] | None = None,
     ) -> None:
-        """`to_capture`: the island to capture for some shapes; None if they cannot be captured."""
+        """`to_capture`: the island to capture for some shapes; None if they cannot be captured.
+
+        `plain`: makes the island that takes the place of `island` if that was captured and a graph failed.
+        """
         self._island, self._to_capture, self._max_graphs = island, to_capture, max_graphs
+        self._plain = plain
         self._graphs: dict[Shapes, CudaGraph | None] = {}
         self._seen: Counter[Shapes] = Counter()
         self._lock = threading.Lock()
@@ -41,11 +51,21 @@ class CapturedIsland:
         with self._lock:
             graph = self._graphs.get(shapes)
             if graph is not None:
-                return graph.run(arrays)
+                try:
+                    return graph.run(arrays)
+                except EngineFailed:
+                    self._without_graphs()
             outputs = self._island.run(arrays)
             if shapes not in self._graphs and self._comes_back(shapes):
                 self._graphs[shapes] = self._captured(shapes, outputs)
             return outputs
+
+    def _without_graphs(self) -> None:
+        """After a graph has failed, its session can do no more: use others, and capture nothing again."""
+        self._max_graphs = 0
+        self._graphs.clear()
+        if self._plain is not None:
+            self._island, self._plain = self._plain(), None
 
     def _comes_back(self, shapes: Shapes) -> bool:
         if len(self._graphs) >= self._max_graphs:
@@ -59,7 +79,8 @@ class CapturedIsland:
         island = self._to_capture(shapes)
         if island is None or not all(output.size for output in outputs):
             return None
-        return CudaGraph(island, shapes, outputs, len(self._graphs) + 1)
+        with GPU_LOCK.running():
+            return CudaGraph(island, shapes, outputs, len(self._graphs) + 1)
 
 
 class CudaGraph:
@@ -69,9 +90,8 @@ class CudaGraph:
         self, island: GpuIsland, shapes: Shapes, outputs: Sequence[DeviceArray], number: int
     ) -> None:
         self._island = island
-        types = {argument.name: argument.type for argument in island.session.get_inputs()}
         self._inputs = [
-            island.empty(shape, types[name]) for name, shape in zip(island.inputs, shapes, strict=True)
+            island.empty(shape, island.types[name]) for name, shape in zip(island.inputs, shapes, strict=True)
         ]
         self._outputs = [island.empty(output.shape, output.value.data_type()) for output in outputs]
         self._binding = island.session.io_binding()
@@ -79,14 +99,20 @@ class CudaGraph:
             self._binding.bind_ortvalue_input(name, value)
         for name, value in zip(island.outputs, self._outputs, strict=True):
             self._binding.bind_ortvalue_output(name, value)
+        self._thread = threading.local()
+        """Whether this thread has captured it: ONNX Runtime keeps a graph for each."""
         self._options = ort.RunOptions()
         self._options.add_run_config_entry(GRAPH_ID, str(number))
 
     def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+        is_captured = getattr(self._thread, "is_captured", False)
         try:
-            for value, array in zip(self._inputs, arrays, strict=True):
-                self._island.fill(value, array)
-            self._island.session.run_with_iobinding(self._binding, self._options)
-            return [DeviceArray(self._island.copy(value)) for value in self._outputs]
+            with GPU_LOCK.running() if is_captured else GPU_LOCK.capturing():
+                for value, array in zip(self._inputs, arrays, strict=True):
+                    self._island.fill(value, array)
+                self._island.session.run_with_iobinding(self._binding, self._options)
+                outputs = [DeviceArray(self._island.copy(value)) for value in self._outputs]
         except Exception as error:  # ONNX Runtime raises many exception classes
             raise run_error(error, "the GPU") from None
+        self._thread.is_captured = True
+        return outputs

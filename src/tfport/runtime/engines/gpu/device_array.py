@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from tfport.errors import Error
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.program import ONNX_TYPES
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class DeviceArray:
     def numpy(self) -> NDArray[Any]:
         """The tensor on the host; copied once."""
         if self._host is None:
-            self._host = self.value.numpy()
+            with GPU_LOCK.running():
+                self._host = self.value.numpy()
         return self._host
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

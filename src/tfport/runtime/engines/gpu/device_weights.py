@@ -44,6 +44,20 @@ class DeviceWeights:
                 kept.append(uploaded)
         return kept
 
+    def missing_bytes(self, weights: Mapping[str, NDArray[Any]]) -> int:
+        """The size of the weights that are not on the device yet."""
+        arrays = {id(array): array for array in weights.values()}
+        return sum(array.nbytes for array in arrays.values() if not self._has(array))
+
+    @property
+    def uploaded_bytes(self) -> int:
+        arrays = (known.array() for known in self._uploaded.values())
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def _has(self, array: NDArray[Any]) -> bool:
+        known = self._uploaded.get(id(array))
+        return known is not None and known.array() is array
+
     def _upload(self, array: NDArray[Any]) -> _Uploaded | None:
         if self._memory == "cpu" or array.dtype.name == "bfloat16":
             return None

@@ -13,21 +13,27 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints, Rival
 from tfport.runtime.engines.gpu.availability import load_libraries
+from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland, Shapes
 from tfport.runtime.engines.gpu.device_array import all_on_host
-from tfport.runtime.engines.gpu.device_name import CPU, DeviceName
+from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies, HostCopies
+from tfport.runtime.engines.gpu.device_memory import check_fit
+from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.gpu.large_uploads import LargeUploads
 from tfport.runtime.engines.gpu.provider_options import providers_for
 from tfport.runtime.engines.gpu.refused_nodes import is_refused
-from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, session_error
+from tfport.runtime.engines.onnx_runtime import CONVOLUTION, OnnxRuntime, may_run_out, session_error
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
+from tfport.runtime.onnx.grouped_convolutions import has_grouped_convolutions
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.program import OnnxNode
 
@@ -37,6 +43,11 @@ if TYPE_CHECKING:
 MEMORY = "cuda"
 """What ONNX Runtime calls the memory of the device."""
 CANNOT_CAPTURE = "cannot use the graph capture feature"
+KEPT_APART = ("MatMulAddFusion",)
+"""Optimizers that are left out: on a GPU, a sum is faster as a part of the node after it than of the product
+before it, which would write what is added into the output first."""
+FASTER_WITH_SIZES = (b"LayerNormalization",)
+"""What a serialized model contains that ONNX Runtime fuses with other nodes only if all sizes are known."""
 
 
 class GpuEngine:
@@ -46,18 +57,37 @@ class GpuEngine:
     on_device = True
 
     def __init__(
-        self, device: DeviceName, options: GpuOptions = NO_GPU_OPTIONS, threads: int | None = None
+        self,
+        device: DeviceName,
+        options: GpuOptions = NO_GPU_OPTIONS,
+        threads: int | None = None,
+        rival: Rival | None = None,
     ) -> None:
         """`threads`: for the nodes that run on the CPU. The device `cpu` stands for a GPU in tests."""
+        self.rival = rival
         self.name = f"ONNX Runtime on {device}"
         self.device, self.options = device, options
-        self.form = IslandForm(for_cpu=False, half=options.half)
+        self.form = _form(device, options)
         self._memory = MEMORY if device.is_gpu else CPU
         self._on_cpu = OnnxRuntime(threads)
         self._weights = DeviceWeights(self._memory, device.index)
-        self._kernels = ProviderKernels(self._providers()[:1], NodeForms.PLAIN)
+        before_cpu = self._providers()[-2:][:1]
+        self._kernels = ProviderKernels(before_cpu, NodeForms.PLAIN)
         if device.is_gpu:
             load_libraries()
+
+    @functools.cached_property
+    def uploads(self) -> BatchUploads | None:
+        """Batches for the device, copied while it computes; None if plans choose between devices."""
+        return BatchUploads(self._copies, self._memory, self.device.index) if self.rival is None else None
+
+    @functools.cached_property
+    def large_uploads(self) -> LargeUploads:
+        return LargeUploads(self._copies, self._on_cpu.threads)
+
+    @functools.cached_property
+    def _copies(self) -> DeviceCopies:
+        return CudaCopies(self.device.index) if self.device.is_gpu else HostCopies()
 
     def takes(self, node: OnnxNode) -> bool:
         return not is_refused(node) and self._on_cpu.takes(node)
@@ -73,6 +103,9 @@ class GpuEngine:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
+        if self.device.is_gpu:
+            needed, uploaded = self._weights.missing_bytes(weights), self._weights.uploaded_bytes
+            check_fit(self.device, needed, uploaded, self.options.memory_bytes)
         usual = _IslandFactory(self, model, weights, inputs, outputs).island()
 
         @functools.cache
@@ -99,21 +132,37 @@ class GpuEngine:
     ) -> ort.InferenceSession:
         """A session on the device; with `graphs`, an error if a part of the model runs on the CPU."""
         options = session_options(self._on_cpu.threads, spins=False)
-        kept = self._weights.use(options, weights)
+        with GPU_LOCK.running():
+            kept = self._weights.use(options, weights)
         try:
             # without `enable_fallback=0`, ONNX Runtime prints the error and silently uses the CPU
-            session = ort.InferenceSession(
-                model, options, providers=self._providers(graphs=graphs), enable_fallback=0
-            )
+            with GPU_LOCK.running():
+                session = ort.InferenceSession(
+                    model,
+                    options,
+                    providers=self._providers(
+                        graphs=graphs, fuses_sums=graphs and not has_grouped_convolutions(model)
+                    ),
+                    enable_fallback=0,
+                    disabled_optimizers=list(KEPT_APART),
+                )
         except Exception as error:  # ONNX Runtime raises many exception classes
             raise session_error(error, self.name) from None
         session.kept = kept
         return session
 
-    def _providers(self, *, graphs: bool = False) -> list[Any]:
+    def _providers(self, *, graphs: bool = False, fuses_sums: bool = False) -> list[Any]:
         if not self.device.is_gpu:
             return list(ON_CPU)
-        return list(providers_for(self.device, self.options, graphs=graphs))
+        return list(providers_for(self.device, self.options, graphs=graphs, fuses_sums=fuses_sums))
+
+
+def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
+    """What islands look like: TensorRT chooses the types of 16 bits itself, and has attention of its own."""
+    if device.kind == TENSORRT:
+        return IslandForm(for_cpu=False)
+    on_gpu = device.is_gpu  # ONNX Runtime's CPU provider has no kernel for packed attention
+    return IslandForm(for_cpu=False, half=options.half, fuses_attention=True, packs_attention=on_gpu)
 
 
 class _IslandFactory:
@@ -135,16 +184,31 @@ class _IslandFactory:
 
     def island(self) -> GpuIsland | CapturedIsland:
         """The island with CUDA graphs, if they are wanted and there is a GPU."""
-        max_graphs = self._engine.options.max_graphs
-        if not max_graphs or not self._engine.device.is_gpu:
+        max_graphs, kind = self._engine.options.max_graphs, self._engine.device.kind
+        if not max_graphs or kind in (CPU, TENSORRT):
             return self.plain()
+        if any(name in self._model for name in FASTER_WITH_SIZES):
+            return CapturedIsland(self.plain(), self._fixed, max_graphs)
+        if CONVOLUTION in self._model:
+            return CapturedIsland(self.plain(), self._optimized, max_graphs)
         try:
-            whole = self._with(self._engine.session(self._model, self._weights, graphs=True), captures=True)
+            whole = self._whole
         except Error as error:
             if CANNOT_CAPTURE not in str(error):
                 raise
             return CapturedIsland(self.plain(), self._fixed, max_graphs)
-        return CapturedIsland(whole, lambda shapes: whole, max_graphs)
+        return CapturedIsland(whole, lambda shapes: whole, max_graphs, self.plain)
+
+    def _optimized(self, shapes: Shapes) -> GpuIsland | None:
+        """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare."""
+        try:
+            return self._whole
+        except Error:
+            return self._fixed(shapes)
+
+    @functools.cached_property
+    def _whole(self) -> GpuIsland:
+        return self._with(self._engine.session(self._model, self._weights, graphs=True), captures=True)
 
     def _fixed(self, shapes: Shapes) -> GpuIsland | None:
         """The island for these shapes alone: what computes sizes on the CPU is constant then."""
@@ -157,4 +221,7 @@ class _IslandFactory:
     def _with(self, session: ort.InferenceSession, *, captures: bool = False) -> GpuIsland:
         memory = MEMORY if self._engine.device.is_gpu else CPU
         index = self._engine.device.index
-        return GpuIsland(session, self._inputs, self._outputs, memory, index, captures=captures)
+        uploads = self._engine.large_uploads
+        return GpuIsland(
+            session, self._inputs, self._outputs, memory, index, captures=captures, uploads=uploads
+        )

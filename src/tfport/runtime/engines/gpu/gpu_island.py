@@ -12,7 +12,9 @@ import numpy as np
 import onnxruntime as ort
 
 from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.gpu.large_uploads import LargeUploads
 from tfport.runtime.engines.onnx_runtime import run_error, stoppable
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import ONNX_TYPES
@@ -36,24 +38,37 @@ class GpuIsland:
         index: int,
         *,
         captures: bool = False,
+        uploads: LargeUploads | None = None,
     ) -> None:
-        """`memory` and `index`: the device. `captures`: the session was made for CUDA graphs."""
+        """`memory` and `index`: the device. `captures`: the session was made for CUDA graphs.
+
+        `uploads`: copies large inputs.
+        """
         self.session = session
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.memory, self.index = memory, index
-        self._captures = captures
+        self._captures, self._uploads = captures, uploads
+        self.types = {argument.name: argument.type for argument in session.get_inputs()}
 
     def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
         binding = self.session.io_binding()
-        for name, array in zip(self.inputs, arrays, strict=True):
-            if type(array) is DeviceArray:
-                binding.bind_ortvalue_input(name, array.value)
-            else:
-                binding.bind_cpu_input(name, np.asarray(array, order="C"))
-        for name in self.outputs:
-            binding.bind_output(name, self.memory, self.index)
-        self._run(binding)
-        return [DeviceArray(value) for value in binding.get_outputs()]
+        with GPU_LOCK.running():
+            for name, array in zip(self.inputs, arrays, strict=True):
+                if type(array) is DeviceArray:
+                    binding.bind_ortvalue_input(name, array.value)
+                elif self._uploads is not None and self._uploads.takes(array):
+                    value = self.empty(array.shape, self.types[name])
+                    self._uploads.copy(array, value.data_ptr())
+                    binding.bind_ortvalue_input(name, value)
+                else:
+                    binding.bind_cpu_input(name, np.asarray(array, order="C"))
+            for name in self.outputs:
+                binding.bind_output(name, self.memory, self.index)
+            self._run(binding)
+            values = binding.get_outputs()
+            if self._captures:  # a graph of this session may use the memory of an output as its own
+                values = [self.copy(value) for value in values]
+        return [DeviceArray(value) for value in values]
 
     def empty(self, shape: Sequence[int], kind: str) -> ort.OrtValue:
         """A tensor of the device without values; `kind` in ONNX Runtime's words, `tensor(float)`."""
@@ -63,7 +78,10 @@ class GpuIsland:
 
     def fill(self, value: ort.OrtValue, array: Any) -> None:
         """Copy an array of the host or of the device into a tensor of the device."""
-        value.update_inplace(array.value if type(array) is DeviceArray else np.asarray(array, order="C"))
+        if self._uploads is not None and self._uploads.takes(array):
+            self._uploads.copy(array, value.data_ptr())
+        else:
+            value.update_inplace(array.value if type(array) is DeviceArray else np.asarray(array, order="C"))
 
     def copy(self, value: ort.OrtValue) -> ort.OrtValue:
         copied = self.empty(value.shape(), value.data_type())

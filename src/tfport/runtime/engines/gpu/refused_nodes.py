@@ -14,8 +14,12 @@ DIFFERENT = {
     "LRN": "its session cannot be made for windows that cuDNN does not have",
 }
 """By op: what is different."""
-IN_FLOAT32 = frozenset(["LogSoftmax", "Softmax", "TopK"])
-"""Ops whose float64 kernels compute with the precision or the range of another type."""
+OF_TYPE = {
+    "float64": frozenset(["LogSoftmax", "ReduceMax", "ReduceMin", "Softmax", "TopK"]),
+    "int64": frozenset(["ReduceMax", "ReduceMin"]),
+}
+"""By type: ops whose kernels for it compute with the precision or the range of another type, or start from a
+finite number."""
 
 
 def is_refused(node: OnnxNode) -> bool:
@@ -23,4 +27,4 @@ def is_refused(node: OnnxNode) -> bool:
     if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
         return True
     first = node.inputs[0] if node.inputs else None
-    return node.op in IN_FLOAT32 and first is not None and first.dtype.name == "float64"
+    return first is not None and node.op in OF_TYPE.get(first.dtype.name, ())

@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import ONE, Taps, checked_size, mix, spread
-
-
-class _Kernel(NamedTuple):
-    radius: float
-    weight: Callable[[Any], Any]
-
-
-def _lanczos(radius: float) -> _Kernel:
-    def weight(x: Any) -> Any:
-        turn = np.float32(np.pi) * x
-        value = np.float32(radius) * np.sin(turn) * np.sin(turn / np.float32(radius)) / (turn * turn)
-        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, value))
-
-    return _Kernel(radius, weight)
-
-
-def _keys(x: Any) -> Any:
-    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return np.where(x >= 2, 0, np.where(x >= 1, far, ((1.5 * x - 2.5) * x) * x + 1))
-
-
-def _mitchell(x: Any) -> Any:
-    far = ((-7 / 18 * x + 2) * x - 10 / 3) * x + 16 / 9
-    return np.where(x >= 2, 0, np.where(x >= 1, far, ((7 / 6 * x - 2) * x) * x + 8 / 9))
-
-
-_SIGMA = 0.5
-_KERNELS = {
-    "lanczos1": _lanczos(1),
-    "lanczos3": _lanczos(3),
-    "lanczos5": _lanczos(5),
-    "gaussian": _Kernel(1.5, lambda x: np.where(x >= 1.5, 0, np.exp(-x * x / (2 * _SIGMA * _SIGMA)))),
-    "box": _Kernel(0.5, lambda x: np.where(x < 0.5, 1, np.where(x == 0.5, 0.5, 0))),
-    "triangle": _Kernel(1, lambda x: np.where(x < 1, 1 - x, 0)),
-    "keyscubic": _Kernel(2, _keys),
-    "mitchellcubic": _Kernel(2, _mitchell),
-}
+from tfport.runtime.ops.image.sampling_kernels import KERNELS, SamplingKernel
 
 
 def _sample_taps(
-    kernel: _Kernel, in_size: int, out_size: int, scale: Any, move: Any, antialias: bool
+    kernel: SamplingKernel, in_size: int, out_size: int, scale: Any, move: Any, antialias: bool
 ) -> Taps:
     """The input pixels that the kernel covers for each output pixel, and their weights."""
     back = ONE / scale
@@ -62,7 +25,7 @@ def _sample_taps(
     outside = (at < 0) | (at > in_size)
     places = first[:, None] + np.arange(max(int((last - first).max()) + 1, 1))
     x = np.abs((places.astype(np.float32) + np.float32(0.5) - at[:, None]) * (ONE / wide))
-    weights = np.where(places <= last[:, None], kernel.weight(x), 0).astype(np.float32)
+    weights = np.where(places <= last[:, None], kernel.weight(np, x), 0).astype(np.float32)
     total = weights.sum(1, keepdims=True)
     counts = (np.abs(total) >= 1000 * np.finfo(np.float32).tiny) & ~outside[:, None]
     weights = np.where(counts, weights * (ONE / total), 0).astype(np.float32)
@@ -72,14 +35,14 @@ def _sample_taps(
 def _spans(
     in_size: Any, out_size: Any, scale: Any, translation: Any, kernel_type: str, antialias: bool
 ) -> Any:
-    if kernel_type not in _KERNELS:
+    if kernel_type not in KERNELS:
         raise RunFailed(f"unknown kernel_type {kernel_type}")
     if scale.shape != (2,) or translation.shape != (2,) or not np.all(scale > 0):
         raise RunFailed(
             "scale and translation must have 2 elements each, and scale must be positive, "
             f"found {scale.tolist()} and {translation.tolist()}"
         )
-    kernel = _KERNELS[kernel_type]
+    kernel = KERNELS[kernel_type]
     return [
         _sample_taps(kernel, in_size[k], out_size[k], scale[k], translation[k], antialias) for k in (0, 1)
     ]

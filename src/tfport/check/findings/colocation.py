@@ -1,0 +1,87 @@
+"""Is there a device for all nodes that must run together? Finding 315.
+
+Only on a machine with a GPU are there two kinds of devices. Recorded from 2.21 on an H200.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.devices import is_local, is_valid_name, kinds_of_devices, requested_kind
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loaders import Loader
+from tfport.check.noticed import DEVICES
+from tfport.graph.graph import Graph, Node
+
+CLASS, LOCATION = "_class", "loc:@"
+
+
+@finding("TFP315", "colocated-without-common-device", noticed=DEVICES)
+class NoCommonDevice(Finding):
+    """node `{node}` must run with `{other}`, and no device of {target} does for both
+
+    ## Cause
+    The graph asks for two nodes to run on one device (`_class`), but they ask for different
+    devices, or there is none for which both ops have kernels. The loader has no soft
+    placement: TensorFlow Serving and the C API do what the graph asks for.
+    ## Fix
+    Export with `clear_devices=True` (TF1), outside of `tf.device` and `colocate_with`; or set
+    `allow_soft_placement` where the loader has it.
+    ## Example
+        tfport check tests/truth/models/colocated_on_gpu --on tensorflow==2.21.0 --device gpu
+    """
+
+    other: str
+    reason: str
+
+    def cause(self) -> str:
+        return self.reason
+
+    def says(self) -> str:
+        names = " and ".join(f"{{{{colocation_node {name}}}}}" for name in (self.node, self.other))
+        return f"Cannot colocate nodes {names}"
+
+    def fixes(self) -> list[str]:
+        return ["export again with clear_devices=True", "--soft-placement, if the loader enables it"]
+
+
+@check
+def colocated_nodes_have_a_device(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    if target.device == "gpu" and not loader.soft_placement:
+        for group in _groups(model.model.graph):
+            if reason := _conflict(group, model, target):
+                node, other = group[1], group[0]
+                yield NoCommonDevice(nodes=[node], op=node.op, other=other.name, reason=reason)
+
+
+def _groups(graph: Graph) -> list[list[Node]]:
+    """The groups of nodes that ask to run with one another, each with the node that they name first."""
+    groups: dict[str, list[Node]] = {}
+    for node in graph:
+        listed = node.attrs.get(CLASS)
+        for name in listed if isinstance(listed, list) else ():
+            text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+            head = text.removeprefix(LOCATION)
+            if text.startswith(LOCATION) and head in graph.nodes and head != node.name:
+                groups.setdefault(head, [graph.nodes[head]]).append(node)
+    return list(groups.values())
+
+
+def _conflict(group: list[Node], model: CheckedModel, target: Target) -> str:
+    """Why no device does for all nodes of a group; empty if one does."""
+    requested = {
+        requested_kind(node.device): node
+        for node in group
+        if node.device and is_valid_name(node.device) and is_local(node.device)
+    }
+    requested.pop("", None)
+    if len(requested) > 1:
+        return "they ask for " + " and ".join(sorted(node.device for node in requested.values()))
+    kinds = kinds_of_devices(target)
+    for kind in requested or kinds:
+        if all(model.has_kernel(node, target, kind) for node in group):
+            return ""
+    wanted = "/".join(requested or kinds)
+    return f"no kernel for {wanted} serves both `{group[0].op}` and `{group[1].op}`"

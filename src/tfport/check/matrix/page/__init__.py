@@ -1,1 +1,0 @@
-"""The matrix as a self-contained HTML page; every name from a model is escaped."""

@@ -1,0 +1,215 @@
+"""The role of an input, if its dtype and shape are not enough to generate useful values.
+
+A string may be an Example, an image or a number as text, also in base64; the nodes that read it tell which.
+A number may be the `keep_prob` or the `rate` of dropout, which is off in inference.
+Three inputs may form a sparse tensor, two a ragged one; the signature tells, or the structure that
+the exporting program recorded for each function, or the sparse ops that read them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tfport.fix.certify.inputs.csv_lines import CsvFields, csv_fields
+from tfport.fix.certify.inputs.examples import WantedFeature, wanted_by
+from tfport.fix.certify.inputs.index_limits import index_limit
+from tfport.fix.certify.inputs.input_uses import Reading, pass_through_outputs, readings
+from tfport.fix.certify.inputs.sequence_examples import SequenceFeatures, sequences_by
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.dtypes import STRING
+from tfport.graph.graph import ARG, Function, Node, Value
+from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.shapes import UNKNOWN, Shape
+
+IMAGES = {"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg"}
+NUMBERS = {"StringToNumber"}
+BASE64 = "DecodeBase64"
+SEGMENTS = ("Segment", "SparseSegment")
+"""Ops whose segment ids must be sorted."""
+VALUES, INDICES, SHAPE, SPLITS = "values", "indices", "shape", "splits"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPart:
+    """A part of a sparse or ragged tensor; those with the same `whole` belong together."""
+
+    whole: str
+    kind: str
+    place: int = 0
+    """Which row splits, from the outermost."""
+    of: Shape = UNKNOWN
+    """The shape of the whole, if it is known."""
+
+
+@dataclass(slots=True)
+class Role:
+    """The role of one tensor."""
+
+    examples: list[WantedFeature] | None = None
+    text: str = ""
+    """`image` or `number`, for strings that must be that."""
+    csv: CsvFields | None = None
+    sequences: SequenceFeatures | None = None
+    base64: bool = False
+    """Whether strings are decoded from web-safe base64 first."""
+    dropout_off: float | None = None
+    """For the `keep_prob` or `rate` of dropout: the value that keeps everything."""
+    limit: int | None = None
+    """For indices: the number of rows of the smallest table that they select from."""
+    is_sorted: bool = False
+    """Whether it must not decrease: segment ids."""
+    part: TensorPart | None = None
+    guessed: list[TensorPart] = field(default_factory=list)
+    """The parts that sparse ops read it as."""
+
+    @property
+    def features(self) -> list[WantedFeature]:
+        """The features of Examples or SequenceExamples."""
+        return [*(self.examples or ()), *(self.sequences.all if self.sequences is not None else ())]
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether strings must have a certain form."""
+        forms = (self.examples, self.sequences, self.csv)
+        return any(form is not None for form in forms) or bool(self.text) or self.base64
+
+
+@dataclass(slots=True)
+class Roles:
+    """The roles of a signature's tensors by their names, `x:0`."""
+
+    by_tensor: dict[str, Role] = field(default_factory=dict)
+
+    def of(self, tensor: str) -> Role:
+        return self.by_tensor.setdefault(tensor, Role())
+
+
+def roles_of(model: Model, signature: Signature) -> Roles:
+    roles = Roles()
+    for name, spec in signature.inputs.items():
+        if spec.form != "dense":
+            for tensor, part in zip(spec.tensors, _declared(name, spec), strict=False):
+                roles.of(tensor).part = part
+        elif model.has_tensor(spec.tensors[0]):
+            _infer(model, spec, roles.of(spec.tensors[0]))
+    _settle(roles.by_tensor.values())
+    return roles
+
+
+def _settle(roles: Collection[Role]) -> None:
+    """Of the guessed parts of a tensor, keep the one whose whole has the most other parts."""
+    wholes = Counter(part.whole for role in roles for part in role.guessed)
+    for role in roles:
+        if role.part is None and role.guessed:
+            role.part = max(role.guessed, key=lambda part: wholes[part.whole])
+
+
+def _declared(name: str, spec: TensorSpec) -> Iterator[TensorPart]:
+    """The parts of an input that the signature declares as composite."""
+    if spec.form == "sparse":
+        yield from (TensorPart(name, kind, of=spec.shape) for kind in (VALUES, INDICES, SHAPE))
+    elif spec.form == "ragged":
+        yield TensorPart(name, VALUES)
+        yield from (TensorPart(name, SPLITS, place) for place in range(len(spec.tensors) - 1))
+
+
+def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
+    """Infer a role from the nodes that read an input."""
+    features: dict[str, WantedFeature] = {}
+    for reading in readings(model.graph.value(spec.tensors[0]), _decoded):
+        op = reading.node.op
+        if op == ARG:
+            role.part = role.part or _noted(model, reading)
+        elif part := _sparse_op(reading):
+            role.guessed.append(part)
+        role.is_sorted |= op.startswith(SEGMENTS) and reading.argument == "segment_ids"
+        if spec.dtype.is_floating and role.dropout_off is None:
+            role.dropout_off = _dropout_off(reading)
+        if spec.dtype == STRING:
+            features.update({feature.key: feature for feature in wanted_by(reading) or ()})
+            role.csv = role.csv or csv_fields(reading)
+            role.sequences = role.sequences or sequences_by(reading)
+            role.base64 |= op == BASE64
+            role.text = role.text or ("image" if op in IMAGES else "number" if op in NUMBERS else "")
+    role.examples = list(features.values()) or None
+    role.limit = index_limit(model.graph.value(spec.tensors[0]))
+
+
+def _decoded(node: Node, index: int) -> list[Value]:
+    """The outputs with the elements of an input, also if they are decoded from base64."""
+    return node.outputs if node.op == BASE64 else pass_through_outputs(node, index)
+
+
+def _dropout_off(reading: Reading) -> float | None:
+    """The value that turns dropout off: 1 for `keep_prob`, 0 for `rate`; None if this is neither."""
+    node, index = reading.node, reading.index
+    if len(node.inputs) != 2 or not _is_uniform(node.inputs[1 - index].node):
+        return None
+    if node.op in ("Add", "AddV2"):
+        return 1.0
+    return 0.0 if node.op == "GreaterEqual" and index == 1 else None
+
+
+def _is_uniform(node: Node) -> bool:
+    """Whether a node draws random numbers as `tf.random_uniform` does: scaled and moved by constants."""
+    while node.op in ("Add", "AddV2", "Mul") and len(node.inputs) == 2:
+        node = node.inputs[0].node
+    return node.op == "RandomUniform"
+
+
+def _sparse_op(reading: Reading) -> TensorPart | None:
+    """The part that a sparse op reads, by the name of its argument: `a_indices`, `dense_shape`."""
+    signature = reading.node.signature
+    if not reading.node.op.startswith("Sparse") or signature is None:
+        return None
+    if any(arg.is_list for arg in signature.inputs) or reading.index >= len(signature.inputs):
+        return None
+    name = signature.inputs[reading.index].name
+    kind = next((kind for kind in (INDICES, VALUES, SHAPE) if name.endswith(kind)), None)
+    side = name[:2] if name.startswith(("a_", "b_")) else ""
+    return TensorPart(f"{reading.node.name}/{side}", kind) if kind else None
+
+
+def _noted(model: Model, reading: Reading) -> TensorPart | None:
+    """The part that an argument of a function is, by the structure that the exporting program recorded."""
+    function = reading.node.graph
+    assert isinstance(function, Function)
+    noted = model.meta.object_graph_def.concrete_functions
+    if function.name not in noted:
+        return None
+    flat = list(_flattened([noted[function.name].canonicalized_input_signature], function.name))
+    place = function.arguments.index(reading.node.output(reading.index))
+    return flat[place] if place < len(flat) else None
+
+
+def _flattened(values: Iterable[pb.StructuredValue], path: str) -> Iterator[TensorPart | None]:
+    """A part, or None for a plain tensor, for each tensor of a structure, in the order of arguments."""
+    for i, value in enumerate(values):
+        here, kind = f"{path}/{i}", value.WhichOneof("kind")
+        if kind in ("tuple_value", "list_value"):
+            yield from _flattened(getattr(value, kind).values, here)
+        elif kind == "dict_value":
+            yield from _flattened((v for _, v in sorted(value.dict_value.fields.items())), here)
+        elif kind == "named_tuple_value":
+            yield from _flattened((pair.value for pair in value.named_tuple_value.values), here)
+        elif kind in ("tensor_spec_value", "bounded_tensor_spec_value"):
+            yield None
+        elif kind == "type_spec_value":
+            yield from _composite(value.type_spec_value, here)
+
+
+def _composite(spec: pb.TypeSpecProto, path: str) -> Iterator[TensorPart | None]:
+    state = list(spec.type_state.tuple_value.values)
+    shape = next(
+        (Shape.from_proto(v.tensor_shape_value) for v in state if v.HasField("tensor_shape_value")), UNKNOWN
+    )
+    if spec.type_spec_class == pb.TypeSpecProto.SPARSE_TENSOR_SPEC:
+        yield from (TensorPart(path, kind, of=shape) for kind in (INDICES, VALUES, SHAPE))
+    elif spec.type_spec_class == pb.TypeSpecProto.RAGGED_TENSOR_SPEC:
+        rank = next((v.int64_value for v in state if v.WhichOneof("kind") == "int64_value"), 1)
+        yield TensorPart(path, VALUES)
+        yield from (TensorPart(path, SPLITS, place) for place in range(min(rank, 32)))
+    else:
+        yield from _flattened([spec.type_state], path)

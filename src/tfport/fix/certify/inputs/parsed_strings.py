@@ -1,0 +1,67 @@
+"""Generate strings that a model parses: Examples, lines of CSV, images and numbers as text."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
+from tfport.fix.certify.inputs.csv_lines import made_lines
+from tfport.fix.certify.inputs.examples import ValueCounts, made_examples
+from tfport.fix.certify.inputs.input_roles import Role
+from tfport.fix.certify.inputs.sequence_examples import made_sequences
+from tfport.graph.dtypes import STRING
+
+
+def made_strings(
+    role: Role, shape: tuple[int, ...], profile: ValueProfile, random: Random, counts: ValueCounts
+) -> NDArray[Any]:
+    """Strings for an input with this role; `counts` is for features with any number of values."""
+    strings = _plain(role, shape, profile, random, counts)
+    return _each(strings, _in_base64) if role.base64 else strings
+
+
+def _in_base64(text: bytes) -> bytes:
+    return base64.urlsafe_b64encode(text).rstrip(b"=")
+
+
+def _plain(
+    role: Role, shape: tuple[int, ...], profile: ValueProfile, random: Random, counts: ValueCounts
+) -> NDArray[Any]:
+    if role.examples is not None:
+        return made_examples(role.examples, shape, profile, random, counts)
+    if role.sequences is not None:
+        return made_sequences(role.sequences, shape, profile, random, counts)
+    if role.csv is not None:
+        return made_lines(role.csv, shape, profile, random)
+    if role.text:
+        return _texts(role.text, shape, random)
+    return array_of(STRING, shape, profile, random)
+
+
+def _each(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]:
+    changed = np.empty(array.size, object)
+    changed[:] = [change(text) for text in array.reshape(-1).tolist()]
+    return changed.reshape(array.shape)
+
+
+def _texts(kind: str, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
+    out = np.empty(shape, object)
+    for place in np.ndindex(shape):
+        number = str(round(float(random.standard_normal()), 3)).encode()
+        out[place] = number if kind == "number" else _image(random)
+    return out
+
+
+def _image(random: Random) -> bytes:
+    """A small image as a PNG file."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(random.integers(0, 256, (24, 20, 3), np.uint8, endpoint=False)).save(file, "png")
+    return file.getvalue()

@@ -1,0 +1,86 @@
+"""ScaleAndTranslate, as `tf.image.resize` with antialias has it and releases before 1.13 lack, by gathers."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.formula import NodeFunctions
+from tfport.fix.nodes.shapes import cast, count_to, first, item, sizes
+from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
+from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.graph.graph import Node, Value
+from tfport.runtime.ops.image.sampling_kernels import KERNELS, SamplingKernel
+
+LEAST_TOTAL = 1000 * 1.1754943508222875e-38
+"""The least sum of weights that is made one."""
+
+
+@rule("ScaleAndTranslate", keeps=ROUNDING)
+def sampled_by_gather(op: NodeBuilder, n: Node) -> Replacement:
+    """Each pixel is a mean of the gathered pixels around it, with the weights of the sampling kernel."""
+    image, size, scale, move = n.inputs
+    if (kernel := KERNELS.get(str(n.attrs["kernel_type"]))) is None:
+        return refuse(f"its kernel_type {n.attrs['kernel_type']} is unknown")
+    whole = [item(op, sizes(op, image), axis) for axis in range(4)]
+    made, done = cast(op, image, FLOAT32), list(whole)
+    for axis, place in ((1, 0), (2, 1)):
+        new = item(op, size, place)
+        wide = bool(n.attrs["antialias"])
+        span = _Span(
+            op, kernel, whole[axis], new, item(op, scale, place), item(op, move, place), antialias=wide
+        )
+        taps = op.GatherV2(made, op.Reshape(span.places, [-1]), axis)
+        apart = op.Reshape(taps, op.Pack([*done[:axis], new, span.count, *done[axis + 1 :]]))
+        each = op.Reshape(span.weights, op.Pack([new, span.count, *[1] * (3 - axis)]))
+        made, done[axis] = first(op.Sum(op.Mul(apart, each), [axis + 1])), new
+    return made
+
+
+class _Span:
+    """The pixels of an axis that a sampling kernel covers, as TensorFlow computes them.
+
+    `places` has a row of `count` positions for each new pixel, `weights` the weights, with the sum 1.
+    """
+
+    def __init__(
+        self,
+        op: NodeBuilder,
+        kernel: SamplingKernel,
+        old: Value,
+        new: Value,
+        scale: Value,
+        move: Value,
+        *,
+        antialias: bool,
+    ) -> None:
+        self.op, self.old = op, old
+        back = op.RealDiv(1.0, scale)
+        steps = op.Add(count_to(op, new, FLOAT32), 0.5)
+        at = op.Add(op.Mul(steps, back), op.Mul(op.Neg(back), move))
+        wide = op.Maximum(back, 1.0) if antialias else op.const(1.0)
+        reach = op.Mul(wide, kernel.radius)
+        start = self._within(op.Ceil(op.Sub(op.Sub(at, reach), 0.5)))
+        end = self._within(op.Floor(op.Sub(op.Add(at, reach), 0.5)))
+        self.count = op.Add(op.Max(op.Sub(end, start), [0]), 1)
+        places = op.Add(op.ExpandDims(start, 1), op.ExpandDims(count_to(op, self.count), 0))
+        centers = op.Add(op.Cast(places, DstT=FLOAT32), 0.5)
+        distance = op.Abs(op.Mul(op.Sub(centers, op.ExpandDims(at, 1)), op.RealDiv(1.0, wide)))
+        formula = NodeFunctions(op, distance.output(0))
+        covered = op.LessEqual(places, op.ExpandDims(end, 1))
+        weights = self._where(covered, kernel.weight(formula, formula.x).value)
+        total = op.Sum(weights, [1], keep_dims=True)
+        outside = op.LogicalOr(op.Less(at, 0.0), op.Greater(at, op.Cast(old, DstT=FLOAT32)))
+        counts = op.LogicalAnd(
+            op.GreaterEqual(op.Abs(total), LEAST_TOTAL), op.LogicalNot(op.ExpandDims(outside, 1))
+        )
+        # a condition for each weight, as Select does not broadcast in old releases
+        scaled = op.Mul(weights, op.RealDiv(1.0, total))
+        self.weights = self._where(op.LogicalAnd(counts, covered), scaled)
+        self.places = self._within(places)
+
+    def _within(self, place: Node) -> Node:
+        """An index of the axis."""
+        op = self.op
+        return op.Maximum(op.Minimum(cast(op, place, INT32), op.Sub(self.old, 1)), 0)
+
+    def _where(self, condition: Node, numbers: Node | Value) -> Node:
+        return self.op.Select(condition, numbers, self.op.ZerosLike(numbers))

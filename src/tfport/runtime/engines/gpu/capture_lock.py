@@ -1,0 +1,61 @@
+"""While one thread captures a CUDA graph, no other thread of the process may use CUDA.
+
+ONNX Runtime captures in CUDA's global mode: a copy, an allocation or a run in another thread ends the capture
+with an error. So all that tfport does with a GPU is `running`, and a capture waits until nothing runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class CaptureLock:
+    """Any number of threads may run, or one may capture. What runs may run something else inside."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = self._waiting = 0
+        self._captures = False
+        self._depth = threading.local()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        depth = getattr(self._depth, "value", 0)
+        if not depth:
+            with self._changed:
+                while self._captures or self._waiting:
+                    self._changed.wait()
+                self._running += 1
+        self._depth.value = depth + 1
+        try:
+            yield
+        finally:
+            self._depth.value = depth
+            if not depth:
+                with self._changed:
+                    self._running -= 1
+                    self._changed.notify_all()
+
+    @contextmanager
+    def capturing(self) -> Iterator[None]:
+        """Wait until nothing runs; what wants to run waits meanwhile."""
+        with self._changed:
+            self._waiting += 1
+            while self._captures or self._running:
+                self._changed.wait()
+            self._waiting -= 1
+            self._captures = True
+        self._depth.value = 1  # what the capture itself does
+        try:
+            yield
+        finally:
+            self._depth.value = 0
+            with self._changed:
+                self._captures = False
+                self._changed.notify_all()
+
+
+GPU_LOCK = CaptureLock()
+"""The lock of this process, for all GPUs."""

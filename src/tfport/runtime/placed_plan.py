@@ -1,0 +1,177 @@
+"""A plan on the GPU or on the CPU, whichever is faster for inputs of these sizes: the device `auto`.
+
+It starts on the GPU. When inputs of similar sizes have come a few times, both devices run in turn, from
+arrays on the host to arrays on the host, and the faster is used from then on. The choice is remembered in a
+file: the next process uses it from the first call, and does not load the model onto a device that it does
+not use. A program whose effects must not happen twice stays on the GPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tfport.errors import Error, ResourceExhausted, RunStopped
+from tfport.runtime.engines.choice_cache import CPU, GPU, Choice
+from tfport.runtime.engines.engine import Rival
+from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.island_key import machine
+from tfport.runtime.engines.race import LEAD, best_times
+from tfport.runtime.operand import Operand
+from tfport.runtime.plan import Plan
+from tfport.runtime.program import Program, only_asserts
+
+CALLS_BEFORE = 3
+"""Calls with inputs of similar sizes before the devices are measured: many processes make only a few."""
+WARM_UP, WARM_UP_SECONDS = 6, 0.3
+"""Runs before a device is measured, at least two: a GPU captures its work in the first ones."""
+CLEARLY = 3
+"""One device is so many times faster that its first runs decide."""
+MAX_SEEN = 1000
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+Times = Callable[[Run, Run, Sequence[Any]], tuple[float, float]]
+Sizes = tuple[tuple[int, ...], ...]
+
+
+class PlacedPlan:
+    """The plans of a program on both devices, made when they are needed; any thread may run it."""
+
+    def __init__(
+        self,
+        program: Program,
+        made_for: Callable[[str], Plan],
+        rival: Rival,
+        times: Times | None = None,
+    ) -> None:
+        """`made_for`: the plan for `CPU` or for `GPU`; `times` measures two runs (default: `quick_times`)."""
+        self.ops = [step.op for step in program.steps]
+        self._made_for, self._choices, self._times = made_for, rival.choices, times or quick_times
+        self._key = program_key(program, rival.settings)
+        self._can_repeat = only_asserts(program.steps)
+        self._lock = threading.RLock()
+        self._plans: dict[str, Plan] = {}
+        self._chosen: dict[Sizes, str] = {}
+        self._seen: Counter[Sizes] = Counter()
+        self._usual = self._remembered("") or GPU
+        self._load_usual(rival.required)
+
+    @property
+    def device(self) -> str:
+        """The device for sizes that were not measured: the last that was chosen."""
+        return self._usual
+
+    def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
+        if on_device or any(type(array) is DeviceArray for array in inputs):
+            return self._plan(GPU).run(inputs, on_device=on_device)
+        sizes = similar_sizes(inputs)
+        device = self._chosen.get(sizes) or self._remembered(str(sizes))
+        if device is None and not self._comes_back(sizes):
+            return self._plan(self._usual).run(inputs)
+        outputs = self._plan(device or self._usual).run(inputs)
+        if device is None:
+            self._measure(sizes, inputs)
+        elif sizes not in self._chosen:
+            self._choose(sizes, device)
+        return outputs
+
+    def _load_usual(self, required: bool) -> None:
+        try:
+            self._plan(self._usual)
+        except ResourceExhausted:
+            if required or self._usual == CPU:
+                raise
+            self._usual, self._can_repeat = CPU, False
+            self._plan(CPU)
+
+    def _comes_back(self, sizes: Sizes) -> bool:
+        if not self._can_repeat:
+            return False
+        if len(self._seen) >= MAX_SEEN:
+            self._seen.clear()
+        self._seen[sizes] += 1
+        return self._seen[sizes] >= CALLS_BEFORE
+
+    def _measure(self, sizes: Sizes, inputs: Sequence[Any]) -> None:
+        """Choose the faster device, unless another thread measures now."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            on_gpu, on_cpu = self._times(self._plan(GPU).run, self._plan(CPU).run, inputs)
+            device = CPU if on_cpu < LEAD * on_gpu else GPU
+            for key in (str(sizes), ""):
+                self._choices.put(f"{self._key}:{key}", Choice(device, 1))
+        except RunStopped:
+            self._seen[sizes] = 0  # the answer is there; measure later
+            return
+        except Error:
+            device = self._usual  # one of them cannot run this; the answer is there
+        finally:
+            self._lock.release()
+        self._usual = device
+        self._choose(sizes, device)
+
+    def _choose(self, sizes: Sizes, device: str) -> None:
+        with self._lock:
+            if len(self._chosen) >= MAX_SEEN:
+                self._chosen.clear()
+            self._chosen[sizes] = device
+            for unused in {CPU, GPU} - {self._usual, *self._chosen.values()}:
+                self._plans.pop(unused, None)
+
+    def _remembered(self, sizes: str) -> str | None:
+        choice = self._choices.get(f"{self._key}:{sizes}")
+        return choice.engine if choice is not None and choice.engine in (CPU, GPU) else None
+
+    def _plan(self, device: str) -> Plan:
+        plan = self._plans.get(device)
+        if plan is None:
+            with self._lock:
+                plan = self._plans.get(device)
+                if plan is None:
+                    plan = self._plans[device] = self._made_for(device)
+        return plan
+
+
+def quick_times(first: Run, second: Run, inputs: Sequence[Any]) -> tuple[float, float]:
+    """The shortest times of two runs; of few runs, if they differ so much that more would say the same."""
+    warm = _warm_time(first, inputs), _warm_time(second, inputs)
+    return warm if max(warm) > CLEARLY * min(warm) else best_times(first, second, inputs)
+
+
+def _warm_time(run: Run, inputs: Sequence[Any]) -> float:
+    """The shortest of the first runs; fewer if they take long."""
+    times: list[float] = []
+    while len(times) < WARM_UP and (len(times) < 2 or sum(times) < WARM_UP_SECONDS):
+        began = time.perf_counter()
+        run(inputs)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def similar_sizes(arrays: Sequence[Any]) -> Sizes:
+    """The shapes with each size rounded up to a power of two."""
+    return tuple(tuple(1 << max(size - 1, 0).bit_length() if size else 0 for size in a.shape) for a in arrays)
+
+
+def program_key(program: Program, settings: tuple[str, ...]) -> str:
+    """A hash of what the speed of a program depends on: ops, types and shapes, but not the weights."""
+    digest = hashlib.blake2b(repr((machine(), settings)).encode(), digest_size=20)
+    for part in _parts(program):
+        digest.update(part.encode())
+    return f"plan-{digest.hexdigest()}"
+
+
+def _parts(program: Program) -> Iterator[str]:
+    yield repr([_kind(o) for o in (*program.args, *program.results)])
+    for step in program.steps:
+        yield repr((step.op, [_kind(o) for o in step.inputs], [_kind(o) for o in step.outputs]))
+        for inner in step.programs:
+            yield from _parts(inner)
+
+
+def _kind(operand: Operand) -> tuple[str, Any]:
+    return operand.dtype.name, operand.shape

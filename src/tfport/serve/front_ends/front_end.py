@@ -1,0 +1,205 @@
+"""A front end: it reads gRPC calls, passes them on to the server and sends its answers.
+
+It knows no models: the server checks and answers every call. Only tokens, limits and reflection are handled
+here, as in a server without front ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from tfport.errors import Error
+from tfport.serve.front_ends.detached_contents import detach
+from tfport.serve.front_ends.messages import (
+    NAMES,
+    STATE,
+    BlocksFree,
+    CallAnswer,
+    CallCancelled,
+    CallRefused,
+    FrontEndCall,
+    Listening,
+    MessageConnection,
+    StartListening,
+    StopListening,
+)
+from tfport.serve.front_ends.request_groups import AlikeRequest, RequestGroups, alike_request
+from tfport.serve.front_ends.shared_blocks import BlockPlace, SharedBlocks
+from tfport.serve.grpc.health import NAME as HEALTH
+from tfport.serve.grpc.health import HealthService
+from tfport.serve.grpc.listener import GrpcListener
+from tfport.serve.grpc.observers import Observers
+from tfport.serve.grpc.service import Caller, abort, caller_of
+from tfport.serve.monitoring.metrics import Metrics
+from tfport.serve.status import StatusCode
+
+NOBODY = Caller({}, "")
+PREDICT = ("tensorflow.serving.PredictionService", "Predict")
+
+
+class FrontEnd:
+    """One process that listens on the server's port."""
+
+    def __init__(self, blocks: SharedBlocks) -> None:
+        self.connection = MessageConnection(self._received, self._lost)
+        self.ended = asyncio.Event()
+        self._blocks = blocks
+        self._ids = count()
+        self._waiting: dict[int, asyncio.Future[CallAnswer]] = {}
+        self._places: dict[int, Iterable[BlockPlace]] = {}
+        self._listener: GrpcListener | None = None
+        self._groups: RequestGroups | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def ask(self, service: str, method: str, data: bytes, caller: Caller = NOBODY) -> CallAnswer:
+        """Ask the server; if the caller is cancelled, the server is told."""
+        light, places = detach(f"{service}/{method}", data, self._blocks)
+        return await self._call(service, method, light, places, caller)
+
+    async def _ask_alone(self, request: AlikeRequest) -> CallAnswer:
+        return await self._ask_together([request], request.kind)
+
+    async def _ask_together(self, requests: Sequence[AlikeRequest], message: bytes) -> CallAnswer:
+        """Ask for requests that are alike; their contents go into shared memory, one after the other."""
+        first, places = requests[0], dict[str, BlockPlace]()
+        for name in first.contents:
+            place = self._blocks.put(*(request.contents[name] for request in requests))
+            if place is None:
+                break
+            places[name] = place
+        if len(places) == len(first.contents):
+            return await self._call(*PREDICT, message, places, first.caller, len(requests))
+        for place in places.values():
+            self._blocks.free(place)
+        if len(requests) > 1:
+            return CallAnswer(0, StatusCode.RESOURCE_EXHAUSTED.number, "no room for a group")
+        return await self._call(*PREDICT, first.data, {}, first.caller)
+
+    async def _call(
+        self,
+        service: str,
+        method: str,
+        data: bytes,
+        places: dict[str, BlockPlace],
+        caller: Caller,
+        requests: int = 1,
+    ) -> CallAnswer:
+        number = next(self._ids)
+        if places:
+            self._places[number] = places.values()
+        answer: asyncio.Future[CallAnswer] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        self.connection.send(
+            FrontEndCall(number, service, method, data, places, dict(caller.headers), caller.peer, requests)
+        )
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.connection.send(CallCancelled(number))
+            raise
+        finally:
+            del self._waiting[number]
+
+    def _received(self, message: object) -> None:
+        match message:
+            case CallAnswer(id=number):
+                waiting = self._waiting.get(number)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(message)
+            case BlocksFree(id=number):
+                for place in self._places.pop(number, ()):
+                    self._blocks.free(place)
+            case StartListening():
+                self._run(self._start(message))
+            case StopListening(grace=grace):
+                self._run(self._stop(grace))
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _lost(self) -> None:
+        """The server is gone: nobody can answer."""
+        self.ended.set()
+
+    async def _start(self, start: StartListening) -> None:
+        options = replace(start.options, observers=Observers(_ReportedRefusals(self.connection)))
+        if start.groups:
+            self._groups = RequestGroups(
+                self._ask_alone,
+                self._ask_together,
+                most_rows=start.groups,
+                tensor_content=options.tensor_content,
+            )
+        handlers = [self._handler(name, methods) for name, methods in start.services.items()]
+        files = [FileDescriptorProto.FromString(file) for file in start.files]
+        self._listener = GrpcListener(handlers, HealthService(_ServerHealth(self)), options, files)
+        try:
+            await self._listener.start()
+            self.connection.send(Listening())
+        except Error as error:
+            self.connection.send(Listening(str(error)))
+
+    async def _stop(self, grace: float) -> None:
+        if self._listener is not None:
+            await self._listener.stop(grace)
+        self.connection.close()
+
+    def _handler(self, service: str, methods: Iterable[str]) -> grpc.ServiceRpcHandler:
+        return grpc.method_handlers_generic_handler(
+            service,
+            {name: grpc.unary_unary_rpc_method_handler(self._answering(service, name)) for name in methods},
+        )
+
+    def _answering(self, service: str, method: str) -> Callable[[bytes, Any], Awaitable[bytes]]:
+        async def answer(data: bytes, context: Any) -> bytes:
+            left = context.time_remaining()
+            if left is not None and left <= 0:
+                await abort(context, StatusCode.DEADLINE_EXCEEDED.number, "Deadline Exceeded")
+            caller = caller_of(context)
+            alike = (service, method) == PREDICT and self._groups is not None
+            request = alike_request(data, caller) if alike else None
+            if request is not None and self._groups is not None:
+                answered = await self._groups.answer(request)
+            else:
+                answered = await self.ask(service, method, data, caller)
+            if answered.status:
+                await abort(context, answered.status, str(answered.content))
+            assert isinstance(answered.content, bytes)
+            return answered.content
+
+        return answer
+
+
+class _ServerHealth:
+    """The states that the server knows."""
+
+    def __init__(self, front_end: FrontEnd) -> None:
+        self._front_end = front_end
+
+    async def state(self, name: str) -> int:
+        answer = await self._front_end.ask(HEALTH, STATE, name.encode())
+        return int(answer.content)
+
+    async def names(self) -> list[str]:
+        answer = await self._front_end.ask(HEALTH, NAMES, b"")
+        return str(answer.content).split("\n")
+
+
+class _ReportedRefusals(Metrics):
+    """Tells the server what this front end refused."""
+
+    def __init__(self, connection: MessageConnection) -> None:
+        super().__init__(process=False)
+        self._connection = connection
+
+    def refused(self, entrypoint: str, reason: str, peer: str, **fields: str) -> None:
+        self._connection.send(CallRefused(entrypoint, reason, peer, fields))

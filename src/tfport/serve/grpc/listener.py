@@ -1,0 +1,141 @@
+"""A gRPC port or Unix socket: handlers of services, with health and reflection.
+
+Which calls are admitted, and how the server stops without losing one, is in `admission`.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from grpc_health.v1 import health_pb2_grpc
+
+from tfport.errors import Error
+from tfport.formats.files import reason
+from tfport.serve.grpc import health
+from tfport.serve.grpc.admission import AdmissionInterceptor
+from tfport.serve.grpc.auth import TokenInterceptor
+from tfport.serve.grpc.connections import close_connections
+from tfport.serve.grpc.health import HealthService
+from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.grpc.reflection import reflection_handlers
+from tfport.serve.hosts import bracketed
+
+MOST_STREAMS = 1000
+"""Maximum number of streams and probes, in addition to the calls."""
+
+
+class GrpcListener:
+    """Listens with some handlers; `files` are descriptors for reflection."""
+
+    def __init__(
+        self,
+        handlers: Sequence[grpc.ServiceRpcHandler],
+        health_service: HealthService,
+        options: GrpcOptions,
+        files: Sequence[FileDescriptorProto] = (),
+    ) -> None:
+        self._handlers, self._options, self._files = handlers, options, files
+        self._health = health_service
+        self._admission = AdmissionInterceptor(options.most_calls, options.observers)
+        self._port = 0
+        self._server: Any = None
+
+    async def start(self) -> int:
+        """Listen; return the TCP port, or 0 if there is none."""
+        options = self._options
+        if options.port is None and not options.socket_path:
+            raise Error("gRPC needs a port or a socket path")
+        self._server = server = self._create_server()
+        try:
+            if options.port is not None:
+                self._port = self._listen(f"{bracketed(options.host)}:{options.port}")
+            if options.socket_path:
+                self._listen(f"unix:{options.socket_path}")
+            await server.start()
+        except BaseException:
+            await server.stop(None)
+            raise
+        await self._health.start()
+        return self._port
+
+    async def stop(self, grace: float = 0.0) -> None:
+        """Answer the calls that were received, within `grace` seconds; reject later ones."""
+        self._health.stop()
+        if self._server is not None:
+            await self._admission.finish(grace)
+            close_connections(self._port, self._options.socket_path)
+            await self._server.stop(None)
+
+    @property
+    def calls_in_progress(self) -> int:
+        """Number of calls that were received and not answered, without streams and health checks."""
+        return self._admission.calls_in_progress
+
+    def _create_server(self) -> Any:
+        options = self._options
+        handlers = list(self._handlers)
+        names = [handler.service_name() for handler in handlers]
+        if options.health:
+            names.append(health.NAME)
+        if options.reflection:
+            handlers.extend(reflection_handlers(names, self._files))
+        tokens = [TokenInterceptor(options.tokens, options.observers)] if options.tokens is not None else []
+        server = grpc.aio.server(
+            handlers=handlers,
+            interceptors=[self._admission, *tokens],
+            options=list(_arguments(options).items()),
+            maximum_concurrent_rpcs=options.most_calls + MOST_STREAMS,
+        )
+        if options.health:
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        return server
+
+    def _listen(self, address: str) -> int:
+        tls = self._options.tls
+        credentials = tls.credentials() if tls else None
+        try:
+            if credentials:
+                port: int = self._server.add_secure_port(address, credentials)
+            else:
+                port = self._server.add_insecure_port(address)
+        except RuntimeError:
+            port = 0
+        if not port:
+            certificate = " with this certificate and key" if tls else ""
+            raise Error(f"gRPC cannot listen on {address}{certificate}{_bind_error(self._options, address)}")
+        return port
+
+
+def _arguments(options: GrpcOptions) -> dict[str, int | str]:
+    """Return gRPC's own options; the size of responses is limited by clients only."""
+    return {
+        "grpc.max_receive_message_length": options.largest_message,
+        "grpc.max_send_message_length": -1,
+        "grpc.max_allowed_incoming_connections": options.most_connections,
+        "grpc.server_handshake_timeout_ms": round(options.handshake_seconds * 1e3),
+        "grpc.max_connection_idle_ms": round(options.idle_seconds * 1e3),
+        "grpc.max_concurrent_streams": options.most_calls + MOST_STREAMS,
+        # clients that have disappeared: their calls end when they do not answer a ping
+        "grpc.keepalive_time_ms": 60_000,
+        "grpc.keepalive_timeout_ms": 20_000,
+        "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
+        **options.channel_arguments,
+    }
+
+
+def _bind_error(options: GrpcOptions, address: str) -> str:
+    """Return the system's error for a port, which gRPC does not report."""
+    if address.startswith("unix:") or not options.port:
+        return ""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((options.host, options.port))
+        except OSError as error:
+            return f": {reason(error)}"
+    return ""

@@ -1,0 +1,187 @@
+"""Which device `auto` uses: measured once for similar sizes, remembered, and effects happen once."""
+
+import numpy as np
+import pytest
+from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
+from tests.runtime.programs import session_of
+
+from tfport.errors import Error, ResourceExhausted, RunStopped
+from tfport.runtime import placed_plan
+from tfport.runtime.engines.choice_cache import CPU, GPU, ChoiceCache
+from tfport.runtime.engines.engine import Rival
+from tfport.runtime.engines.gpu.device_array import DeviceArray
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.placed_plan import CALLS_BEFORE, PlacedPlan, similar_sizes
+from tfport.runtime.plan import Plan
+
+NETWORK = """
+    x = Placeholder() {dtype=float32, shape=(?, 4)}
+    a = Exp(x) {T=float32}
+    b = Sqrt(a) {T=float32}
+    c = Tanh(b) {T=float32}
+    y = Exp(c) {T=float32}
+"""
+COUNTER = """
+    x = Placeholder() {dtype=float32, shape=(?, 4)}
+    v = VariableV2() {dtype=float32, shape=(), container="", shared_name=""}
+    zero = Const() {dtype=float32, value=float32()[0]}
+    init = Assign(v, zero) {T=float32, use_locking=true, validate_shape=true}
+    one = Const() {dtype=float32, value=float32()[1]}
+    y = AssignAdd(v, one) {T=float32, use_locking=false}
+"""
+
+
+class Watched:
+    """A session on `auto` whose devices take certain times, and what was made and measured for it."""
+
+    def __init__(
+        self, monkeypatch, folder, *, cpu: float, gpu: float, text: str = NETWORK, **options
+    ) -> None:
+        self.measured: list[tuple[int, ...]] = []
+        self.plans: list[str] = []
+        real = PlacedPlan.__init__
+
+        def init(plan, program, made_for, rival):
+            def watched(device: str) -> Plan:
+                self.plans.append(device)
+                return made_for(device)
+
+            def times(first, second, inputs):
+                self.measured.append(inputs[0].shape)
+                first(inputs)
+                second(inputs)
+                return gpu, cpu
+
+            real(plan, program, watched, rival, times)
+
+        monkeypatch.setattr(PlacedPlan, "__init__", init)
+        engine = engine_on_cpu()
+        engine.rival = Rival(OnnxRuntime(1), ChoiceCache(folder), ("a GPU",), **options)
+        self.session = session_of(text, engine=engine)
+
+    def run(self, rows: int, calls: int = 1) -> None:
+        x = np.ones((rows, 4), np.float32)
+        for _ in range(calls):
+            answer = self.session.run("y:0", {"x:0": x})
+            assert type(answer) is np.ndarray
+            np.testing.assert_allclose(answer, np.exp(np.tanh(np.sqrt(np.exp(x)))), rtol=1e-6)
+
+    @property
+    def plan(self) -> PlacedPlan:
+        (plan,) = self.session.plans.plans
+        assert isinstance(plan, PlacedPlan)
+        return plan
+
+
+@pytest.mark.parametrize(("cpu", "gpu", "device"), [(1, 2, CPU), (2, 1, GPU), (1, 1.05, GPU)])
+def test_the_faster_device_is_chosen_once(monkeypatch, tmp_path, cpu, gpu, device):
+    watched = Watched(monkeypatch, tmp_path, cpu=cpu, gpu=gpu)
+    watched.run(8, CALLS_BEFORE - 1)
+    assert watched.measured == []
+    assert watched.plans == [GPU]
+    watched.run(8, 5)
+    watched.run(7, 5)
+    assert watched.measured == [(8, 4)]
+    assert watched.plans == [GPU, CPU]
+    assert watched.plan.device == device
+    assert list(watched.plan._plans) == [device]
+
+
+def test_other_sizes_are_measured_again(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
+    watched.run(1, CALLS_BEFORE)
+    watched.run(64, CALLS_BEFORE)
+    assert watched.measured == [(1, 4), (64, 4)]
+
+
+def test_the_next_process_uses_the_choice_at_once(monkeypatch, tmp_path):
+    Watched(monkeypatch, tmp_path, cpu=1, gpu=2).run(8, CALLS_BEFORE)
+    monkeypatch.undo()
+    again = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
+    again.run(8, CALLS_BEFORE + 2)
+    assert again.measured == []
+    assert again.plans == [CPU]
+
+
+def test_effects_happen_once(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2, text=COUNTER)
+    watched.session.run("init")
+    x = np.ones((1, 4), np.float32)
+    answers = [watched.session.run("y:0", {"x:0": x}) for _ in range(CALLS_BEFORE + 3)]
+    assert [float(answer) for answer in answers] == [*range(1, CALLS_BEFORE + 4)]
+    assert watched.measured == []
+
+
+def test_tensors_of_the_device_stay_there(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
+    watched.run(8, CALLS_BEFORE)
+    (first,) = watched.session.run(["y:0"], {"x:0": np.ones((8, 4), np.float32)}, on_device=True)
+    assert type(first) is DeviceArray
+    assert watched.plans == [GPU, CPU, GPU]
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_a_model_that_does_not_fit_runs_on_the_cpu_unless_a_gpu_is_required(monkeypatch, tmp_path, required):
+    watched = Watched(monkeypatch, tmp_path, cpu=2, gpu=1, required=required)
+    monkeypatch.setattr(type(watched.session.engine), "compile", _too_large)
+    if required:
+        with pytest.raises(ResourceExhausted):
+            watched.run(8)
+    else:
+        watched.run(8, CALLS_BEFORE + 1)
+        assert watched.plans == [GPU, CPU]
+        assert watched.measured == []
+
+
+def test_a_device_that_fails_is_not_chosen(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
+    monkeypatch.setattr(OnnxRuntime, "compile", _fails)
+    watched.run(8, CALLS_BEFORE + 1)
+    assert watched.plan.device == GPU
+
+
+def test_a_clear_difference_needs_few_runs(monkeypatch):
+    runs = []
+    clock = iter(range(1, 1000))
+    monkeypatch.setattr(placed_plan.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(placed_plan, "best_times", lambda *arguments: (7.0, 8.0))
+
+    def slow(inputs):
+        runs.append("slow")
+        for _ in range(10):
+            next(clock)
+
+    def fast(inputs):
+        runs.append("fast")
+
+    assert placed_plan.quick_times(slow, fast, []) == (11, 1)
+    assert runs == ["slow", "slow", "fast", "fast"]
+    assert placed_plan.quick_times(fast, fast, []) == (7, 8)
+
+
+def test_a_run_that_is_stopped_measures_later(monkeypatch, tmp_path):
+    watched = Watched(monkeypatch, tmp_path, cpu=1, gpu=2)
+    watched.run(8, CALLS_BEFORE - 1)
+    compiled = OnnxRuntime.compile
+    monkeypatch.setattr(OnnxRuntime, "compile", _stops)
+    watched.run(8)
+    monkeypatch.setattr(OnnxRuntime, "compile", compiled)
+    watched.run(8, CALLS_BEFORE)
+    assert watched.plan.device == CPU
+
+
+def test_similar_sizes():
+    shapes = [(0,), (1,), (2,), (3, 5), (64, 65)]
+    assert [similar_sizes([np.zeros(s)])[0] for s in shapes] == [(0,), (1,), (2,), (4, 8), (64, 128)]
+
+
+def _too_large(*arguments):
+    raise ResourceExhausted("too large")
+
+
+def _stops(*arguments):
+    raise RunStopped("stopped")
+
+
+def _fails(*arguments):
+    raise Error("no")
