@@ -20,7 +20,7 @@ TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) 
 
 
 @pytest.mark.parametrize("name", ["keras_functional", "estimator", "ragged", "strings"])
-def test_tensorflow_answers_as_often_as_tfport_does(name):
+def test_tensorflow_answers_every_trial_that_tfport_answers(name):
     verification = verify(load(name), load(name))
     assert verification.verdict == ALIKE
     own, live = (
@@ -30,7 +30,7 @@ def test_tensorflow_answers_as_often_as_tfport_does(name):
     assert live.keys() == own.keys()
     for signature, comparison in live.items():
         assert comparison.reference == comparison.runner
-        assert (comparison.answered, comparison.refused) == (own[signature].answered, own[signature].refused)
+        assert (comparison.answered, comparison.refused) == (own[signature].answered, 0)
         assert all(d.unequal == 0 for d in comparison.outputs.values())
 
 
