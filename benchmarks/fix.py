@@ -39,7 +39,7 @@ start = time.perf_counter()
 """
 FIX = """
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.fix import fix_model
 from tfport.fix.options import FixOptions
 model, target = tfport.load(sys.argv[1]), resolve_targets(sys.argv[2])[0]

@@ -17,7 +17,8 @@ from typing import Any
 from real_inputs import RealModel
 from tests.live.run_real import add_missing_attrs
 
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.attempt import ModelForm, attempt
 from tfport.fix.options import FixOptions

@@ -155,7 +155,7 @@ def check(
         libraries: Custom-op libraries for TensorFlow or for tfport. They are read, never loaded.
         registry: The custom ops of the target `tfport` (default: those of the process).
     """
-    from tfport.atlas.target import resolve_targets
+    from tfport.atlas.resolve.targets import resolve_targets
     from tfport.check.report.report import check_model
     from tfport.graph.model import Model
 
@@ -201,7 +201,7 @@ def fix(
             `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `prove`, `runs`,
             `fetches`, `feeds`.
     """
-    from tfport.atlas.target import resolve_targets
+    from tfport.atlas.resolve.targets import resolve_targets
     from tfport.check.target_libraries import with_libraries
     from tfport.fix.fix import fix_model
     from tfport.fix.options import FixOptions
@@ -294,7 +294,7 @@ def explain(text: str, *, on: str | None = None, model: Model | ModelSource | No
         on: A target for which to explain it, such as `tensorflow==2.8.4`.
         model: A model whose nodes the messages may concern, or what `load` accepts.
     """
-    from tfport.atlas.target import resolve_targets
+    from tfport.atlas.resolve.targets import resolve_targets
     from tfport.check.explain.explain import explain_texts
     from tfport.graph.model import Model
 

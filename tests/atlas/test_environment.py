@@ -4,8 +4,8 @@ import pytest
 from tests.atlas.system_images import elf, image
 
 from tfport.atlas.environment import read_environment
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.system_image import path_in_image, site_packages_of, system_of
-from tfport.atlas.target import resolve_targets
 from tfport.errors import Error
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.atlas.small_atlas import small_atlas
 
 from tfport.atlas.installed_packages import installed_in, this_environment
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tfport.atlas.keras_releases import keras_of_tensorflow, keras_release, keras_releases
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 
 FACTS = [  # release, kind, name, an argument, whether it takes it

@@ -10,7 +10,7 @@ from tests.error_messages import reads_or_raises_one_line
 
 from tfport.atlas.known_ops import KnownOps
 from tfport.atlas.record_target import record_target
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target_file import open_target_file, write_target_file
 from tfport.errors import Error
 from tfport.formats.proto.graph_pb2 import OpDef

@@ -5,7 +5,7 @@ from tests.check.kernel_programs import PROGRAMS
 from tests.recorded_models import graph
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.kernel_limits import kernel_limits, other_answers
 from tfport.fix.remaining import remaining
 from tfport.graph.build import graph_to_def

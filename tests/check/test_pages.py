@@ -7,7 +7,7 @@ from tests.recorded_models import PROGRAMS, graph, load, shared
 from tests.static_page.embedded import EVIL, assert_stands_alone
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check import pages
 from tfport.check.matrix.matrix import matrix_of
 from tfport.check.pages import check_page, inspect_page, matrix_page

@@ -4,7 +4,7 @@ from tests.check.test_truth import checked
 from tests.truth_outcomes import read_small_model_outcomes
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.placement import CPU
 
 RECORD = read_small_model_outcomes()["gpu/tensorflow-2.21.0"]["outcomes"]

@@ -15,7 +15,7 @@ import pytest
 from tests.truth_outcomes import group_of, read_small_model_outcomes
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import Result, check_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding

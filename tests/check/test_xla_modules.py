@@ -10,7 +10,7 @@ import pytest
 from tests.recorded_models import graph
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.check.xla_modules import module_limits
 from tfport.formats.stablehlo.bytecode import MAGIC

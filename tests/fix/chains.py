@@ -7,7 +7,7 @@ from typing import Any
 from tests.fix.rule_cases import PRODUCER, RuleCase, answers, assert_alike, rule_case
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal

@@ -22,7 +22,7 @@ import pytest
 from tests.recorded_models import graph
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.engine import complete
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker

@@ -4,7 +4,7 @@ import pytest
 from tests.fix.rule_cases import PRODUCER
 from tests.recorded_models import graph
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal

@@ -3,7 +3,7 @@
 import pytest
 from tests.recorded_models import of_kind, shared
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.node_checker import NodeChecker
 from tfport.graph.reach import every_node
 

@@ -9,7 +9,7 @@ from tests.keras.files import X, expected, write_h5
 import keras
 import tfport
 from keras import layers
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.export import export_for, export_model
 from tfport.fix.options import FixOptions
 from tfport.fix.structure import large_constants

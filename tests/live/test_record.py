@@ -8,7 +8,7 @@ import pytest
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.record_target import record_target
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target_file import open_target_file
 
 FOUND = find_spec("tensorflow")

@@ -6,8 +6,8 @@ import pytest
 
 import tfport
 from tfport.atlas.atlas import atlas
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.selective_registration import parse_header, squeeze, write_header
-from tfport.atlas.target import resolve_targets
 from tfport.formats.proto.saved_model_pb2 import SavedModel
 
 tf = pytest.importorskip("tensorflow")

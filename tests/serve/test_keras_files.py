@@ -6,7 +6,7 @@ from tests.keras.files import X, expected, write_h5
 from tests.serve.process import command
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.fix_to import fix_to
 from tfport.fix.options import FixOptions
 

@@ -19,7 +19,7 @@ from outcomes import read_outcomes
 from real_questions import QUESTIONS
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import check_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.explain.find import MessageFinder

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from tfport.atlas.atlas import Atlas
 from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
 from tfport.atlas.requirements import extra_requirements
+from tfport.atlas.resolve.targets import WITH_CUDA, NoTensorFlow, resolve_targets
 from tfport.atlas.system_image import System, is_image, system_of
-from tfport.atlas.target import WITH_CUDA, NoTensorFlow, Target, resolve_targets
+from tfport.atlas.target import Target
 from tfport.atlas.target_text import TargetText, parse_target_text
 from tfport.errors import Error
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def parse_targets(text: str, *, device: str | None = None, gpu: str | None = None) -> list[Target]:
     """Find all targets that a text names."""
-    from tfport.atlas.target import resolve_targets
+    from tfport.atlas.resolve.targets import resolve_targets
 
     return resolve_targets(text, device=device, gpu=gpu, own=tfport_target)
 

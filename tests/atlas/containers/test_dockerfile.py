@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tfport.atlas.containers.dockerfile import read_dockerfile
 from tfport.atlas.environment import read_environment
 from tfport.atlas.lockfiles import read_packages
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 
 CASES = [

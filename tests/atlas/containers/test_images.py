@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tfport.atlas.containers.images import image_packages, parse_image
 from tfport.atlas.environment import read_environment
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 
 AWS = "763104351884.dkr.ecr.us-east-1.amazonaws.com"

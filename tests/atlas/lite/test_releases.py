@@ -12,7 +12,7 @@ from tfport.atlas.lite.releases import (
     lite_release,
     lite_versions,
 )
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 
 COUNTS = [  # package, version, builtin ops, pairs of op and version

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.truth_outcomes import read_small_model_outcomes
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.explain.cuda import linux_library
 from tfport.check.explain.explain import explain_log, explain_texts
 from tfport.check.explain.find import MessageFinder

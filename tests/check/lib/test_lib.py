@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.findings.finding import ERROR, all_findings
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.check.lib.report import report_on

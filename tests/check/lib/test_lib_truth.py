@@ -17,8 +17,8 @@ from tests.compact_json import read_json
 from tests.recorded_models import graph
 
 import tfport
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.symbols import symbols
-from tfport.atlas.target import resolve_targets
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.check.lib.host_system import this_machine
 from tfport.check.lib.visible_symbols import FRAMEWORK_ONLY

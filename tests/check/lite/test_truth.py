@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from tests.check.lite.record_truth import RECORD, WAYS, rebuilt
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import verdict_of
 from tfport.check.lite.check import lite_findings
 

@@ -8,7 +8,7 @@ from tests.recorded_models import graph, load, shared
 
 import tfport
 from tfport.atlas.atlas import atlas
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import check_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.console import plain

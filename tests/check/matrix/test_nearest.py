@@ -6,7 +6,7 @@ import pytest
 from tests.fix.certify.models import frozen
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import RUNS, check_on, runs_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import CHECKS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.recorded_models import graph
 
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.findings.ops import UnknownOp, UnregisteredOp

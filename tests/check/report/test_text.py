@@ -4,7 +4,7 @@ import pytest
 from tests.check.report.reports import custom, fails, report, runs, target, unknown, unregistered
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.console import plain
 from tfport.check.report.phrases import shortened_message
 from tfport.check.report.report import check_model

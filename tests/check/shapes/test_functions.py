@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.recorded_models import graph
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.release_quirks import since
 from tfport.check.shapes.functions import CHANGED_IN, FUNCTIONS, ShapeConflict
 from tfport.graph.graph import Graph

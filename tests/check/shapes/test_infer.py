@@ -4,7 +4,7 @@ import pytest
 from tests.recorded_models import graph
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.shapes import shapes_fit
 from tfport.check.loaders import loader_for

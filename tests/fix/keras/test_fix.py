@@ -12,7 +12,7 @@ from tests.keras.recorded_models import recorded
 from tests.keras.test_recorded import assert_answers
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.fix_to import fix_to
 from tfport.fix.options import FixOptions
 

@@ -8,7 +8,7 @@ from tests.keras.recorded_models import recorded
 from tests.keras.test_recorded import assert_answers
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.operators import with_operators_of
 from tfport.keras.config import model_config

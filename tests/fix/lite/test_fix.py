@@ -7,7 +7,7 @@ from tests.lite.cases import case
 from tests.runtime.cases import numbers
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 from tfport.fix.fix_to import fix_to
 from tfport.fix.options import FixOptions

@@ -5,7 +5,7 @@ import pytest
 from tests.fix.rule_cases import PRODUCER
 from tests.recorded_models import graph
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker

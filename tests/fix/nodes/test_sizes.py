@@ -3,7 +3,7 @@
 import pytest
 from tests.recorded_models import graph
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder

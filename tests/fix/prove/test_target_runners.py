@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.certify.runner_facts import Wheel
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.keras.keras_runner import KerasRunner

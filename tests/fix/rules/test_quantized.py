@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import PRODUCER, assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.rules.quantized import (
     dequantized_in_float32,

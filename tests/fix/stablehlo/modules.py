@@ -3,7 +3,7 @@
 from tests.runtime.ops.xla.stablehlo.test_stablehlo import module_graph
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.attempt import ModelForm, attempt
 from tfport.fix.options import FixOptions
 

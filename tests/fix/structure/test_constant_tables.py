@@ -17,7 +17,7 @@ from tests.fix.structure.table_programs import (
 from tests.fix.structure.test_tables import answers, assert_equal
 from tests.recorded_models import graph
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.constant_tables import MOST_KEYS, tables_to_constants

@@ -5,7 +5,7 @@ from tests.recorded_models import graph
 from tests.runtime.cases import f32, i64
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.lower import lower_all

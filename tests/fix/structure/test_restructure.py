@@ -6,7 +6,7 @@ from tests.fix.rule_cases import PRODUCER
 from tests.recorded_models import graph
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.restructure import Restructuring

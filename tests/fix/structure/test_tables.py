@@ -15,7 +15,7 @@ from tests.fix.structure.table_programs import (
 from tests.recorded_models import graph, load
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.tables import V2, TableRefusal, tables_to_v1, tables_to_v2

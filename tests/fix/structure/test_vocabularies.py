@@ -5,7 +5,7 @@ import pytest
 from tests.recorded_models import load
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.attempt import ModelForm, attempt
 from tfport.fix.options import FixOptions
 from tfport.fix.structure import vocabularies

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.graph.dtypes import DType
 from tfport.graph.model import TensorSpec
 from tfport.graph.shapes import Shape

@@ -96,7 +96,7 @@ def test_targets_are_completed_the_newest_first(ui):
 
 
 def test_every_completed_target_is_one(ui):
-    from tfport.atlas.target import resolve_targets
+    from tfport.atlas.resolve.targets import resolve_targets
 
     for entry in ui.get("/targets?prefix=").json["targets"]:
         if entry["requirement"] != "tfport":

@@ -23,7 +23,8 @@ from jobs import Job
 from release import unpacked_release
 from tests.fix.rule_cases import PRODUCER, RuleCase, answers, assert_alike, case_modules
 
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts

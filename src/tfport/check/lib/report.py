@@ -10,7 +10,8 @@ from typing import Any
 
 from tfport.atlas.atlas import ARM
 from tfport.atlas.release_spans import STOCK
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.check.lib.diagnosis import (
     FAILS,
     LOADS,

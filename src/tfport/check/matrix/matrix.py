@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from tfport.atlas.target import DEVICES, Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import DEVICES, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel

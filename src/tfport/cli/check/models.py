@@ -77,7 +77,7 @@ def _targets(
     libraries: tuple[str, ...],
     ops_files: tuple[str, ...],
 ) -> list[Target]:
-    from tfport.atlas.target import resolve_targets
+    from tfport.atlas.resolve.targets import resolve_targets
     from tfport.cli.target_argument import tfport_target
 
     if ops_files:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE_KIND
 from tfport.fix.certify.other_runner import OtherRunner

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from tfport.atlas.cxx_abi import new_abi
 from tfport.atlas.installed_packages import METADATA, OF_PYTHON, SITE_PACKAGES
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
 from tfport.check.lib.cxx_standard import STANDARD as STRING_VIEW
 from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
 from tfport.errors import BuildFailed

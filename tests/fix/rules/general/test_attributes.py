@@ -7,7 +7,7 @@ from tests.recorded_models import graph
 from tests.runtime.cases import f32, i32, numbers
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.attribute_hints import HINTS
 from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts

@@ -13,7 +13,7 @@ from tests.recorded_models import graph
 from tests.runtime.cases import numbers
 
 import tfport
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal

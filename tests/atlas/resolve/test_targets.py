@@ -12,7 +12,7 @@ from packaging.version import Version
 from tests.atlas.small_atlas import small_atlas
 
 from tfport.atlas.atlas import atlas as real_atlas
-from tfport.atlas.target import resolve_targets
+from tfport.atlas.resolve.targets import resolve_targets
 from tfport.errors import Error
 
 INSTEAD = (

@@ -1,0 +1,1 @@
+"""Resolve the text that names a target."""
