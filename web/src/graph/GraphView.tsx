@@ -63,6 +63,7 @@ export function GraphView(props: GraphViewProps) {
   const [machine, setMachine] = useState<Machine | null>(null);
   const [scene, setScene] = useState<Scene | null>(null);
   const [notice, setNotice] = useState("");
+  const [busy, setBusy] = useState(true);
   const [controls, setControls] = useState(false);
   const [isOpen, setOpen] = useState(() => innerWidth >= WIDE && !props.link);
   const [key, setKey] = useState<string | null>(null);
@@ -82,7 +83,7 @@ export function GraphView(props: GraphViewProps) {
   };
   useEffect(() => {
     const started = startMachine(canvas.current!, minimap.current!, {
-      props: () => latest.current, graph, onScene: setScene, onSelect: select, onNotice: setNotice,
+      props: () => latest.current, graph, onScene: setScene, onSelect: select, onNotice: setNotice, onBusy: setBusy,
     });
     current.current = started;
     setMachine(started);
@@ -133,6 +134,10 @@ export function GraphView(props: GraphViewProps) {
       event.stopPropagation();
     }
   };
+  const dismiss = () => {
+    setNotice("");
+    if (!scene) void machine?.explorer.refresh(null);
+  };
   const label = `${graph.name || "the main graph"}: ${graph.names.length.toLocaleString("en")} nodes`;
   return (
     <div ref={whole} class="graph-view" data-side={isOpen ? "open" : "closed"}>
@@ -154,9 +159,10 @@ export function GraphView(props: GraphViewProps) {
         {machine && <Tools stage={machine.stage} explorer={machine.explorer} controls={controls} onControls={setControls} side={isOpen} onSide={setOpen} />}
         {parts.length > 0 && graph.kind === "graph" && <PartChoice parts={parts} value={part} onChange={setPart} />}
         {props.overlay && <Legend overlay={props.overlay} />}
+        {busy && <p class="graph-busy">Placing the boxes …</p>}
         {notice && (
-          <div class="graph-notice" role="status">
-            <span>{notice}</span> <button type="button" onClick={() => setNotice("")}>Close</button>
+          <div class="graph-notice" role="status" data-alone={scene === null}>
+            <span>{notice}</span> <button type="button" onClick={dismiss}>{scene ? "Close" : "Try again"}</button>
           </div>
         )}
       </div>

@@ -3,22 +3,22 @@ import type { GraphData, GraphSummary, NodeAddress } from "../api/types";
 import { Hierarchy } from "./hierarchy/hierarchy";
 import type { Target } from "./paint/state";
 import { arrange, LayoutCache, type Solver } from "./scene/arrange";
-import { blocksOf, type Block } from "./scene/block";
+import type { Block } from "./scene/block";
 import { buildBlocks } from "./scene/build";
 import { callPath } from "./call_path";
+import { expandAll, MOST_BLOCKS } from "./expand_all";
 import { firstExpansion } from "./first_expansion";
 import { composeScene, type Scene } from "./scene/scene";
 import type { Measure } from "./scene/sizes";
 
-/** At most this many boxes are shown at once. */
-export const MOST_BLOCKS = 20_000;
-const MOST_LOADS = 40;
 const MOST_SEARCHED = 150;
 
 export interface ExplorerEvents {
   /** A new scene; the block with this key, if any, should stay where it is on the screen. */
   onScene: (scene: Scene, steady: string | null) => void;
   onNotice: (sentence: string) => void;
+  /** Whether a layout is under way. */
+  onBusy?: (busy: boolean) => void;
 }
 
 export class Explorer {
@@ -29,6 +29,8 @@ export class Explorer {
   scene: Scene | null = null;
   private readonly cache = new LayoutCache();
   private version = 0;
+  /** What was open in the picture that is shown. */
+  private shown: string[] = [];
   private latest: Promise<void> = Promise.resolve();
 
   constructor(
@@ -96,7 +98,7 @@ export class Explorer {
   }
 
   /** The number of boxes that opening a block adds. */
-  private childCount(block: Block): number {
+  childCount(block: Block): number {
     if (block.kind === "scope") return block.instance.hierarchy.children(block.item).length;
     const hierarchy = this.hierarchies.get(block.calls[0]!);
     return block.calls.length > 1 || !hierarchy ? block.calls.length : hierarchy.children(0).length;
@@ -104,31 +106,8 @@ export class Explorer {
 
   /** Open everything, the outer blocks first, until there are too many boxes. */
   async expandAll(): Promise<void> {
-    let [loads, refused] = [0, 0];
-    for (let opened = true; opened; ) {
-      opened = false;
-      refused = 0;
-      const blocks = blocksOf(this.blocks());
-      let count = blocks.length;
-      for (const block of blocks) {
-        if (!block.expandable || block.expanded) continue;
-        const mustLoad = block.kind !== "scope" && block.calls.length === 1 && !this.hierarchies.has(block.calls[0]!);
-        if (mustLoad && loads >= MOST_LOADS) refused++;
-        else {
-          if (mustLoad) {
-            loads++;
-            await this.load(block.calls[0]!);
-          }
-          if (count + this.childCount(block) > MOST_BLOCKS) refused++;
-          else {
-            count += this.childCount(block);
-            this.expanded.add(block.key);
-            opened = true;
-          }
-        }
-      }
-    }
-    if (refused) this.events.onNotice(`${refused.toLocaleString("en")} boxes stay closed: more than ${MOST_BLOCKS.toLocaleString("en")} boxes at once are too many.`);
+    const notice = await expandAll(this);
+    if (notice) this.events.onNotice(notice);
     await this.refresh(null);
   }
 
@@ -171,10 +150,21 @@ export class Explorer {
   private async compose(steady: string | null): Promise<void> {
     const version = ++this.version;
     const root = this.blocks();
-    const arrangement = await arrange(root, this.measure, this.cache, this.solve);
+    const open = [...this.expanded];
+    this.events.onBusy?.(true);
+    const arranged = await arrange(root, this.measure, this.cache, this.solve).catch((error: unknown) => ({ error }));
     if (version !== this.version) return this.latest;
-    this.scene = composeScene(root, arrangement, this.measure);
+    this.events.onBusy?.(false);
+    if ("error" in arranged) return this.giveUp(arranged.error);
+    this.shown = open;
+    this.scene = composeScene(root, arranged, this.measure);
     this.events.onScene(this.scene, steady);
   }
-}
 
+  /** The picture stays as it was, and so does what is open. */
+  private giveUp(error: unknown): void {
+    this.expanded.clear();
+    for (const key of this.shown) this.expanded.add(key);
+    this.events.onNotice(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -7,13 +7,18 @@ export interface LayoutRequest {
   problems: (LayoutProblem | PlacedSize)[];
 }
 
-export interface LayoutAnswer {
-  id: number;
-  results: (LayoutResult | null)[];
-}
+/** The results, or why there are none. */
+export type LayoutAnswer = { id: number; results: (LayoutResult | null)[] } | { id: number; error: string };
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 scope.onmessage = (event: MessageEvent<LayoutRequest>) => {
-  const { id, problems } = event.data;
-  scope.postMessage({ id, results: layoutAll(problems) } satisfies LayoutAnswer);
+  scope.postMessage(answerTo(event.data));
 };
+
+function answerTo({ id, problems }: LayoutRequest): LayoutAnswer {
+  try {
+    return { id, results: layoutAll(problems) };
+  } catch (error) {
+    return { id, error: String(error) };
+  }
+}

@@ -23,6 +23,7 @@ export interface MachineEvents {
   onScene: (scene: Scene) => void;
   onSelect: (target: Target | null) => void;
   onNotice: (sentence: string) => void;
+  onBusy: (busy: boolean) => void;
 }
 
 /** The node that a target shows, or null for a scope. */
@@ -43,6 +44,7 @@ export function startMachine(canvas: HTMLCanvasElement, minimap: HTMLCanvasEleme
       events.onScene(scene);
     },
     onNotice: events.onNotice,
+    onBusy: events.onBusy,
   });
   const sizes = new ResizeObserver(() => stage.resize(canvas.clientWidth, canvas.clientHeight));
   sizes.observe(canvas);
@@ -60,6 +62,9 @@ export function startMachine(canvas: HTMLCanvasElement, minimap: HTMLCanvasEleme
     stage.onCamera = () => link.moved(side, sightsOf(stage));
     ends.push(link.follow(side, (sight) => lookAt(stage, sight)));
   }
-  explorer.start().catch((error: unknown) => events.onNotice(error instanceof Error ? error.message : String(error)));
+  explorer.start().catch((error: unknown) => {
+    events.onBusy(false);
+    events.onNotice(error instanceof Error ? error.message : String(error));
+  });
   return { stage, explorer, end: () => ends.forEach((end) => end()) };
 }
