@@ -22,6 +22,8 @@ export function graphOf(text: string, id = "main"): GraphData {
       graph.edge_type.push(0);
     });
   });
+  graph.arguments = graph.op.flatMap((op, node) => (graph.ops[op] === "_Arg" ? [node] : []));
+  graph.results = graph.op.flatMap((op, node) => (graph.ops[op] === "_Retval" ? [node] : []));
   return graph;
 }
 
@@ -30,7 +32,8 @@ function addNode(graph: GraphData, name: string, op: string, calls?: string): vo
   if (!graph.ops.includes(op)) graph.ops.push(op);
   graph.op.push(graph.ops.indexOf(op));
   graph.role.push(calls ? Role.Call : ROLES[op] ?? Role.Op);
-  if (calls) graph.calls.push({ node, graphs: calls.split(" ") });
+  const graphs = calls?.split(" ") ?? [];
+  if (calls) graph.calls.push({ node, graphs, first_input: op === "If" ? 1 : 0, results: op === "While" ? graphs.slice(1) : graphs });
 }
 
 /** A reproducible random number generator. */

@@ -72,6 +72,36 @@ def test_roles_and_calls():
     assert body["role"][-2] == 4
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_joined_call_passes_as_many_tensors_as_its_graphs_take(name):
+    data = documents(shared(name))
+    for document in data.values():
+        for call in document["calls"]:
+            if call["first_input"] is None:
+                assert call["results"] == []
+                continue
+            passed = sum(node == call["node"] for node in document["target"]) - call["first_input"]
+            assert {len(data[id]["arguments"]) for id in call["graphs"]} == {passed}
+            read = [
+                output
+                for source, output in zip(document["source"], document["source_output"], strict=True)
+                if source == call["node"]
+            ]
+            assert all(max(read, default=-1) < len(data[id]["results"]) for id in call["results"])
+
+
+def test_a_loop_returns_the_results_of_its_body_and_branches_theirs():
+    joins = {}
+    for name in PROGRAMS:
+        for document in documents(shared(name)).values():
+            for call in document["calls"]:
+                op = document["ops"][document["op"][call["node"]]]
+                joins[op] = call["first_input"], len(call["graphs"]), len(call["results"])
+    assert joins["While"] == joins["StatelessWhile"] == (0, 2, 1)
+    assert joins["If"] == joins["StatelessIf"] == (1, 2, 2)
+    assert joins["StatefulPartitionedCall"] == joins["PartitionedCall"] == (0, 1, 1)
+
+
 def test_a_missing_node_is_shown():
     program = graph("y = NoOp()")
     program["y"].set_inputs([program.find_or_stand_in("x").output(0)])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import tfport
 from tfport.check.graph_view.graphs import ModelGraphs
+from tfport.check.graph_view.columns import GraphCall
 from tfport.check.graph_view.layer_graph import LayerGraphs
 from tfport.keras.config import LayerConfig, model_config
 from tfport.keras.instance import LayerInstance
@@ -53,7 +54,9 @@ def test_a_model_inside_a_model_is_a_graph_of_its_own():
     summaries = [(s.id, s.name, s.nodes) for s in graphs.summaries()]
     assert summaries == [("layers", "outer", 4), ("layers1", "inner", 3)]
     columns = graphs.columns("layers")
-    assert columns.calls == [(1, ["layers1"])]
+    assert columns.calls == [GraphCall(1, ["layers1"], 0, ["layers1"])]
+    called = graphs.columns("layers1")
+    assert ([called.names[i] for i in called.arguments], called.results) == (["i"], [2])
     assert columns.role[1] == 5
     names = columns.names
     edges = [(names[s], names[t]) for s, t in zip(columns.source, columns.target, strict=True)]

@@ -6,6 +6,7 @@ import numpy as np
 from tests.lite.graphs import graph, lite_file, op
 
 import tfport
+from tfport.check.graph_view.columns import GraphCall
 from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.check.graph_view.lite_graph import LiteGraphs
 
@@ -34,7 +35,10 @@ def test_a_loop_calls_its_subgraphs():
         ("s2", 4, 1),
     ]
     main = graphs.columns("s0")
-    assert main.calls == [(1, ["s1", "s2"])]
+    assert main.calls == [GraphCall(1, ["s1", "s2"], 0, ["s2"])]
+    body = graphs.columns("s2")
+    ends = [*body.arguments, *body.results]
+    assert [body.names[i] for i in ends] == ["x", "y (output)"]
     assert main.role == [3, 5, 4]
     calls = graphs.details("s0", "y")["calls"]
     assert [(c["attribute"], c["graph"]) for c in calls] == [

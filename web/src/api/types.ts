@@ -43,9 +43,21 @@ export interface GraphData {
   edge_type: number[];
   control_source: number[];
   control_target: number[];
-  calls: { node: number; graphs: string[] }[];
+  calls: GraphCall[];
+  /** The nodes that stand for what a caller passes, and for what it gets, in order. */
+  arguments?: number[];
+  results?: number[];
   /** For a main graph: what its nodes are for. A node of several signatures is in each. */
   parts?: GraphPart[];
+}
+
+/** A node that calls graphs: its inputs from `first_input` on are their arguments, if that is not null. */
+export interface GraphCall {
+  node: number;
+  graphs: string[];
+  first_input?: number | null;
+  /** The graphs whose results are the outputs of the node. */
+  results?: string[];
 }
 
 export interface GraphPart {

@@ -27,6 +27,27 @@ class NodeRole(IntEnum):
 
 
 @dataclass(slots=True)
+class GraphCall:
+    """A node that calls graphs."""
+
+    node: int
+    graphs: list[str]
+    """Their ids."""
+    first_input: int | None = None
+    """The input of the node that is the first argument of each graph; None if arguments come from elsewhere."""
+    results: list[str] = field(default_factory=list)
+    """The graphs whose results are the outputs of the node."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "node": self.node,
+            "graphs": self.graphs,
+            "first_input": self.first_input,
+            "results": self.results,
+        }
+
+
+@dataclass(slots=True)
 class GraphColumns:
     """Nodes and edges of one graph."""
 
@@ -42,8 +63,11 @@ class GraphColumns:
     edge_type: list[int] = field(default_factory=list)
     control_source: list[int] = field(default_factory=list)
     control_target: list[int] = field(default_factory=list)
-    calls: list[tuple[int, list[str]]] = field(default_factory=list)
-    """The nodes that call graphs, with the ids of these graphs."""
+    calls: list[GraphCall] = field(default_factory=list)
+    arguments: list[int] = field(default_factory=list)
+    """The nodes that stand for what a caller passes, in order."""
+    results: list[int] = field(default_factory=list)
+    """The nodes that stand for what a caller gets, in order."""
     _numbers: dict[str, int] = field(default_factory=dict)
     _type_numbers: dict[str, int] = field(default_factory=dict)
     _index: dict[str, int] = field(default_factory=dict)
@@ -113,5 +137,7 @@ class GraphColumns:
             "edge_type": self.edge_type,
             "control_source": self.control_source,
             "control_target": self.control_target,
-            "calls": [{"node": node, "graphs": graphs} for node, graphs in self.calls],
+            "calls": [call.to_json() for call in self.calls],
+            "arguments": self.arguments,
+            "results": self.results,
         }

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfport.check.graph_view.column_edges import attribute, edges_in, edges_out
-from tfport.check.graph_view.columns import VERSION, GraphColumns, NodeRole
+from tfport.check.graph_view.columns import VERSION, GraphCall, GraphColumns, NodeRole
 from tfport.check.graph_view.graph_summary import LAYERS, GraphSummary
 from tfport.check.graph_view.value_types import type_text
 from tfport.errors import Error
 from tfport.keras.build import input_spec
-from tfport.keras.config import INPUT_LAYER, LayerConfig, ModelConfig, TensorRef
+from tfport.keras.config import INPUT_LAYER, LayerCall, LayerConfig, ModelConfig, TensorRef
 from tfport.keras.instance import LayerInstance
 from tfport.keras.tensor import LayerTensor, flat_tensors
 
@@ -62,14 +62,18 @@ class LayerGraphs:
             index[layer.name] = node = columns.add_node(layer.name, layer.class_name, role)
             if layer.model is not None and (id := self._ids.get(identity(layer.model))):
                 columns.role[node] = NodeRole.CALL
-                columns.calls.append((node, [id]))
+                joined = all(_argument_count(call) == _input_count(layer.model) for call in layer.calls)
+                columns.calls.append(GraphCall(node, [id], 0 if joined else None, [id]))
         for layer in model.layers:
-            refs = (ref for call in layer.calls for ref in flat_tensors([list(call.args), dict(call.kwargs)]))
+            refs = (ref for call in layer.calls for ref in _arguments(call))
             for place, ref in enumerate(refs):
                 _connect(columns, index, instance, ref, index[layer.name], place)
         for place, ref in enumerate(flat_tensors(model.outputs)):
             node = columns.add_node(f"output {place}" if place else "output", OUTPUT, NodeRole.OUTPUT)
             _connect(columns, index, instance, ref, node, 0)
+            columns.results.append(node)
+        inputs = (ref.layer for ref in flat_tensors(model.inputs))
+        columns.arguments = [index[name] for name in inputs if name in index]
         return columns
 
     def details(self, id: str, name: str) -> dict[str, Any] | None:
@@ -93,9 +97,9 @@ class LayerGraphs:
             "control_readers": [],
             "calls": [
                 {"attribute": "layers", "graph": called, "name": self._models[called][0].name}
-                for node, graphs in columns.calls
-                if node == place
-                for called in graphs
+                for call in columns.calls
+                if call.node == place
+                for called in call.graphs
             ],
             "value": None,
             "tensor": None,
@@ -103,6 +107,19 @@ class LayerGraphs:
             "until": None,
             "text": "",
         }
+
+
+def _arguments(call: LayerCall) -> Iterator[TensorRef]:
+    """The tensors that a layer is called with."""
+    yield from flat_tensors([list(call.args), dict(call.kwargs)])
+
+
+def _argument_count(call: LayerCall) -> int:
+    return sum(1 for _ in _arguments(call))
+
+
+def _input_count(model: ModelConfig) -> int:
+    return sum(1 for _ in flat_tensors(model.inputs))
 
 
 def _connect(

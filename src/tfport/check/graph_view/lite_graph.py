@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.check.graph_view.column_edges import attribute, edges_in, edges_out
+from tfport.check.graph_view.call_joins import operator_call
 from tfport.check.graph_view.columns import VERSION, GraphColumns, NodeRole
 from tfport.check.graph_view.graph_summary import SUBGRAPH, GraphSummary
 from tfport.check.graph_view.tensor_peek import tensor_peek
@@ -127,18 +128,19 @@ class _Builder:
     def build(self) -> _Built:
         columns = self.built.columns
         for index in self.graph.inputs:
-            self._add_tensor(index, INPUT, NodeRole.INPUT)
+            columns.arguments.append(self._add_tensor(index, INPUT, NodeRole.INPUT))
         nodes = [self._add_operator(number, op) for number, op in enumerate(self.graph.operators)]
         for node, op in zip(nodes, self.graph.operators, strict=True):
             for place, index in enumerate(op.inputs):
                 self._connect(index, node, place)
-            numbers = [f"s{number}" for _, number in _called(op) if number < len(self.file.subgraphs)]
-            if numbers:
-                columns.calls.append((node, list(dict.fromkeys(numbers))))
+            called = {name: number for name, number in _called(op) if number < len(self.file.subgraphs)}
+            if called:
+                columns.calls.append(operator_call(op, node, called, self.file))
                 columns.role[node] = NodeRole.CALL
         for index in self.graph.outputs:
             node = self._add_tensor(index, OUTPUT, NodeRole.OUTPUT, is_source=False)
             self._connect(index, node, 0)
+            columns.results.append(node)
         return self.built
 
     def _add_operator(self, number: int, op: LiteOperator) -> int:

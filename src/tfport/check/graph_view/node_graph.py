@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 
+from tfport.check.graph_view.call_joins import node_call
 from tfport.check.graph_view.columns import GraphColumns, NodeRole
 from tfport.check.graph_view.value_types import ValueTypes
 from tfport.graph.graph import ARG, Function, Graph, Node
@@ -51,10 +52,13 @@ def node_columns(
         for control in node.controls:
             columns.add_control(index[control], place)
     for node, names in callers.of(graph):
-        ids = [id for name in dict.fromkeys(names) if (id := graph_id(name)) is not None]
+        ids = {name: id for name in names if (id := graph_id(name)) is not None}
         if ids:
-            columns.calls.append((index[node], ids))
+            columns.calls.append(node_call(node, index[node], ids))
             columns.role[index[node]] = NodeRole.CALL
+    if isinstance(graph, Function):
+        columns.arguments = [index[value.node] for value in graph.arguments]
+        columns.results = [index[node] for node in graph.returns.values() for _ in node.inputs]
     return columns, nodes
 
 

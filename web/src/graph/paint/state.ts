@@ -1,5 +1,5 @@
 /** What is shown beside the boxes themselves: the pointer, the selection, search results, an overlay. */
-import type { Block, Instance } from "../scene/block";
+import type { Block } from "../scene/block";
 import type { Scene, SceneEdge } from "../scene/scene";
 import type { Tones } from "../overlay_index";
 
@@ -37,22 +37,33 @@ export function highlightOf(scene: Scene, { block }: Target): Highlight {
 }
 
 function findHighlight(scene: Scene, block: Block): Highlight {
-  const { into, out } = edgeIds(block);
+  const ids = edgeIds(scene, block);
   const highlight: Highlight = { into: new Set(), out: new Set() };
   for (const edge of scene.edges) {
-    if (!sameInstance(edge.instance, block.instance)) continue;
-    if (edge.edges.some((id) => into.has(id))) highlight.into.add(edge);
-    else if (edge.edges.some((id) => out.has(id))) highlight.out.add(edge);
+    const own = ids.get(edge.instance.key);
+    if (!own) continue;
+    if (edge.edges.some((id) => own.into.has(id))) highlight.into.add(edge);
+    else if (edge.edges.some((id) => own.out.has(id))) highlight.out.add(edge);
   }
   return highlight;
 }
 
-function sameInstance(a: Instance, b: Instance): boolean {
-  return a.key === b.key;
+interface EdgeIds {
+  into: Set<number>;
+  out: Set<number>;
 }
 
-function edgeIds(block: Block): { into: Set<number>; out: Set<number> } {
-  if (block.kind === "graph") return { into: new Set(), out: new Set() };
-  const around = block.instance.hierarchy.edgesAround(block.item);
-  return { into: new Set(around.into), out: new Set(around.out) };
+/** The edges that enter or leave a block by the instance that they are from: an argument has those of its caller. */
+function edgeIds(scene: Scene, block: Block): Map<string, EdgeIds> {
+  const ids = new Map<string, EdgeIds>();
+  const of = (key: string) => ids.get(key) ?? ids.set(key, { into: new Set(), out: new Set() }).get(key)!;
+  if (block.kind !== "graph") {
+    const around = block.instance.hierarchy.edgesAround(block.item);
+    ids.set(block.instance.key, { into: new Set(around.into), out: new Set(around.out) });
+  }
+  for (const { instance, edges, from, to } of scene.edges) {
+    if (to === block) for (const edge of edges) of(instance.key).into.add(edge);
+    if (from === block) for (const edge of edges) of(instance.key).out.add(edge);
+  }
+  return ids;
 }

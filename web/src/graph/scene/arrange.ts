@@ -45,7 +45,7 @@ export async function arrange(root: Block, measure: Measure, cache: LayoutCache,
   for (const block of expanded) {
     const connections = connect(block, arrangement.connections);
     arrangement.connections.set(block, connections);
-    const key = cacheKey(block, keys);
+    const key = cacheKey(block, keys, connections);
     keys.set(block, key);
     const sizes = block.children.map((child) => sizeOf(child, measure));
     block.children.forEach((child, k) => arrangement.sizes.set(child, sizes[k]!));
@@ -66,9 +66,12 @@ export async function arrange(root: Block, measure: Measure, cache: LayoutCache,
   return arrangement;
 }
 
-/** Everything that the layout of a block depends on: what it shows, and which children are expanded how. */
-function cacheKey(block: Block, keys: Map<Block, string>): string {
-  const inner = block.inner ? `${block.inner.instance.hierarchy.graph.id}#${block.inner.scope}` : block.calls.join(" ");
+/** Everything that the layout of a block depends on: what it shows, and which children are expanded how,
+ *  and what a call passes. */
+function cacheKey(block: Block, keys: Map<Block, string>, { list }: Connections): string {
+  const shown = block.inner ? `${block.inner.instance.hierarchy.graph.id}#${block.inner.scope}` : block.calls.join(" ");
+  const passed = list.filter(({ instance }) => instance !== block.inner?.instance);
+  const inner = passed.length ? `${shown}<${digest(passed.map(({ from, to }) => `${from} ${to}`).join())}` : shown;
   const expanded = block.children.flatMap((child, k) => (child.expanded ? [`${k}(${keys.get(child)})`] : []));
   return expanded.length ? `${inner}:${digest(expanded.join())}` : inner;
 }

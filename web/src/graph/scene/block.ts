@@ -1,6 +1,7 @@
 /** A box of the picture: a node, a scope, or a graph that a node calls. */
 import type { Hierarchy } from "../hierarchy/hierarchy";
 import type { Satellite } from "../hierarchy/satellites";
+import type { Boundary } from "./crossings";
 
 /** A graph at one place of the picture: the displayed one, or one inside of a node that calls it. */
 export interface Instance {
@@ -8,6 +9,8 @@ export interface Instance {
   hierarchy: Hierarchy;
   /** The key of the block that it is inside of, or "" for the displayed graph. */
   inside: string;
+  /** What the node that calls it passes and gets; null for the displayed graph. */
+  boundary: Boundary | null;
 }
 
 export interface Block {

@@ -1,6 +1,7 @@
 /** From graphs and what is expanded to the tree of blocks that the picture shows. */
 import { Role, type GraphSummary } from "../../api/types";
 import type { Hierarchy } from "../hierarchy/hierarchy";
+import { boundaryOf } from "./crossings";
 import { blockKey, instanceKey, type Block, type Instance } from "./block";
 
 /** Constants and variables beside a node that are drawn; the rest are counted. */
@@ -15,7 +16,7 @@ export interface Expansion {
 
 /** The block of a displayed graph; its children are what is at its top. */
 export function buildBlocks(hierarchy: Hierarchy, expansion: Expansion): Block {
-  const instance: Instance = { key: hierarchy.graph.id, hierarchy, inside: "" };
+  const instance: Instance = { key: hierarchy.graph.id, hierarchy, inside: "", boundary: null };
   const root = emptyBlock(instance, 0, "scope");
   root.expanded = true;
   root.size = hierarchy.size[0]!;
@@ -105,7 +106,8 @@ function isLoaded(calls: string[], expansion: Expansion): boolean {
 
 function called(block: Block, index: number, expansion: Expansion): Instance {
   const key = instanceKey(block.key, index);
-  return { key, hierarchy: expansion.hierarchies.get(block.calls[index]!)!, inside: block.key };
+  const hierarchy = expansion.hierarchies.get(block.calls[index]!)!;
+  return { key, hierarchy, inside: block.key, boundary: boundaryOf(block.instance, block.item, hierarchy) };
 }
 
 /** The branches of an `If`, the condition and body of a `While`: a block each. */

@@ -85,8 +85,6 @@ function placeEdges(
   block: Block, inside: LayoutResult, origin: { x: number; y: number }, arrangement: Arrangement,
   edges: SceneEdge[], isRoot: boolean,
 ): void {
-  if (!block.inner) return;
-  const { instance } = block.inner;
   arrangement.connections.get(block)!.list.forEach((connection, k) => {
     const from = block.children[connection.from] ?? null;
     const to = block.children[connection.to] ?? null;
@@ -95,7 +93,7 @@ function placeEdges(
       line[j]! += origin.x;
       line[j + 1]! += origin.y;
     }
-    const common = { instance, edges: connection.edges, from, to, within: block };
+    const common = { instance: connection.instance, edges: connection.edges, from, to, within: block };
     const points = isRoot || !line.length ? meetBoxes(line, from, to) : meetBoxes(throughFrame(line, connection, block), from, to);
     edges.push({ ...common, points, isStub: false });
     if (!line.length) edges.push(...stubsOf(from, to).map((stub) => ({ ...common, points: stub, isStub: true })));
