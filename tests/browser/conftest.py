@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.browser.opened_page import OpenedPage
-from tests.browser.sample_models import hostile_graph
+from tests.browser.sample_models import hostile_graph, long_edges
 from tests.browser.views import EXAMPLES
 from tests.keras.files import write_h5
 from tests.recorded_models import MODELS
@@ -35,6 +35,7 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Models that tests write themselves."""
     folder = tmp_path_factory.mktemp("samples")
     hostile_graph(folder / "hostile.pb")
+    long_edges(folder / "long_edges.pb")
     write_h5(folder / "small.h5")
     (folder / "truncated.pb").write_bytes((folder / "hostile.pb").read_bytes()[:-7])
     return folder

@@ -1,4 +1,4 @@
-"""A model whose every name and value tries to be markup, to be endless, or to change the text around it."""
+"""Models for the browser: one whose every name and value tries to be markup, and one with very long edges."""
 
 from __future__ import annotations
 
@@ -31,4 +31,24 @@ def hostile_graph(path: Path) -> None:
     constant.attr["value"].tensor.dtype = 7
     constant.attr["value"].tensor.tensor_shape.dim.add(size=len(NAMES))
     constant.attr["value"].tensor.string_val.extend(name.encode() for name in NAMES)
+    path.write_bytes(graph.SerializeToString())
+
+
+CHAIN = 400
+"""The number of nodes of the graph with long edges."""
+
+
+def chain_name(place: int) -> str:
+    return f"n{place:03}"
+
+
+def long_edges(path: Path) -> None:
+    """Write a chain whose first hundred nodes are also read by its last hundred: too long to be drawn whole."""
+    graph = GraphDef()
+    graph.versions.producer = 27
+    graph.node.add(name=chain_name(0), op="Placeholder").attr["dtype"].type = 1
+    for place in range(1, CHAIN):
+        far = CHAIN - 1 - place if place >= CHAIN - 100 else place - 1
+        inputs = [chain_name(place - 1), chain_name(far)]
+        graph.node.add(name=chain_name(place), op="AddV2", input=inputs).attr["T"].type = 1
     path.write_bytes(graph.SerializeToString())

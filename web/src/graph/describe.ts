@@ -2,9 +2,26 @@
 import { shortType } from "./paint/labels";
 import type { Target } from "./paint/state";
 import { drawable } from "./paint/text";
-import { nodeOfBlock } from "./scene/block";
+import { nodeOfBlock, type Block } from "./scene/block";
+import { farEnds, type Stub } from "./scene/stubs";
 
 const MOST_OUTPUTS = 4;
+const MOST_ENDS = 6;
+
+/** Where the edges of a stub lead, or where they come from. */
+export function describeStub(stub: Stub, byKey: ReadonlyMap<string, Block>): string {
+  const ends = farEnds(stub, byKey);
+  const names = ends.slice(0, MOST_ENDS).map((block) => drawable(nameOf(block)));
+  if (ends.length > MOST_ENDS) names.push(`and ${(ends.length - MOST_ENDS).toLocaleString("en")} more`);
+  const [first] = names;
+  if (ends.length === 1) return `${stub.way === "out" ? "to" : "from"} ${first}; a click leads there`;
+  return [stub.way === "out" ? "to" : "from", ...names, "a click selects the box and shows all"].join("\n");
+}
+
+function nameOf(block: Block): string {
+  const node = nodeOfBlock(block);
+  return node < 0 ? block.title : block.instance.hierarchy.graph.names[node]!;
+}
 
 export function describe({ block, satellite }: Target): string {
   const { hierarchy } = block.instance;

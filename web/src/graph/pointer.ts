@@ -1,7 +1,8 @@
 /** Pointer, wheel and touch on the canvas: drag pans, wheel and pinch zoom at the pointer, click selects. */
 import type { Stage } from "./stage";
-import { describe } from "./describe";
+import { describe, describeStub } from "./describe";
 import type { Target } from "./paint/state";
+import { farEnds, type Stub } from "./scene/stubs";
 
 export interface PointerEvents {
   onSelect: (target: Target | null) => void;
@@ -46,6 +47,13 @@ export function followPointer(canvas: HTMLCanvasElement, stage: Stage, events: P
     stage.zoom(distance(now) / distance(before), (now.x + other.x) / 2, (now.y + other.y) / 2);
   };
   const hover = (x: number, y: number) => {
+    const stub = stage.stubAt(x, y);
+    if (stub) {
+      canvas.title = describeStub(stub, stage.scene!.byKey);
+      canvas.dataset.over = "true";
+      if (stage.state.hovered?.block !== stub.block) stage.state.hovered = { block: stub.block, satellite: -1 };
+      return stage.repaint();
+    }
     const target = stage.targetAt(x, y);
     const same = target?.block === stage.state.hovered?.block && target?.satellite === stage.state.hovered?.satellite;
     if (same) return;
@@ -60,10 +68,19 @@ export function followPointer(canvas: HTMLCanvasElement, stage: Stage, events: P
     delete canvas.dataset.panning;
     if (known && pressed.size === 0 && moved <= STILL && event.button === 0) {
       const [x, y] = place(event);
+      const stub = stage.stubAt(x, y);
+      if (stub) return follow(stub);
       const target = stage.targetAt(x, y);
       events.onSelect(target && target.block.expanded && !onTitle(target, y) ? null : target);
       if (target?.block.expandable && target.satellite < 0 && onChevron(target, x, y)) events.onOpen(target);
     }
+  };
+  /** To the other end of an edge; of several, the box is selected, which shows where they lead. */
+  const follow = (stub: Stub) => {
+    const ends = farEnds(stub, stage.scene!.byKey);
+    const block = ends.length === 1 ? ends[0]! : stub.block;
+    events.onSelect({ block, satellite: -1 });
+    if (ends.length === 1) stage.center(block);
   };
   const onChevron = (target: Target, x: number, y: number) => {
     const picture = x / stage.camera.scale + stage.camera.x;

@@ -9,8 +9,11 @@ import { Texts } from "./paint/text";
 import { readTheme, type Theme } from "./paint/theme";
 import type { Block } from "./scene/block";
 import type { Scene } from "./scene/scene";
+import type { Stub } from "./scene/stubs";
 
 const FLIGHT = 260;
+/** How near to the dot of a stub the pointer must be, in pixels. */
+const STUB_REACH = 8;
 
 export class Stage {
   camera: Camera = { x: 0, y: 0, scale: 1 };
@@ -153,6 +156,19 @@ export class Stage {
       if (x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height) return { block, satellite: k };
     }
     return null;
+  }
+
+  /** The end of an edge that is not routed, at a point of the screen. */
+  stubAt(screenX: number, screenY: number): Stub | null {
+    const [x, y] = toPicture(this.camera, screenX, screenY);
+    const near = STUB_REACH / this.camera.scale;
+    let best: Stub | null = null;
+    if (this.camera.scale < 0.35) return null;
+    this.scene?.stubIndex.search(x - near, y - near, x + near, y + near, (index) => {
+      const stub = this.scene!.stubs[index]!;
+      if (Math.hypot(stub.x - x, stub.y - y) <= near) best ??= stub;
+    });
+    return best;
   }
 
   private blockAt(x: number, y: number): Block | null {

@@ -1,6 +1,7 @@
 /** Edges: smooth lines that leave and meet boxes vertically, thicker where they stand for several. */
 import type { Camera } from "../camera";
 import type { SceneEdge } from "../scene/scene";
+import { stubEnd } from "../scene/stubs";
 import type { Highlight } from "./state";
 import type { Theme } from "./theme";
 
@@ -8,6 +9,7 @@ import type { Theme } from "./theme";
 const CURVED = 0.12;
 const ARROWS = 0.35;
 const MOST_CURVED = 4000;
+const UNROUTED = [7, 4];
 
 /** Trace one edge. */
 export function traceEdge(context: CanvasRenderingContext2D, points: Float32Array, curved: boolean): void {
@@ -33,7 +35,7 @@ export function paintEdges(
   const thin = Math.max(1, 0.55 / camera.scale);
   const byWidth = new Map<number, SceneEdge[]>();
   for (const edge of edges) {
-    if (!edge.points.length || edge.isStub) continue;
+    if (!edge.points.length) continue;
     const width = curved ? Math.round(widthOf(edge) * 2) / 2 : 1;
     const same = byWidth.get(width);
     if (same) same.push(edge);
@@ -49,26 +51,16 @@ export function paintEdges(
     context.stroke();
   }
   context.globalAlpha = 1;
-  if (camera.scale >= ARROWS) paintStubs(context, edges);
   if (camera.scale >= ARROWS && curved) paintArrows(context, edges, theme.edge);
 }
 
-function paintStubs(context: CanvasRenderingContext2D, edges: readonly SceneEdge[]): void {
-  context.lineWidth = 1;
-  context.setLineDash([2, 2]);
-  context.beginPath();
-  for (const edge of edges) if (edge.isStub) traceEdge(context, edge.points, false);
-  context.stroke();
-  context.setLineDash([]);
-}
-
-/** An edge that is not routed, drawn straight from box to box while one of them is highlighted. */
+/** An edge that is not routed, drawn from stub to stub around what is between while one of its boxes is highlighted. */
 function traceDirect(context: CanvasRenderingContext2D, { from, to }: SceneEdge): void {
   if (!from || !to) return;
-  const [x0, y0, x1, y1] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
-  const bend = Math.max(30, Math.abs(y1 - y0) / 3);
-  context.moveTo(x0, y0);
-  context.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1);
+  const [start, end] = [stubEnd(from, "out"), stubEnd(to, "into")];
+  const bow = Math.max(from.x + from.width, to.x + to.width) + Math.min(240, 40 + Math.abs(end.y - start.y) / 10);
+  context.moveTo(start.x, start.y);
+  context.bezierCurveTo(bow, start.y + 30, bow, end.y - 30, end.x, end.y);
 }
 
 /** The edges of the highlighted block on top of the others. */
@@ -78,13 +70,14 @@ export function paintHighlight(
   for (const [edges, color] of [[highlight.into, theme.edgeIn], [highlight.out, theme.edgeOut]] as const) {
     context.strokeStyle = color;
     for (const edge of edges) {
-      if (edge.isStub) continue;
       context.lineWidth = Math.max(widthOf(edge) + 0.8, 1.5 / camera.scale);
       context.beginPath();
+      context.setLineDash(edge.points.length ? [] : UNROUTED);
       if (edge.points.length) traceEdge(context, edge.points, true);
       else traceDirect(context, edge);
       context.stroke();
     }
+    context.setLineDash([]);
     if (camera.scale >= ARROWS) paintArrows(context, [...edges], color);
   }
 }

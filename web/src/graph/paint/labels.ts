@@ -169,7 +169,7 @@ export function paintEdgeLabels(
   for (const edge of candidates.slice(0, 600)) {
     const { graph } = edge.instance.hierarchy;
     const first = edge.edges[0];
-    if (first === undefined || edge.isStub || edge.points.length < 4) continue;
+    if (first === undefined || edge.points.length < 4) continue;
     const key = `${edge.instance.key} ${graph.source[first]} ${graph.source_output[first]} ${edge.within.key}`;
     if (done.has(key)) continue;
     const types = new Set(edge.edges.slice(0, 50).map((e) => graph.edge_type[e]!));

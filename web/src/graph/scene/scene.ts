@@ -5,8 +5,7 @@ import { blocksOf, type Block, type Instance } from "./block";
 import type { Connection } from "./connect";
 import { RectangleIndex } from "./rectangles";
 import { satelliteWidth, SATELLITE, type Measure } from "./sizes";
-
-const STUB = 16;
+import { stubBase, stubsOf, type Stub } from "./stubs";
 
 export interface SceneEdge {
   instance: Instance;
@@ -19,7 +18,6 @@ export interface SceneEdge {
   within: Block;
   /** x before y; empty for an edge that is too long to be routed: it has a stub at each end. */
   points: Float32Array;
-  isStub: boolean;
 }
 
 export interface Scene {
@@ -30,6 +28,8 @@ export interface Scene {
   byKey: Map<string, Block>;
   blockIndex: RectangleIndex;
   edgeIndex: RectangleIndex;
+  stubs: Stub[];
+  stubIndex: RectangleIndex;
   width: number;
   height: number;
 }
@@ -50,10 +50,13 @@ export function composeScene(root: Block, arrangement: Arrangement, measure: Mea
   }
   for (const block of blocksOf(root)) block.children.sort((a, b) => a.y - b.y || a.x - b.x);
   const blocks = blocksOf(root).slice(1);
+  const stubs = stubsOf(edges);
   return {
     root, blocks, edges, byKey: new Map(blocks.map((block) => [block.key, block])),
     blockIndex: new RectangleIndex(blocks.map((b) => [b.left, b.y, b.x + b.width, b.y + b.height])),
-    edgeIndex: new RectangleIndex(edges.map(boundsOf)), width: result.width, height: result.height,
+    edgeIndex: new RectangleIndex(edges.map(boundsOf)),
+    stubs, stubIndex: new RectangleIndex(stubs.map((stub) => [stub.x, Math.min(stub.y, stubBase(stub)), stub.x, Math.max(stub.y, stubBase(stub))])),
+    width: result.width, height: result.height,
   };
 }
 
@@ -95,17 +98,8 @@ function placeEdges(
     }
     const common = { instance: connection.instance, edges: connection.edges, from, to, within: block };
     const points = isRoot || !line.length ? meetBoxes(line, from, to) : meetBoxes(throughFrame(line, connection, block), from, to);
-    edges.push({ ...common, points, isStub: false });
-    if (!line.length) edges.push(...stubsOf(from, to).map((stub) => ({ ...common, points: stub, isStub: true })));
+    edges.push({ ...common, points });
   });
-}
-
-/** Short lines that say that an edge leaves the one box and meets the other. */
-function stubsOf(from: Block | null, to: Block | null): Float32Array[] {
-  const stubs: Float32Array[] = [];
-  if (from) stubs.push(Float32Array.of(from.x + from.width - 10, from.y + from.height, from.x + from.width - 10, from.y + from.height + STUB));
-  if (to) stubs.push(Float32Array.of(to.x + to.width - 10, to.y - STUB, to.x + to.width - 10, to.y));
-  return stubs;
 }
 
 /** Ends at a port continue through the frame, to the border of the block. */
