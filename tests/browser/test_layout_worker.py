@@ -3,7 +3,9 @@
 import pytest
 from tests.browser.test_graph_view import ATTENTION, SCOPES, painted
 
-BLOCKED = "window.Worker = class { constructor() { throw new DOMException('no workers', 'SecurityError'); } };"
+BLOCKED = """
+window.Worker = class { constructor() { throw new DOMException('no workers', 'SecurityError'); } };
+"""
 NEVER_STARTS = """
 window.Worker = class extends EventTarget {
   postMessage() { setTimeout(() => this.onerror(new Event('error'))); }

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import tfport
-from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.check.graph_view.columns import GraphCall
+from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.check.graph_view.layer_graph import LayerGraphs
 from tfport.keras.config import LayerConfig, model_config
 from tfport.keras.instance import LayerInstance

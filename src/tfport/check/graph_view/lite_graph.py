@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfport.check.graph_view.column_edges import attribute, edges_in, edges_out
 from tfport.check.graph_view.call_joins import operator_call
+from tfport.check.graph_view.column_edges import attribute, edges_in, edges_out
 from tfport.check.graph_view.columns import VERSION, GraphColumns, NodeRole
 from tfport.check.graph_view.graph_summary import SUBGRAPH, GraphSummary
 from tfport.check.graph_view.tensor_peek import tensor_peek
