@@ -43,7 +43,7 @@ def chain_name(place: int) -> str:
 
 
 def long_edges(path: Path) -> None:
-    """Write a chain whose first hundred nodes are also read by its last hundred: too long to be drawn whole."""
+    """Write a chain whose first hundred nodes are also read by its last hundred: too long to be drawn."""
     graph = GraphDef()
     graph.versions.producer = 27
     graph.node.add(name=chain_name(0), op="Placeholder").attr["dtype"].type = 1

@@ -34,7 +34,7 @@ class GraphCall:
     graphs: list[str]
     """Their ids."""
     first_input: int | None = None
-    """The input of the node that is the first argument of each graph; None if arguments come from elsewhere."""
+    """The input of the node that is the first argument of each graph; None if they come from elsewhere."""
     results: list[str] = field(default_factory=list)
     """The graphs whose results are the outputs of the node."""
 
