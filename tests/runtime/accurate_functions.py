@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import tomllib
 from collections.abc import Callable
 from functools import cache
@@ -144,6 +145,12 @@ EXACT: dict[str, Callable[[Any], Any]] = {
 
 OF_ROWS = ("LogSoftmax", "Softmax")
 """Functions of the rows of a matrix; the others are functions of each element."""
+
+
+def bound_of(name: str) -> float:
+    """The largest error of tfport on this machine."""
+    bounds = BOUNDS[name]
+    return bounds.get(f"tfport_{platform.machine()}", bounds["tfport"])
 
 
 def graph_of(name: str) -> str:

@@ -344,6 +344,11 @@ def scalar(value: Any, kind: Any = np.int32) -> Any:
     return np.array(value, kind)
 
 
+def wrapped(array: Any, kind: Any) -> Any:
+    """Numbers as another type; integers out of range wrap, on every processor."""
+    return array.astype(np.int64).astype(kind) if np.dtype(kind).kind == "u" else array.astype(kind)
+
+
 def numbers(*shape: int, kind: Any = np.float32, seed: int = 0, low: float = -2, high: float = 2) -> Any:
     """Random numbers of a shape, the same ones each time."""
     made = np.random.default_rng([seed, *shape]).uniform(low, high, shape)

@@ -2,7 +2,16 @@
 
 import numpy as np
 import pytest
-from tests.runtime.accurate_functions import BOUNDS, EXACT, OF_ROWS, errors, float32_values, graph_of, rows
+from tests.runtime.accurate_functions import (
+    BOUNDS,
+    EXACT,
+    OF_ROWS,
+    bound_of,
+    errors,
+    float32_values,
+    graph_of,
+    rows,
+)
 from tests.runtime.programs import session_of
 
 ENGINES = ("onnxruntime", "none")
@@ -21,7 +30,7 @@ def test_errors_are_within_their_bound(name, engine):
     ignored = np.isin(x, AT_ODDS.get(name, ())) | (np.isnan(x) & ((name, engine) in LOSES_NAN))
     error = np.where(ignored, 0, errors(name, x, answer))
     worst = int(error.argmax())
-    assert error[worst] <= BOUNDS[name]["tfport"], f"{name}({x[worst]}) = {answer[worst]}"
+    assert error[worst] <= bound_of(name), f"{name}({x[worst]}) = {answer[worst]}"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -33,7 +42,7 @@ def test_the_length_of_a_tensor_changes_no_answer_beyond_the_bound(name, engine)
     for length in range(65):
         part = x[64 - length :]
         answer = session.run(["y:0"], {"x:0": part})[0]
-        assert (errors(name, part, answer) <= BOUNDS[name]["tfport"]).all(), (name, length)
+        assert (errors(name, part, answer) <= bound_of(name)).all(), (name, length)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -42,7 +51,7 @@ def test_the_length_of_a_tensor_changes_no_answer_beyond_the_bound(name, engine)
 def test_errors_of_rows_are_within_their_bound(name, engine, length):
     x = rows(length, max(2, 4000 // length))
     answer = session_of(graph_of(name), engine=engine).run(["y:0"], {"x:0": x})[0]
-    assert errors(name, x, answer).max() <= BOUNDS[name]["tfport"]
+    assert errors(name, x, answer).max() <= bound_of(name)
 
 
 def test_every_function_has_a_bound():

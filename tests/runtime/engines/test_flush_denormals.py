@@ -17,6 +17,12 @@ PRODUCT = """
     y = Placeholder() {dtype=float32, shape=(16, 16)}
     z = MatMul(x, y) {T=float32}
 """
+HALVES = """
+    x = Placeholder() {dtype=float32, shape=(?)}
+    half = Const() {dtype=float32, value=float32()[0.25]}
+    y = Mul(x, half) {T=float32}
+    z = Expm1(y) {T=float32}
+"""
 
 
 def images(value):
@@ -46,6 +52,12 @@ def test_denormal_inputs_are_zero():
 def test_islands_without_convolutions_keep_denormal_numbers():
     tiny, ones = np.full((2, 16), 1e-40, np.float32), np.ones((16, 16), np.float32)
     assert session_of(PRODUCT, threads=1).run("z:0", {"x:0": tiny, "y:0": ones}).all()
+
+
+def test_threads_of_islands_without_convolutions_keep_denormal_numbers():
+    values = np.full(400_000, 3e-38, np.float32)
+    for _ in range(20):  # another thread takes part in some of the runs
+        assert session_of(HALVES, threads=2).run("z:0", {"x:0": values}).all()
 
 
 def test_the_mode_of_the_caller_stays():

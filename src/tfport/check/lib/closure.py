@@ -22,6 +22,8 @@ SYSTEM_LIBRARY = re.compile(
     r"lib(c|m|dl|rt|pthread|util|resolv|stdc\+\+|gcc_s|atomic|gomp|z)\.so\.\d+|ld-linux[\w-]*\.so\.\d"
 )
 MOST_LIBRARIES = 500
+CXX_LIBRARY = re.compile("_Z(n[wa]|d[la]|NK?Ss|NK?St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE)")
+"""`new`, `delete` and the members of `std::string`: libstdc++ exports them, and some builds of TensorFlow too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,11 @@ class DependencyClosure:
         }
 
     def _is_assumed(self, symbol: Undefined) -> bool:
+        if self.system is not None:
+            return False
         # a symbol linked to a system library carries its version
-        return bool(symbol.version) and self.system is None and not is_tensorflow(symbol.library)
+        is_linked = bool(symbol.version) and not is_tensorflow(symbol.library)
+        return is_linked or CXX_LIBRARY.match(symbol.name) is not None
 
     def own_libraries(self) -> list[LoadedLibrary]:
         """The loaded libraries that are not system libraries, in the order of their relocation."""

@@ -36,10 +36,23 @@ CAN_FLUSH = _C is not None
 
 
 def flushed(call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
-    """The result of a call that flushes denormal numbers in this thread, where that is possible."""
+    """The result of a call that flushes denormal numbers in this thread, where that is possible.
+
+    Threads that the call starts inherit the mode.
+    """
+    return _in_mode(_C[2][2] if _C is not None else 0, call, *arguments, **options)
+
+
+def mode_kept(call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
+    """The result of a call that may change the mode of this thread, which is restored."""
+    return _in_mode(0, call, *arguments, **options)
+
+
+def _in_mode(bits: int, call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
+    """The result of a call with these bits set; the mode is restored after it."""
     if _C is None:
         return call(*arguments, **options)
-    read, write, (size, at, bits) = _C
+    read, write, (size, at, _) = _C
     mode = (ctypes.c_uint32 * size)()
     read(mode)
     before = mode[at]

@@ -16,7 +16,7 @@ from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, EngineFailed, IslandHints
-from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed
+from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
@@ -80,14 +80,15 @@ class OnnxRuntime:
         run = functools.partial(flushed, _run) if flushes else _run
 
         @functools.cache
-        def session(threads: int, checked: bool) -> tuple[ort.InferenceSession, list[PoolWindow]]:
+        def session(threads: int, checked: bool) -> CheckedSession:
             options = session_options(threads, self.spins and hints.alone)
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
                 use_limited_arena(options, self.max_bytes)
             share(options, values)
-            return _checked_session(model, options) if checked else (_session(model, options), [])
+            make = _checked_session if checked else _unchecked_session
+            return make(model, options, flushes)
 
         wanted, fed = list(outputs), list(inputs)
         session(1 if hints.work.may_be_light else self.threads, False)
@@ -172,13 +173,17 @@ def _memory_error(message: str, where: str, what: str) -> Error | None:
     return ResourceExhausted(f"{node}{where} cannot allocate {needed} {what}")
 
 
-def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] = ()) -> ort.InferenceSession:
+def _session(
+    model: bytes, options: ort.SessionOptions, flushes: bool, without: Sequence[str] = ()
+) -> ort.InferenceSession:
     recorder = current_recorder()
     if recorder is not None and recorder.engine_events:
         record_events(options, recorder.engine_events)
     try:
-        # the first session of a process sets the mode of the thread that makes it, for good
-        session = flushed(
+        # the first session of a process sets the mode of the thread that makes it, for good;
+        # on ARM64 the threads of a session have the mode of the thread that makes it
+        in_mode = flushed if flushes else mode_kept
+        session = in_mode(
             ort.InferenceSession,
             model,
             options,
@@ -192,12 +197,18 @@ def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] =
     return session
 
 
-def _checked_session(
-    model: bytes, options: ort.SessionOptions
-) -> tuple[ort.InferenceSession, list[PoolWindow]]:
-    """A session for small images, with the windows to check after each run."""
+CheckedSession = tuple[ort.InferenceSession, list[PoolWindow]]
+"""A session, and the windows to check after each run."""
+
+
+def _unchecked_session(model: bytes, options: ort.SessionOptions, flushes: bool) -> CheckedSession:
+    return _session(model, options, flushes), []
+
+
+def _checked_session(model: bytes, options: ort.SessionOptions, flushes: bool) -> CheckedSession:
+    """A session for small images."""
     checked, windows = with_pool_sizes(model)
-    return _session(checked, options, without=BLOCKED_LAYOUT), windows
+    return _session(checked, options, flushes, without=BLOCKED_LAYOUT), windows
 
 
 def may_run_out(arrays: Sequence[Any], least_size: int) -> bool:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
-from tests.runtime.cases import f32, i32, numbers
+from tests.runtime.cases import f32, i32, numbers, wrapped
 
 from tfport.fix.rules.image.projection import projected_by_gather
 
@@ -40,7 +40,7 @@ CASES = [
     ),
     *(v3(how, "CONSTANT", -1, x=IMAGE, t=VANISHING, s=i32(3, 6)) for how in HOW),
     *(
-        v2(kind, how, "CONSTANT", x=IMAGE.astype(kind), t=TWO, s=i32(5, 5))
+        v2(kind, how, "CONSTANT", x=wrapped(IMAGE, kind), t=TWO, s=i32(5, 5))
         for kind in ("uint8", "int32", "int64", "float16", "float64")
         for how in HOW
     ),

@@ -170,7 +170,11 @@ COLORED = [
     *(case("AdjustSaturation", x, factor(d)) for x in (COLORS, COLORS * 2 - 0.7) for d in (0, 0.3, 2.5, -1)),
     case("AdjustHue", COLORS[..., :2], factor(1), fails=True),
     case("AdjustHue", COLORS, f32(1), fails=True),
-    *(case("AdjustContrastv2", x, factor(d)) for x in (IMAGE, COLORS[0], COLORS[:0]) for d in (0, 0.5, -2)),
+    *(
+        case("AdjustContrastv2", x, factor(d), atol=2e-6)  # values up to 13 cancel
+        for x in (IMAGE, COLORS[0], COLORS[:0])
+        for d in (0, 0.5, -2)
+    ),
     case("AdjustContrastv2", numbers(2, 3), factor(1), fails=True),
 ]
 

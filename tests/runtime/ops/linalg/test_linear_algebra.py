@@ -27,7 +27,7 @@ def hermitian(n=4, kind=np.float32, batch=(2,)):
 
 
 def positive(n=4, kind=np.float32, batch=(2,)):
-    x = mixed(*batch, n, n, kind=kind)
+    x = np.round(mixed(*batch, n, n, kind=kind) * 16) / 16  # the product is exact, so the same everywhere
     return (x @ np.conj(np.swapaxes(x, -1, -2)) + 2 * np.eye(n)).astype(kind)
 
 
@@ -45,7 +45,7 @@ CASES_BY_VALUE = [
     near("Cholesky", numbers(2, 0, 0)),
     case("Cholesky", -positive()),
     case("Cholesky", numbers(2, 3), fails=True),
-    *(near("CholeskyGrad", np.linalg.cholesky(positive(kind=k)), square(kind=k)) for k in KINDS[:2]),
+    *(near("CholeskyGrad", np.tril(square(kind=k)), square(kind=k)) for k in KINDS[:2]),
     *(near("MatrixInverse", square(kind=k), adjoint=a) for k in KINDS for a in (False, True)),
     near("MatrixInverse", numbers(2, 0, 0)),
     case("MatrixInverse", SINGULAR, fails=True),

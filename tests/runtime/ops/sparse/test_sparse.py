@@ -15,6 +15,7 @@ from tests.runtime.cases import (
     numbers,
     scalar,
     strings,
+    wrapped,
 )  # fmt: skip
 
 IND = i64([0, 1], [1, 0], [1, 3], [3, 2])
@@ -34,7 +35,7 @@ def dense(indices, shape, values, default, **options):
 
 
 def of(parts, kind):
-    return parts[0], parts[1].astype(kind), parts[2]
+    return parts[0], wrapped(parts[1], kind), parts[2]
 
 
 CASES = [
