@@ -23,7 +23,7 @@ SYSTEM_LIBRARY = re.compile(
 )
 MOST_LIBRARIES = 500
 CXX_LIBRARY = re.compile("_Z(n[wa]|d[la]|NK?Ss|NK?St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE)")
-"""`new`, `delete` and the members of `std::string`: libstdc++ exports them, and so do some TensorFlow builds."""
+"""`new`, `delete` and the members of `std::string`, which libstdc++ and some builds of TensorFlow export."""
 
 
 @dataclass(frozen=True, slots=True)
