@@ -119,6 +119,12 @@ class MemoryFiles:
         return self.where
 
 
+def release_mapped(view: memoryview) -> None:
+    """Release the memory of what was read of a mapped file; it is read from the file again when needed."""
+    if isinstance(view.obj, mmap.mmap):
+        view.obj.madvise(mmap.MADV_DONTNEED)
+
+
 def reason(error: OSError | ValueError) -> str:
     """The message of the operating system, for the end of a sentence."""
     message = error.strerror if isinstance(error, OSError) else None

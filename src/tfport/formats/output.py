@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tfport.errors import Error
-from tfport.formats.files import Files, reason
+from tfport.formats.files import Files, reason, release_mapped
 
-CHUNK = 1 << 24
+CHUNK = 1 << 20
 
 
 @contextmanager
@@ -57,6 +57,7 @@ def copy_file(files: Files, name: str, to: Path) -> None:
     with open(to, "xb") as out:
         for start in range(0, len(data), CHUNK):
             out.write(data[start : start + CHUNK])
+            release_mapped(data)
 
 
 def copy_folder(files: Files, folder: str, to: Path) -> None:

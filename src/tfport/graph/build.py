@@ -162,6 +162,12 @@ class _BodyNames:
 def graph_to_def(graph: Graph) -> pb.GraphDef:
     """A program as a GraphDef."""
     record = pb.GraphDef()
+    write_graph(graph, record)
+    return record
+
+
+def write_graph(graph: Graph, record: pb.GraphDef) -> None:
+    """Write a program into a GraphDef, whose content is replaced; large constants are not copied twice."""
     record.CopyFrom(graph.rest)
     if graph.library.rest.ListFields():
         record.library.CopyFrom(graph.library.rest)
@@ -169,7 +175,6 @@ def graph_to_def(graph: Graph) -> pb.GraphDef:
         _write_node(node, record.node.add(), _position)
     for function in graph.library.functions.values():
         _write_function(function, record.library.function.add())
-    return record
 
 
 def _write_node(node: Node, record: pb.NodeDef, name_of: Callable[[Value], str]) -> None:

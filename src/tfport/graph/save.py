@@ -24,7 +24,7 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import SCHEMA, VARIABLES
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
-from tfport.graph.build import graph_to_def
+from tfport.graph.build import graph_to_def, write_graph
 from tfport.graph.convert import as_saved_model
 from tfport.graph.load import SERVE
 from tfport.graph.model import Model, checkpoint_files
@@ -66,17 +66,17 @@ def written_tags(model: Model) -> list[str]:
     return [SERVE] if is_converted else list(model.tags)
 
 
-def meta_graph(model: Model) -> pb.MetaGraphDef:
-    """The model as one MetaGraph."""
-    meta = pb.MetaGraphDef()
+def write_meta_graph(model: Model, meta: pb.MetaGraphDef) -> pb.MetaGraphDef:
+    """Write the model into a MetaGraph."""
     meta.CopyFrom(model.meta)
-    meta.graph_def.CopyFrom(graph_to_def(model.graph))
+    write_graph(model.graph, meta.graph_def)
     return meta
 
 
 def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:
     folder.mkdir()
-    proto = pb.SavedModel(saved_model_schema_version=SCHEMA, meta_graphs=[meta_graph(model)])
+    proto = pb.SavedModel(saved_model_schema_version=SCHEMA)
+    write_meta_graph(model, proto.meta_graphs.add())
     (folder / "saved_model.pb").write_bytes(_serialize(proto, model.where))
     files, folders = model.files.list()
     for name in ASSET_FOLDERS:
@@ -110,7 +110,7 @@ def _meta_graph_files(model: Model, path: Path, tensors: Tensors | None) -> None
         if tensors is not None:
             _checkpoint(prefix, tensors)
         file = stack.enter_context(new_path(f"{prefix}.meta"))
-        file.write_bytes(_serialize(meta_graph(model), path))
+        file.write_bytes(_serialize(write_meta_graph(model, pb.MetaGraphDef()), path))
 
 
 def _serialize(message: Message, where: object) -> bytes:

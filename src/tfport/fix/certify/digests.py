@@ -11,7 +11,7 @@ from pathlib import Path
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 
-CHUNK = 1 << 24
+CHUNK = 1 << 20
 META = ".meta"
 HOW = (
     "The SHA-256 of a file is what `sha256sum FILE` prints; that of a folder is what `cd FOLDER && "

@@ -7,7 +7,6 @@ compared with the size of the file before memory is allocated.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterable
 from math import prod
 from typing import Any
@@ -19,7 +18,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.bundle_data import Order, to_array, to_strings
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.tensor import NUMPY, type_name
-from tfport.formats.files import Files
+from tfport.formats.files import Files, release_mapped
 from tfport.formats.proto import checkpoint_pb2 as pb
 
 
@@ -62,8 +61,7 @@ class Shards:
     def release_memory(self) -> None:
         """Release the memory of what was read; it is read from the file again when needed."""
         for view in self._maps.values():
-            if isinstance(view.obj, mmap.mmap):
-                view.obj.madvise(mmap.MADV_DONTNEED)
+            release_mapped(view)
 
     def _bytes(self, name: str, entry: pb.BundleEntryProto) -> tuple[memoryview, str]:
         shard = self._shard(name, entry)

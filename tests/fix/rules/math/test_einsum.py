@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.fix.chains import chain_case, check_chain
+from tests.fix.chains import chain_case, check_chain, rewritten_for
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
 
@@ -64,6 +64,15 @@ def test_refuses():
 @pytest.mark.parametrize("c", CASES, ids=str)
 def test_the_oldest_target_takes_what_is_made(c):
     check_chain(chain_case(c.text, open=c.open, rtol=c.rtol, atol=c.atol, **c.feeds))
+
+
+def test_only_unnamed_axes_are_broadcast():
+    def ops(equation, *shapes):
+        case = einsum(equation, *shapes, open=("x", "z"))
+        return {node.op for node in rewritten_for(chain_case(case.text, open=case.open, **case.feeds)).graph}
+
+    assert "Tile" not in ops("abhd,aqhd->ahbq", (2, 3, 4, 5), (2, 6, 4, 5))
+    assert "Tile" in ops("...ab,...bc->...ac", (2, 3, 4), (1, 4, 5))
 
 
 @settings(deadline=None, max_examples=40)

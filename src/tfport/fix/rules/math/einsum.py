@@ -89,7 +89,8 @@ def _product(op: NodeBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes
     other = [axis for axis in right.axes if axis not in (*batch, *common)]
     a = _matrices(op, left, batch, own, common)
     b = _matrices(op, right, batch, common, other)
-    made = op.BatchMatMulV2(a, b)
+    # only the axes of `...` are broadcast: TensorFlow refuses other axes of different sizes
+    made = op.BatchMatMulV2(a, b) if any(axis[0] == "." for axis in batch) else op.BatchMatMul(a, b)
     shape = joined(op, part(op, op.Shape(made), stop=-2), *_sizes(op, left, own), *_sizes(op, right, other))
     return EinsumFactor(op.Reshape(made, shape), (*batch, *own, *other))
 

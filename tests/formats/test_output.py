@@ -1,0 +1,33 @@
+"""Copies of a model's files."""
+
+import mmap
+
+from tfport.formats.files import Folder, MemoryFiles
+from tfport.formats.output import CHUNK, copy_file
+
+
+class RecordingMap(mmap.mmap):
+    """A mapped file that counts how often its memory was released."""
+
+    released = 0
+
+    def madvise(self, option, *place):
+        assert option == mmap.MADV_DONTNEED
+        RecordingMap.released += 1
+        return super().madvise(option, *place)
+
+
+def test_a_copy_holds_one_part_of_a_mapped_file_in_memory(tmp_path):
+    content = b"0123456789" * (CHUNK // 4)
+    (tmp_path / "weights").write_bytes(content)
+    with open(tmp_path / "weights", "rb") as file:
+        mapped = RecordingMap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    copy_file(MemoryFiles("model", {"weights": memoryview(mapped)}), "weights", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == content
+    assert RecordingMap.released == -(-len(content) // CHUNK) == 3
+
+
+def test_a_small_file_is_copied(tmp_path):
+    (tmp_path / "small").write_bytes(b"ab")
+    copy_file(Folder(tmp_path), "small", tmp_path / "new" / "copy")
+    assert (tmp_path / "new" / "copy").read_bytes() == b"ab"
