@@ -29,6 +29,8 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 SIZES = (8, 16, 32, 48, 64)
 SIGNATURE = "serving_default"
+DTYPES = {"float32": 1, "uint8": 4}
+"""TensorFlow's numbers of the types that images have."""
 COMMAND = "from tfport.cli.main import main; raise SystemExit(main())"
 METRICS = "/monitoring/prometheus/metrics"
 START_SECONDS = 150
@@ -99,8 +101,15 @@ def assembled(path: Path, device: str, seconds: float = 3.0) -> dict[str, float]
 
 def images(path: Path, rows: int) -> dict[str, np.ndarray]:
     examples = np.load(path / "inputs_1.npz")
-    random = np.random.default_rng(0)
-    return {name: random.random((rows, *examples[name].shape[1:]), np.float32) for name in examples}
+    return {name: random_like(examples[name], rows) for name in examples}
+
+
+def random_like(example: np.ndarray, rows: int) -> np.ndarray:
+    """Rows of the same type: bytes from 0 to 255, or numbers from 0 to 1."""
+    random, shape = np.random.default_rng(0), (rows, *example.shape[1:])
+    if example.dtype == np.uint8:
+        return random.integers(0, 256, shape, np.uint8)
+    return random.random(shape, np.float32)
 
 
 def request(path: Path, rows: int) -> bytes:
@@ -110,7 +119,7 @@ def request(path: Path, rows: int) -> bytes:
     message.model_spec.name = "model"
     for name, array in images(path, rows).items():
         tensor = message.inputs[name]
-        tensor.dtype = 1
+        tensor.dtype = DTYPES[array.dtype.name]
         for size in array.shape:
             tensor.tensor_shape.dim.add(size=size)
         tensor.tensor_content = array.tobytes()

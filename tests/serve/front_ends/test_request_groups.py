@@ -11,13 +11,15 @@ from tests.serve.process import PATIENCE, PREDICT, command
 
 from tfport.formats.encoding.tensor import to_numpy
 from tfport.formats.proto import serving_api_pb2, serving_pb2
+from tfport.serve.front_ends.alike_requests import AlikeRequests
 from tfport.serve.front_ends.detached_contents import LARGE
 from tfport.serve.front_ends.messages import CallAnswer
-from tfport.serve.front_ends.request_groups import RequestGroups, alike_request
+from tfport.serve.front_ends.request_groups import RequestGroups
 from tfport.serve.grpc.service import Caller
 from tfport.serve.status import StatusCode
 
 COLUMNS = LARGE // 4
+NOBODY = Caller({}, "")
 X = "x = Placeholder() {dtype=float32, shape=(?, ?)}\n"
 ONE = "one = Const() {dtype=int32, value=int32()[1]}\n"
 MODELS = {
@@ -119,12 +121,12 @@ def test_requests_wait_while_two_groups_are_with_the_server_and_aborted_ones_go_
     async def test():
         server = Recorder()
         groups = RequestGroups(server.ask, server.ask_together, most_rows=3, tensor_content=False)
-        tasks = []
+        requests, tasks = AlikeRequests(), []
         for _ in range(2):
-            tasks.append(asyncio.ensure_future(groups.answer(alike_request(data, Caller({}, "")))))
+            tasks.append(asyncio.ensure_future(groups.answer(requests.read(data, NOBODY))))
             await turns()
         assert server.alone == [1, 1]
-        tasks += [asyncio.ensure_future(groups.answer(alike_request(data, Caller({}, "")))) for _ in range(7)]
+        tasks += [asyncio.ensure_future(groups.answer(requests.read(data, NOBODY))) for _ in range(7)]
         await turns()
         assert (server.alone, server.together) == ([1, 1], [])
         server.open.set()
@@ -136,18 +138,3 @@ def test_requests_wait_while_two_groups_are_with_the_server_and_aborted_ones_go_
 
     data = request_of("m", np.zeros((1, COLUMNS), np.float32))
     asyncio.run(test())
-
-
-@pytest.mark.parametrize(
-    ("data", "headers"),
-    [
-        (b"short", {}),
-        (b"\xff" * LARGE, {}),
-        (request_of("m", np.zeros((0, 3), np.float32)), {}),
-        (request_of("m", np.zeros(COLUMNS, np.float32))[:-8] + bytes(4), {}),
-        (request_of("m", np.zeros((1, COLUMNS), np.float32)), {"traceparent": "00-1"}),
-    ],
-    ids=["short", "no message", "no rows", "wrong size", "traced"],
-)
-def test_what_cannot_be_part_of_a_group(data, headers):
-    assert alike_request(data, Caller(headers, "")) is None

@@ -16,8 +16,8 @@ def test_the_other_process_reads_what_was_put():
     front_end = SharedBlocks(os.dup(server.fd))
     place = front_end.put(b"hello")
     assert place is not None
-    assert bytes(server.view(place)) == b"hello"
-    assert not server.view(place).flags.writeable
+    assert bytes(server.view(*place)) == b"hello"
+    assert not server.view(*place).flags.writeable
 
 
 def test_what_does_not_fit_is_not_put():
@@ -39,7 +39,7 @@ def test_blocks_never_overlap_and_all_memory_comes_back(steps):
             used.append((place, content))
         elif used:
             blocks.free(used.pop(index % len(used))[0])
-        assert all(bytes(blocks.view(place)) == content for place, content in used)
+        assert all(bytes(blocks.view(*place)) == content for place, content in used)
     for place, _ in used:
         blocks.free(place)
     assert blocks.free_bytes == SIZE

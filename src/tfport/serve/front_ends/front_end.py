@@ -7,7 +7,7 @@ here, as in a server without front ends.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -16,7 +16,8 @@ import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from tfport.errors import Error
-from tfport.serve.front_ends.detached_contents import detach
+from tfport.serve.front_ends.alike_requests import AlikeRequest, AlikeRequests
+from tfport.serve.front_ends.detached_contents import LARGE, without_contents
 from tfport.serve.front_ends.messages import (
     NAMES,
     STATE,
@@ -30,7 +31,7 @@ from tfport.serve.front_ends.messages import (
     StartListening,
     StopListening,
 )
-from tfport.serve.front_ends.request_groups import AlikeRequest, RequestGroups, alike_request
+from tfport.serve.front_ends.request_groups import RequestGroups
 from tfport.serve.front_ends.shared_blocks import BlockPlace, SharedBlocks
 from tfport.serve.grpc.health import NAME as HEALTH
 from tfport.serve.grpc.health import HealthService
@@ -56,31 +57,42 @@ class FrontEnd:
         self._places: dict[int, Iterable[BlockPlace]] = {}
         self._listener: GrpcListener | None = None
         self._groups: RequestGroups | None = None
+        self._alike = AlikeRequests()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def ask(self, service: str, method: str, data: bytes, caller: Caller = NOBODY) -> CallAnswer:
         """Ask the server; if the caller is cancelled, the server is told."""
-        light, places = detach(f"{service}/{method}", data, self._blocks)
-        return await self._call(service, method, light, places, caller)
+        taken = without_contents(data) if (service, method) == PREDICT and len(data) >= LARGE else None
+        view = memoryview(data)
+        places = self._put({name: [view[place]] for name, place in taken[1].items()}) if taken else None
+        if not taken or not places:
+            return await self._call(service, method, data, {}, caller)
+        return await self._call(service, method, taken[0].SerializeToString(), places, caller)
 
     async def _ask_alone(self, request: AlikeRequest) -> CallAnswer:
         return await self._ask_together([request], request.kind)
 
     async def _ask_together(self, requests: Sequence[AlikeRequest], message: bytes) -> CallAnswer:
         """Ask for requests that are alike; their contents go into shared memory, one after the other."""
-        first, places = requests[0], dict[str, BlockPlace]()
-        for name in first.contents:
-            place = self._blocks.put(*(request.contents[name] for request in requests))
-            if place is None:
-                break
-            places[name] = place
-        if len(places) == len(first.contents):
+        first = requests[0]
+        places = self._put({name: [r.contents[name] for r in requests] for name in first.contents})
+        if places is not None:
             return await self._call(*PREDICT, message, places, first.caller, len(requests))
-        for place in places.values():
-            self._blocks.free(place)
         if len(requests) > 1:
             return CallAnswer(0, StatusCode.RESOURCE_EXHAUSTED.number, "no room for a group")
         return await self._call(*PREDICT, first.data, {}, first.caller)
+
+    def _put(self, contents: Mapping[str, Sequence[memoryview]]) -> dict[str, BlockPlace] | None:
+        """Put the parts of each input into a block; None if there is no room for all of them."""
+        places: dict[str, BlockPlace] = {}
+        for name, parts in contents.items():
+            place = self._blocks.put(*parts)
+            if place is None:
+                for other in places.values():
+                    self._blocks.free(other)
+                return None
+            places[name] = place
+        return places
 
     async def _call(
         self,
@@ -96,8 +108,9 @@ class FrontEnd:
             self._places[number] = places.values()
         answer: asyncio.Future[CallAnswer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
+        where = {name: (place.offset, place.size) for name, place in places.items()}
         self.connection.send(
-            FrontEndCall(number, service, method, data, places, dict(caller.headers), caller.peer, requests)
+            FrontEndCall(number, service, method, data, where, dict(caller.headers), caller.peer, requests)
         )
         try:
             return await answer
@@ -166,7 +179,7 @@ class FrontEnd:
                 await abort(context, StatusCode.DEADLINE_EXCEEDED.number, "Deadline Exceeded")
             caller = caller_of(context)
             alike = (service, method) == PREDICT and self._groups is not None
-            request = alike_request(data, caller) if alike else None
+            request = self._alike.read(data, caller) if alike else None
             if request is not None and self._groups is not None:
                 answered = await self._groups.answer(request)
             else:

@@ -244,7 +244,7 @@ class _FrontEndProcess:
                 self._listening.set_result(problem)
 
     async def _answer(self, call: FrontEndCall) -> None:
-        contents = {name: self.blocks.view(place) for name, place in call.places.items()}
+        contents = {name: self.blocks.view(*place) for name, place in call.places.items()}
         if contents:
             freed = self._watch(call.id)
             self._used[call.id] = [weakref.ref(array, freed) for array in contents.values()]

@@ -1,6 +1,7 @@
 """What a front end and its server send each other, and how: pickled tuples with their length before them.
 
-Both ends run the same code. What clients send stays bytes: nothing of it is unpickled.
+Both ends run the same code. What clients send stays bytes: nothing of it is unpickled. A message is pickled
+as the number of its class and its fields: pickle takes ten times as long for the name of a class.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-from tfport.serve.front_ends.shared_blocks import BlockPlace
 from tfport.serve.grpc.options import GrpcOptions
 
 STATE, NAMES = "state", "names"
@@ -43,8 +43,8 @@ class FrontEndCall(NamedTuple):
     service: str
     method: str
     data: bytes
-    places: dict[str, BlockPlace]
-    """By the name of the input."""
+    places: dict[str, tuple[int, int]]
+    """Offset and size, by the name of the input."""
     headers: dict[str, str]
     peer: str
     requests: int = 1
@@ -86,6 +86,19 @@ class StopListening(NamedTuple):
     grace: float
 
 
+MESSAGES: tuple[type[Any], ...] = (
+    StartListening,
+    Listening,
+    FrontEndCall,
+    CallCancelled,
+    CallAnswer,
+    BlocksFree,
+    CallRefused,
+    StopListening,
+)
+_NUMBERS = {kind: number for number, kind in enumerate(MESSAGES)}
+
+
 class MessageConnection(asyncio.Protocol):
     """One end of the connection; used in its event loop only."""
 
@@ -106,7 +119,9 @@ class MessageConnection(asyncio.Protocol):
             after = at + _LENGTH.size + length
             if after > end:
                 break
-            self._received(pickle.loads(memoryview(self._buffer)[at + _LENGTH.size : after].tobytes()))
+            with memoryview(self._buffer)[at + _LENGTH.size : after] as message:
+                number, *fields = pickle.loads(message)
+            self._received(MESSAGES[number](*fields))
             at = after
         del self._buffer[:at]
 
@@ -114,9 +129,9 @@ class MessageConnection(asyncio.Protocol):
         self._transport = None
         self._lost()
 
-    def send(self, message: object) -> None:
-        """Send a message, together with others of this iteration of the loop."""
-        data = pickle.dumps(message, protocol=5)
+    def send(self, message: tuple[Any, ...]) -> None:
+        """Send one of `MESSAGES`, together with others of this iteration of the loop."""
+        data = pickle.dumps((_NUMBERS[type(message)], *message), protocol=5)
         if not self._to_send:
             asyncio.get_running_loop().call_soon(self.flush)
         self._to_send += (_LENGTH.pack(len(data)), data)

@@ -11,66 +11,21 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.serve.front_ends.detached_contents import LARGE
+from tfport.serve.front_ends.alike_requests import AlikeRequest
 from tfport.serve.front_ends.messages import CallAnswer
-from tfport.serve.grpc.service import Caller
 from tfport.serve.grpc.tensors import write_tensor
 from tfport.serve.status import StatusCode
 
 IN_FLIGHT = 2
 """Groups of a kind that the server has: one that is computed, and one that is assembled."""
 MOST_KINDS = 1000
-TRACED = ("traceparent", "b3")
-"""Headers that make a request one of a trace."""
-
-
-@dataclass(slots=True)
-class AlikeRequest:
-    """A request whose contents are apart from its message."""
-
-    kind: bytes
-    """The message without contents."""
-    contents: dict[str, bytes]
-    rows: int
-    caller: Caller
-    data: bytes
-    answer: asyncio.Future[CallAnswer] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
-
-
-def alike_request(data: bytes, caller: Caller) -> AlikeRequest | None:
-    """The request of a Predict message; None if it cannot be part of a group."""
-    if len(data) < LARGE or any(header in caller.headers for header in TRACED):
-        return None
-    try:
-        message = wire.PredictRequestWire.FromString(data)
-    except DecodeError:
-        return None
-    contents, rows = {}, set()
-    for name, tensor in message.inputs.items():
-        contents[name] = tensor.tensor_content
-        rows.add(tensor.tensor_shape.dim[0].size if tensor.tensor_shape.dim else 0)
-        tensor.ClearField("tensor_content")
-        kind = NUMPY.get(tensor.dtype)
-        elements = 1
-        for dim in tensor.tensor_shape.dim:
-            elements *= dim.size
-        if kind is None or kind.hasobject or len(contents[name]) != elements * kind.itemsize:
-            return None
-    count = rows.pop() if len(rows) == 1 else 0
-    if count < 1:
-        return None
-    return AlikeRequest(message.SerializeToString(deterministic=True), contents, count, caller, data)
 
 
 Ask = Callable[[AlikeRequest], Awaitable[CallAnswer]]

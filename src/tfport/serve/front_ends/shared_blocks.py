@@ -43,13 +43,13 @@ class SharedBlocks:
         os.ftruncate(fd, size)
         return cls(fd)
 
-    def view(self, place: BlockPlace) -> NDArray[np.uint8]:
+    def view(self, offset: int, size: int) -> NDArray[np.uint8]:
         """The bytes of a block; read-only, as those of a message."""
-        part = self.bytes[place.offset : place.offset + place.size]
+        part = self.bytes[offset : offset + size]
         part.flags.writeable = False
         return part
 
-    def put(self, *parts: bytes) -> BlockPlace | None:
+    def put(self, *parts: bytes | memoryview) -> BlockPlace | None:
         """Copy bytes into a free block, one after the other; None if there is none of that size."""
         size = sum(map(len, parts))
         room = size + -size % ALIGNMENT
