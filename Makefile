@@ -193,10 +193,13 @@ $(LIVE_READY): pyproject.toml
 	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it requires an older protobuf than it needs
 	@touch $@
 
-# Third-party clients and frameworks with `tfport serve`: Ray Serve, schemathesis on the OpenAPI document, S3, OpenTelemetry.
+# Third-party clients and frameworks with `tfport serve`: Ray Serve, schemathesis on the OpenAPI document, S3, OpenTelemetry;
+# and Model Explorer, without its own adapters of 376 MB.
 test-clients: $(LIVE_READY)
 	$(LIVE)/bin/python $(PIP) install 'ray[serve]' schemathesis s3fs 'moto[server]' opentelemetry-sdk
-	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py
+	$(LIVE)/bin/python $(PIP) install --no-deps ai-edge-model-explorer==0.1.34
+	$(LIVE)/bin/python $(PIP) install flask portpicker requests termcolor watchdog dacite
+	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py tests/web/model_explorer
 
 $(DOCS_READY): pyproject.toml
 	$(PYTHON) -m venv $(DOCS)

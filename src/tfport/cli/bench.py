@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json
@@ -15,6 +15,7 @@ from tfport.cli.model_arguments import (
     gpu_options,
     load_runnable_model,
 )
+from tfport.errors import Error
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --profile --json: also say for each node of the model where it runs and how long",
     )
+    parser.add_argument(
+        "--node-data",
+        metavar="FILE",
+        help="with --profile: also write the time of each node, for Model Explorer with tfport's extension",
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -68,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
     model, registry = load_runnable_model(args)
     signature = select_signature(model, args.signature)
-    if args.profile or args.engine_ops or args.nodes:
+    if args.profile or args.engine_ops or args.nodes or args.node_data:
         return _run_profile(args, model, registry, signature)
     with show_progress(f"measuring {args.model}"):
         measurements = bench_model(
@@ -104,23 +110,28 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
     from tfport.runtime.bench.samples import sample_inputs
     from tfport.runtime.profile.profile import profile_model
 
+    batches = _batches(args.batch)
+    if args.node_data and len(batches) > 1:
+        raise Error("--node-data is about one batch size; expected --batch N")
     inputs = read_inputs(signature, args.input, args.inputs)
     profiles: dict[int, Profile] = {}
     with show_progress(f"profiling {args.model}"):
-        for batch in _batches(args.batch):
+        for batch in batches:
             profiles[batch] = profile_model(
                 model,
                 sample_inputs(signature, batch, inputs),
                 signature=signature.name,
                 seconds=args.seconds,
                 engine_ops=args.engine_ops,
-                nodes=args.nodes,
+                nodes=args.nodes or bool(args.node_data),
                 threads=args.threads,
                 engine=args.engine,
                 device=args.device,
                 gpu=gpu_options(args),
                 registry=registry,
             )
+    if args.node_data:
+        _write_node_data(args.node_data, model, signature.name, profiles)
     if args.json:
         from tfport.cli.json_output import print_json
 
@@ -138,9 +149,17 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
     return 0
 
 
-def _batches(text: str) -> list[int]:
-    from tfport.errors import Error
+def _write_node_data(path: str, model: Model, signature: str, profiles: Mapping[int, Profile]) -> None:
+    from tfport.check.graph_view.graphs import ModelGraphs
+    from tfport.cli.report_file import write_report
+    from tfport.web.model_explorer.node_data import times_data
 
+    for batch, profile in profiles.items():  # one
+        name = f"tfport bench: ms of {signature}, batch {batch}"
+        write_report(path, times_data(profile.nodes, ModelGraphs(model), name))
+
+
+def _batches(text: str) -> list[int]:
     try:
         sizes = [int(part) for part in text.split(",")]
     except ValueError:

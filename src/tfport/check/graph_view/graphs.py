@@ -40,6 +40,9 @@ class GraphFamily(Protocol):
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         """A node of one of them; None if there is no such node."""
 
+    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+        """The attributes of the node at a place of the columns, as texts."""
+
 
 class NodeGraphs:
     """The main graph and the functions of a model."""
@@ -125,17 +128,20 @@ class NodeGraphs:
         """The places of the nodes of a graph in its columns."""
         return {node: place for place, node in enumerate(self._built(id)[1])}
 
-    @no_search_for_garbage()
     def _built(self, id: str) -> tuple[GraphColumns, list[Node]]:
         if id not in self._columns:
-            self._columns[id] = node_columns(
-                self._graphs[id],
-                types=ValueTypes(),
-                callers=self.callers,
-                graph_id=self.id_of,
-                outputs=self._signature_outputs if id == MAIN else (),
-            )
+            self._columns[id] = self._build(id)
         return self._columns[id]
+
+    @no_search_for_garbage()
+    def _build(self, id: str) -> tuple[GraphColumns, list[Node]]:
+        return node_columns(
+            self._graphs[id],
+            types=ValueTypes(),
+            callers=self.callers,
+            graph_id=self.id_of,
+            outputs=self._signature_outputs if id == MAIN else (),
+        )
 
     @cached_property
     def _signature_outputs(self) -> set[Node]:
@@ -155,6 +161,11 @@ class NodeGraphs:
 
         node = self.node(id, name)
         return None if node is None else node_details(self, id, name, node)
+
+    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+        from tfport.check.graph_view.node_details import node_attributes
+
+        return node_attributes(self._built(id)[1][place])
 
 
 class ModelGraphs:

@@ -77,12 +77,10 @@ class LayerGraphs:
         return columns
 
     def details(self, id: str, name: str) -> dict[str, Any] | None:
-        model, instance = self._models[id]
         columns = self.columns(id)
         place = columns.index_of(name)
         if place is None:
             return None
-        layer = next((layer for layer in model.layers if layer.name == name), None)
         return {
             "version": VERSION,
             "graph": id,
@@ -90,7 +88,7 @@ class LayerGraphs:
             "op": columns.ops[columns.op[place]],
             "device": "",
             "role": columns.role[place],
-            "attributes": list(_attributes(layer, instance.children.get(name))) if layer is not None else [],
+            "attributes": self.attributes(id, place),
             "inputs": list(edges_in(columns, place)),
             "controls": [],
             "outputs": list(edges_out(columns, place)),
@@ -107,6 +105,13 @@ class LayerGraphs:
             "until": None,
             "text": "",
         }
+
+    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+        model, instance = self._models[id]
+        if place >= len(model.layers):  # an output
+            return []
+        layer = model.layers[place]
+        return list(_attributes(layer, instance.children.get(layer.name)))
 
 
 def _arguments(call: LayerCall) -> Iterator[TensorRef]:

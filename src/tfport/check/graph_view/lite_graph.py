@@ -87,7 +87,7 @@ class LiteGraphs:
             "op": columns.ops[columns.op[place]],
             "device": "",
             "role": columns.role[place],
-            "attributes": list(_attributes(content)),
+            "attributes": self.attributes(id, place),
             "inputs": list(edges_in(columns, place)),
             "controls": [],
             "outputs": list(edges_out(columns, place)),
@@ -103,6 +103,9 @@ class LiteGraphs:
             "until": None,
             "text": "",
         }
+
+    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+        return list(_attributes(self._graph(id).contents[place]))
 
     def _value(self, content: LiteOperator | LiteTensor) -> dict[str, Any] | None:
         if isinstance(content, LiteOperator) or not has_data(self.file, content):

@@ -34,10 +34,7 @@ def node_details(graphs: NodeGraphs, id: str, name: str, node: Node) -> dict[str
     place = columns.index_of(name)
     assert place is not None
     since, until = known_ops().lifetime(node.op)
-    try:
-        attrs = node.attrs
-    except MalformedGraph:
-        attrs = {}
+    attrs = _decoded(node)
     return {
         "version": VERSION,
         "graph": id,
@@ -45,7 +42,7 @@ def node_details(graphs: NodeGraphs, id: str, name: str, node: Node) -> dict[str
         "op": node.op or MISSING,
         "device": node.device,
         "role": columns.role[place],
-        "attributes": list(_attributes(node.signature, attrs)),
+        "attributes": node_attributes(node),
         "inputs": [
             {"argument": argument, "node": names[value.node], "index": value.index, "type": types.text(value)}
             for argument, value in zip(_arguments(node, attrs), node.inputs[:MOST_EDGES], strict=False)
@@ -62,8 +59,20 @@ def node_details(graphs: NodeGraphs, id: str, name: str, node: Node) -> dict[str
     }
 
 
+def node_attributes(node: Node) -> list[dict[str, Any]]:
+    """The attributes of a node, and the defaults of those that the file leaves out."""
+    return list(_attributes(node.signature, _decoded(node)))
+
+
+def _decoded(node: Node) -> dict[str, Attr]:
+    """The attributes; none if one of them cannot be decoded, which `check` reports."""
+    try:
+        return node.attrs
+    except MalformedGraph:
+        return {}
+
+
 def _attributes(signature: OpSignature | None, attrs: dict[str, Attr]) -> Iterator[dict[str, Any]]:
-    """The attributes of the node, and the defaults of those that the file leaves out."""
     shown = {key: value for key, value in attrs.items() if key not in HIDDEN}
     defaults = signature.defaults if signature is not None else {}
     for key in sorted({*shown, *defaults}):

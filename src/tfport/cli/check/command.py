@@ -94,6 +94,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", metavar="FILE", help="write a self-contained HTML page about one model")
     parser.add_argument(
+        "--node-data",
+        metavar="FILE",
+        help="also write the findings of one model by node, for Model Explorer with tfport's extension",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="FILE", help="file for the report (default: standard output)"
     )
     parser.add_argument("--all", action="store_true", help="do not shorten long texts and lists")

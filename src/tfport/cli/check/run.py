@@ -77,9 +77,12 @@ def _check(args: argparse.Namespace, requests: Sequence[CheckRequest], *, many: 
         for path in (models or [request.model])
     ]
     (format_class,) = REPORT_FORMATS.of(args.format)
-    if many or len(single) > 1 or any(folders) or format_class.always_many:
+    is_many = many or len(single) > 1 or any(folders)
+    if is_many and args.node_data:
+        raise Error("--node-data is about one model; check the models one at a time")
+    if is_many or (format_class.always_many and not args.node_data):
         return _check_many(args, single, format_class(_layout(args, many=True)))
-    return _check_one(args, single[0], format_class(_layout(args, many=False)))
+    return _check_one(args, single[0], format_class(_layout(args, many=format_class.always_many)))
 
 
 def _layout(args: argparse.Namespace, *, many: bool) -> ReportLayout:
@@ -93,7 +96,13 @@ def _check_one(args: argparse.Namespace, request: CheckRequest, report_format: R
     from tfport.cli.progress import show_progress
 
     with show_progress(f"checking {request.model}"):
-        model = model_result(check_request(request, ways_out=True), report_format)
+        report = check_request(request, ways_out=not report_format.always_many)
+        model = model_result(report, report_format)
+    if args.node_data:
+        from tfport.cli.report_file import write_report
+        from tfport.web.model_explorer.node_data import findings_data
+
+        write_report(args.node_data, findings_data(report))
     _print(report_format.whole([model.part]), args.output)
     return exit_code(model.verdict, model.severities, request.fail_on)
 
@@ -115,6 +124,6 @@ def _print(text: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    from tfport.cli.check.report_file import write_report
+    from tfport.cli.report_file import write_report
 
     write_report(output, text)
