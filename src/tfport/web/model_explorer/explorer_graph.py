@@ -11,7 +11,7 @@ from tfport.check.graph_view.graph_summary import GraphSummary
 from tfport.check.graph_view.graphs import GraphFamily
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
-LONGEST = 500
+LONGEST, WIDEST = 500, 24
 DEEPEST = 100
 """Scopes of a name beyond this one are not levels of their own."""
 CONTROL, WHOLE_LIST = "control", "all"
@@ -25,7 +25,7 @@ def explorer_graph(shown: ShownGraphs, id: str) -> explorer.Graph:
         explorer.GraphNode(
             id=name,
             label=_label(name, columns.ops[op]),
-            namespace=namespace(name),
+            namespace=_namespace(name),
             attrs=list(_attributes(family, id, place)),
         )
         for place, (name, op) in enumerate(zip(columns.names, columns.op, strict=True))
@@ -39,10 +39,10 @@ def explorer_graph(shown: ShownGraphs, id: str) -> explorer.Graph:
 
 def _label(name: str, op: str) -> str:
     """The op; for an argument or result of a function, which have no op of their own, the name."""
-    return name.rpartition("/")[2] if op.startswith("_") else op
+    return _shortened(name.rpartition("/")[2], WIDEST) if op.startswith("_") else op
 
 
-def namespace(name: str) -> str:
+def _namespace(name: str) -> str:
     """The scopes of a node: `a/b` for `a/b/Conv2D`."""
     return "/".join([scope for scope in name.split("/")[:-1] if scope][:DEEPEST])
 
@@ -53,8 +53,8 @@ def _attributes(family: GraphFamily, id: str, place: int) -> Iterator[explorer.K
             yield explorer.KeyValue(attribute["name"], _shortened(attribute["value"]))
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+def _shortened(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _add_edges(columns: GraphColumns, nodes: list[explorer.GraphNode]) -> None:
