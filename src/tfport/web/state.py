@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from tfport.web.daemon_thread import in_daemon_thread
 from tfport.web.jobs import JobBoard
 from tfport.web.model_store import LoadedModel, ModelStore
 from tfport.web.options import UiOptions
@@ -47,7 +48,7 @@ class ServerState:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Compute something in a thread; a few at a time."""
         async with self.computing:
-            return await asyncio.to_thread(work)
+            return await in_daemon_thread(work)
 
 
 STATE = web.AppKey("state", ServerState)
