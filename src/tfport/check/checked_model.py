@@ -107,11 +107,15 @@ class CheckedModel:
 
     def has_kernel(self, node: Node, target: Target, kind: str) -> bool:
         """Whether the target has a kernel for a node on this kind of device; a function runs on any."""
-        usage = self._usage_of.get(node)
+        usage = self.usage_of(node)
         return usage is None or has_kernel(usage, target, self._resolver, self.producer, kind)
 
+    def usage_of(self, node: Node) -> Usage | None:
+        """The usage that a node belongs to; None for the call of a function."""
+        return self._usages_by_node.get(node)
+
     @cached_property
-    def _usage_of(self) -> dict[Node, Usage]:
+    def _usages_by_node(self) -> dict[Node, Usage]:
         return {node: usage for usage in self.usages for node in usage.nodes}
 
     def kind_of_device(self, usage: Usage, target: Target) -> str:

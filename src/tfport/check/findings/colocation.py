@@ -6,6 +6,7 @@ Only on a machine with a GPU are there two kinds of devices. Recorded from 2.21 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
@@ -13,7 +14,7 @@ from tfport.check.devices import is_local, is_valid_name, kinds_of_devices, requ
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.noticed import DEVICES
-from tfport.graph.graph import Graph, Node
+from tfport.graph.graph import Node
 
 CLASS, LOCATION = "_class", "loc:@"
 
@@ -47,17 +48,30 @@ class NoCommonDevice(Finding):
         return ["export again with clear_devices=True", "--soft-placement, if the loader enables it"]
 
 
+class ColocatedNodes(NamedTuple):
+    """Nodes that must run on one device."""
+
+    head: Node
+    """The node that the others name."""
+    other: Node
+    requested: dict[str, Node]
+    """A node for each kind of device that they ask for."""
+    examples: list[Node]
+    """A node for each usage of an op among them; a training graph has thousands that are alike."""
+
+
 @check
 def colocated_nodes_have_a_device(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     if target.device == "gpu" and not loader.soft_placement:
-        for group in _groups(model.model.graph):
+        for group in model.once(_groups):
             if reason := _conflict(group, model, target):
-                node, other = group[1], group[0]
-                yield NoCommonDevice(nodes=[node], op=node.op, other=other.name, reason=reason)
+                node, head = group.other, group.head
+                yield NoCommonDevice(nodes=[node], op=node.op, other=head.name, reason=reason)
 
 
-def _groups(graph: Graph) -> list[list[Node]]:
-    """The groups of nodes that ask to run with one another, each with the node that they name first."""
+def _groups(model: CheckedModel) -> Iterator[ColocatedNodes]:
+    """The groups of nodes that ask to run with one another."""
+    graph = model.model.graph
     groups: dict[str, list[Node]] = {}
     for node in graph:
         listed = node.attrs.get(CLASS)
@@ -66,22 +80,29 @@ def _groups(graph: Graph) -> list[list[Node]]:
             head = text.removeprefix(LOCATION)
             if text.startswith(LOCATION) and head in graph.nodes and head != node.name:
                 groups.setdefault(head, [graph.nodes[head]]).append(node)
-    return list(groups.values())
+    for group in groups.values():
+        examples = {model.usage_of(node): node for node in group}
+        yield ColocatedNodes(group[0], group[1], _requested(group), list(examples.values()))
 
 
-def _conflict(group: list[Node], model: CheckedModel, target: Target) -> str:
-    """Why no device does for all nodes of a group; empty if one does."""
+def _requested(group: list[Node]) -> dict[str, Node]:
     requested = {
         requested_kind(node.device): node
         for node in group
         if node.device and is_valid_name(node.device) and is_local(node.device)
     }
     requested.pop("", None)
+    return requested
+
+
+def _conflict(group: ColocatedNodes, model: CheckedModel, target: Target) -> str:
+    """Why no device does for all nodes of a group; empty if one does."""
+    requested = group.requested
     if len(requested) > 1:
         return "they ask for " + " and ".join(sorted(node.device for node in requested.values()))
     kinds = kinds_of_devices(target)
     for kind in requested or kinds:
-        if all(model.has_kernel(node, target, kind) for node in group):
+        if all(model.has_kernel(node, target, kind) for node in group.examples):
             return ""
     wanted = "/".join(requested or kinds)
-    return f"no kernel for {wanted} serves both `{group[0].op}` and `{group[1].op}`"
+    return f"no kernel for {wanted} serves both `{group.head.op}` and `{group.other.op}`"
