@@ -24,7 +24,7 @@ def test_each_name_is_that_of_one_graph_and_every_called_graph_is_there(name):
     assert len(shown.graphs) + shown.left_out == len(graphs.summaries)
     assert shown.names["main"] == "main"
     for id, (family, _) in shown.graphs.items():
-        assert {called for _, ids in family.columns(id).calls for called in ids} <= set(shown.graphs)
+        assert {called for call in family.columns(id).calls for called in call.graphs} <= set(shown.graphs)
 
 
 def test_the_function_with_the_work_of_the_default_signature_is_first():

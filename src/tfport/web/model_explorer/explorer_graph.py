@@ -31,8 +31,9 @@ def explorer_graph(shown: ShownGraphs, id: str) -> explorer.Graph:
         for place, (name, op) in enumerate(zip(columns.names, columns.op, strict=True))
     ]
     _add_edges(columns, nodes)
-    for place, called in columns.calls:
-        nodes[place].subgraphIds = [shown.names[other] for other in called if (id, other) in shown.calls]
+    for call in columns.calls:
+        called = [shown.names[other] for other in call.graphs if (id, other) in shown.calls]
+        nodes[call.node].subgraphIds = called
     about = dict(_about(summary, shown))
     return explorer.Graph(id=shown.names[id], nodes=nodes, groupNodeAttributes={"": about})
 

@@ -24,7 +24,7 @@ from tfport.graph.model import Model
 from tfport.web.model_explorer.explorer_graph import explorer_graph
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
-GRAPHS = ("pb", "pbtxt", "graphdef", "meta", "index", "json")
+GRAPHS = ("pb", "pbtxt", "graphdef", "meta", "json")
 ARCHIVES = ("zip", "tar", "tgz", "gz")
 
 

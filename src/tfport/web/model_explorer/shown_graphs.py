@@ -46,7 +46,7 @@ def _calls(every: Mapping[str, Part], starts: Iterable[str]) -> dict[str, list[s
     for id in waiting:  # grows during the loop
         if id not in calls:
             columns = every[id][0].columns(id)
-            calls[id] = list(dict.fromkeys(called for _, ids in columns.calls for called in ids))
+            calls[id] = list(dict.fromkeys(called for call in columns.calls for called in call.graphs))
             waiting += calls[id]
     return calls
 
