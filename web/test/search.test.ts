@@ -57,8 +57,26 @@ test("attributes are asked from the server, and joined with the rest", async () 
   };
   const found = await findNodes("enc attr:T", { hierarchies, search });
   assert.deepEqual(asked, ["attr:T"]);
-  assert.deepEqual(found.matches, [{ graph: "main", node: "enc/MatMul" }, { graph: "other", node: "z" }]);
+  assert.deepEqual(found.matches, [{ graph: "main", node: "enc/MatMul" }]);
+  const alone = await findNodes('attr:"T=a b"', { hierarchies, search });
+  assert.equal(asked.pop(), 'attr:"T=a b"');
+  assert.deepEqual(alone.matches, [{ graph: "main", node: "enc/MatMul" }]);
   const without = await findNodes("enc -attr:T", { hierarchies, search });
   assert.deepEqual(without.matches.map(({ node }) => node), ["enc/MatMul_1", "enc/drop out"]);
   assert((await findNodes("attr:T", { hierarchies })).note.includes("tfport ui"));
+});
+
+test("a page with attributes searches them itself", async () => {
+  const own = { ...graph, attributes: { texts: ["padding=SAME", "Padding=VALID", "T=float32"], nodes: [[], [0, 2], [1], [2], [2]] } };
+  const hierarchies = new Map([["main", new Hierarchy(own)]]);
+  const names = async (query: string) => (await findNodes(query, { hierarchies })).matches.map(({ node }) => node);
+  assert.deepEqual(await names("attr:padding"), ["enc/MatMul", "enc/MatMul_1"]);
+  assert.deepEqual(await names("attr:padding=same"), ["enc/MatMul"]);
+  assert.deepEqual(await names("-attr:T=float attr:padding"), ["enc/MatMul_1"]);
+});
+
+test("findings can be searched after a check only, and the search says so", async () => {
+  const hierarchies = new Map([["main", new Hierarchy(graph)]]);
+  assert((await findNodes("finding:TFP101", { hierarchies })).note.includes("Verdicts"));
+  assert.equal((await findNodes("finding:TFP999", { hierarchies, findings })).note, "");
 });

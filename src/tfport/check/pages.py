@@ -63,7 +63,7 @@ def _graphs(graphs: ModelGraphs) -> dict[str, Any]:
         return {}
     return {
         "graphs": [summary.to_json() for summary in summaries],
-        "graph": {summary.id: graphs.document(summary.id) for summary in summaries},
+        "graph": {summary.id: graphs.document_with_attributes(summary.id) for summary in summaries},
     }
 
 

@@ -49,6 +49,8 @@ export interface GraphData {
   results?: number[];
   /** For a main graph: what its nodes are for. A node of several signatures is in each. */
   parts?: GraphPart[];
+  /** In a page without a server: `texts[nodes[i][k]]` is the `k`th attribute of node `i`, as `name=value`. */
+  attributes?: { texts: string[]; nodes: number[][] };
 }
 
 /** A node that calls graphs: its inputs from `first_input` on are their arguments, if that is not null. */

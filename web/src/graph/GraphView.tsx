@@ -29,7 +29,7 @@ export interface GraphViewProps {
   /** The server's search, for `attr:`. */
   search?: (query: string) => Promise<SearchResult>;
   /** The nodes of findings, for `finding:`. */
-  findings?: Findings;
+  findings?: Findings | undefined;
   /** Two views with the same link show the same nodes. */
   link?: CameraLink;
   side?: LinkSide;

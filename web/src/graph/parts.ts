@@ -23,6 +23,7 @@ export function restrictGraph(graph: GraphData, nodes: readonly number[]): Graph
     edge_type: ofEdge(graph.edge_type),
     control_source: controls.map((edge) => place[graph.control_source[edge]!]!),
     control_target: controls.map((edge) => place[graph.control_target[edge]!]!),
+    ...(graph.attributes ? { attributes: { texts: graph.attributes.texts, nodes: pick(graph.attributes.nodes) } } : {}),
     calls: graph.calls.filter(({ node }) => place[node]! >= 0).map((call) => ({ ...call, node: place[call.node]! })),
   };
 }

@@ -27,17 +27,17 @@ export function parseQuery(query: string): Term[] {
   return terms;
 }
 
-/** Whether the server must be asked: attributes are not in the page. */
-export function needsServer(terms: readonly Term[]): boolean {
-  return terms.some((term) => term.field === "attr");
+/** Whether the server must be asked: attributes are only in pages that have none. */
+export function needsServer(graph: GraphData, terms: readonly Term[]): boolean {
+  return !graph.attributes && terms.some((term) => term.field === "attr");
 }
 
 /** The nodes of findings: code, graph id, node names. */
 export type Findings = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
-/** The nodes of a graph that match all terms, in order; those of `attr:` count as matched. */
+/** The nodes of a graph that match all terms, in order; without attributes, those of `attr:` count as matched. */
 export function matchNodes(graph: GraphData, terms: readonly Term[], findings?: Findings): number[] {
-  const tests = terms.filter((term) => term.field !== "attr").map((term) => testOf(graph, term, findings));
+  const tests = terms.filter((term) => graph.attributes || term.field !== "attr").map((term) => testOf(graph, term, findings));
   if (!terms.length) return [];
   const matches: number[] = [];
   for (let node = 0; node < graph.names.length; node++) if (tests.every((test) => test(node))) matches.push(node);
@@ -59,6 +59,8 @@ function plainTest(graph: GraphData, { field, value }: Term, findings?: Findings
       return (node) => graph.names[node]!.toLowerCase().includes(wanted);
     case "dtype":
       return byType(graph, wanted);
+    case "attr":
+      return byAttribute(graph, wanted);
     case "finding":
       return byFinding(graph, wanted, findings);
     default:
@@ -81,6 +83,18 @@ function byType(graph: GraphData, wanted: string): (node: number) => boolean {
     if (types[type]) has[graph.source[edge]!] = has[graph.target[edge]!] = 1;
   });
   return (node) => has[node] === 1;
+}
+
+/** As the server does it: `name`, or `name=part of the value`. */
+function byAttribute({ attributes }: GraphData, wanted: string): (node: number) => boolean {
+  const { texts, nodes } = attributes ?? { texts: [], nodes: [] };
+  const at = wanted.indexOf("=");
+  const [name, part] = at < 0 ? [wanted, ""] : [wanted.slice(0, at), wanted.slice(at + 1)];
+  const matches = texts.map((text) => {
+    const equals = text.indexOf("=");
+    return text.slice(0, equals).toLowerCase() === name && text.slice(equals + 1).toLowerCase().includes(part);
+  });
+  return (node) => nodes[node]?.some((number) => matches[number]) ?? false;
 }
 
 function byFinding(graph: GraphData, wanted: string, findings?: Findings): (node: number) => boolean {

@@ -14,7 +14,7 @@ export class ModelSession {
   readonly matrix = once(() => source.matrix(this.id));
   readonly graph = onceFor((graph: string) => source.graph(this.id, graph));
   readonly overlay = new Signal<Overlay | null>(null);
-  readonly checked = new Signal<CheckReport | null>(null);
+  readonly checked = new Signal<CheckReport | null>(embedded?.documents.check ?? null);
   readonly fix: JobRunner<FixResult>;
   readonly profile: JobRunner<Profile>;
 

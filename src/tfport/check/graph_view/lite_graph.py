@@ -18,6 +18,7 @@ from tfport.check.graph_view.graph_summary import SUBGRAPH, GraphSummary
 from tfport.check.graph_view.tensor_peek import tensor_peek
 from tfport.check.graph_view.value_types import type_text
 from tfport.formats.lite.records import NO_TENSOR, LiteFile, LiteOperator, LiteTensor, Subgraph
+from tfport.formats.lite.schema import lite_schema
 from tfport.graph.shapes import Shape
 from tfport.lite.build import file_signatures
 from tfport.lite.constants import constant_array, has_data
@@ -72,6 +73,10 @@ class LiteGraphs:
         if id not in self._built:
             self._built[id] = _Builder(self.file, self.file.subgraphs[int(id[1:])]).build()
         return self._built[id]
+
+    def attributes(self, id: str) -> list[list[tuple[str, str]]]:
+        contents = self._graph(id).contents
+        return [[(each["name"], each["value"]) for each in _attributes(content)] for content in contents]
 
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         built = self._graph(id)
@@ -203,8 +208,10 @@ def _called(op: LiteOperator) -> Iterator[tuple[str, int]]:
 def _attributes(content: LiteOperator | LiteTensor) -> Iterator[dict[str, Any]]:
     if isinstance(content, LiteOperator):
         yield attribute("version", content.code.version)
-        for name, value in sorted(content.options.items()):
-            yield attribute(name, value)
+        fields = lite_schema().tables.get(content.options_type, ())
+        defaults = {field.name: field.default for field in fields if field.default is not None}
+        for name, value in sorted({**defaults, **content.options}.items()):
+            yield {**attribute(name, value), "default": name not in content.options}
         if content.custom_options:
             yield attribute("custom_options", f"{len(content.custom_options):,} bytes")
         return

@@ -1,32 +1,33 @@
 """Search the nodes of a model: `op:MatMul`, `dtype:bfloat16`, `attr:padding=SAME`, `name:conv`, or words.
 
-Every word must match. Letters match in upper and lower case; `attr:` and `dtype:` look into the attributes
-of TensorFlow ops.
+Every word must match. Letters match in upper and lower case; `attr:` looks into attributes, of layers and
+operators of TensorFlow Lite too, and `dtype:` into those of TensorFlow ops.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from tfport.check.graph_view.attribute_columns import node_attribute_texts, node_attributes, text_matches
 from tfport.check.graph_view.columns import VERSION
 from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.check.graph_view.node_graph import nodes_of
-from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
-from tfport.graph.text import attr_text
 
 MOST_MATCHES = 1000
-HIDDEN = ("_output_shapes", "value")
 OF_ATTRIBUTES = ("attr", "dtype")
+WORDS = re.compile(r'(?:"[^"]*"?|[^\s"])+')
+"""Words of a query; spaces in double quotes are part of a word."""
 KINDS = ("op", "name", *OF_ATTRIBUTES)
 
 
 def search(graphs: ModelGraphs, query: str) -> dict[str, Any]:
     """How many nodes match, and the first of them."""
-    words = [_parsed(word) for word in query.split()]
+    words = [_parsed(word.replace('"', "")) for word in WORDS.findall(query)]
     matches: list[dict[str, str]] = []
     total = 0
     for id, name in _matching(graphs, words) if words else ():
@@ -47,12 +48,15 @@ def _matching(graphs: ModelGraphs, words: list[tuple[str, str]]) -> Iterator[tup
         for summary in family.summaries():
             columns = family.columns(summary.id)
             nodes = list(nodes_of(graphs.nodes.graph(summary.id))) if family is graphs.nodes else None
-            if deep and nodes is None:
-                continue
+            attributes = family.attributes(summary.id) if deep and nodes is None else []
             for place, name in enumerate(columns.names):
                 if not _fits(name, columns.ops[columns.op[place]], words):
                     continue
-                if not deep or (nodes is not None and all(_has(nodes[place], *word) for word in deep)):
+                if nodes is not None:
+                    has_all = all(_has(nodes[place], *word) for word in deep)
+                else:
+                    has_all = all(_states(attributes[place], *word) for word in deep)
+                if has_all:
                     yield summary.id, name
 
 
@@ -68,15 +72,13 @@ def _fits(name: str, op: str, words: list[tuple[str, str]]) -> bool:
 
 
 def _has(node: Node, kind: str, text: str) -> bool:
-    try:
-        attrs = {name: value for name, value in node.attrs.items() if name not in HIDDEN}
-    except MalformedGraph:
-        return False
     if kind == "dtype":
-        return any(_is_type(value, text) for value in attrs.values())
-    name, equals, wanted = text.partition("=")
-    values = [value for own, value in attrs.items() if own.lower() == name]
-    return bool(values) and (not equals or any(wanted in attr_text(value).lower() for value in values))
+        return any(_is_type(value, text) for value in node_attributes(node).values())
+    return text_matches(node_attribute_texts(node), text)
+
+
+def _states(attributes: list[tuple[str, str]], kind: str, text: str) -> bool:
+    return kind == "attr" and text_matches(attributes, text)
 
 
 def _is_type(value: Attr, text: str) -> bool:

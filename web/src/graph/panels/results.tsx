@@ -20,6 +20,12 @@ interface ResultsProps {
   onLeave: () => void;
 }
 
+function countText(current: number, total: number): string {
+  if (total === 0) return "No nodes";
+  const place = current >= 0 ? `${(current + 1).toLocaleString("en")} of ` : "";
+  return `${place}${total.toLocaleString("en")} ${total === 1 ? "node" : "nodes"}`;
+}
+
 const id = (index: number) => `graph-result-${index}`;
 
 export function Results({ found, left, current, onCurrent, opOf, onLeave }: ResultsProps) {
@@ -56,7 +62,9 @@ export function Results({ found, left, current, onCurrent, opOf, onLeave }: Resu
     <>
       <div class="status">
         <span class="count" role="status">
-          {note || (total === 0 ? "No nodes" : `${current >= 0 ? `${(current + 1).toLocaleString("en")} of ` : ""}${total.toLocaleString("en")} ${total === 1 ? "node" : "nodes"}`)}
+          {(total > 0 || !note) && countText(current, total)}
+          {total > 0 && note && ". "}
+          {note}
           {left > 0 && `; ${left.toLocaleString("en")} graphs not searched`}
         </span>
         <button type="button" aria-label="Previous result (N)" disabled={!matches.length} onClick={() => step(-1)}>↑</button>

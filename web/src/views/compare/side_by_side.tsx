@@ -10,7 +10,9 @@ import { CameraLink } from "../../graph/camera_link";
 import { GraphView } from "../../graph/GraphView";
 import type { Overlay } from "../../graph/overlay";
 import { sessionOf } from "../../shell/session";
+import { useSignal } from "../../shell/signal";
 import { source } from "../../shell/source";
+import { nodesOfFindings } from "../graph/nodes_of_findings";
 import { differenceRows, matchesOf, overlaysOf, partnerOf, type DifferenceRow } from "./difference_rows";
 import { DifferenceList } from "./difference_list";
 
@@ -143,6 +145,8 @@ interface SideProps {
 
 function Side({ model, graph, graphs, overlay, link, side, node, onSelect }: SideProps): JSX.Element {
   const session = sessionOf(model);
+  const report = useSignal(session.checked);
+  const findings = useMemo(() => nodesOfFindings(report), [report]);
   const selected: NodeAddress | undefined = node === null ? undefined : { graph, node };
   return (
     <div class="graph-frame">
@@ -152,6 +156,8 @@ function Side({ model, graph, graphs, overlay, link, side, node, onSelect }: Sid
             graph={data}
             graphs={graphs}
             loadGraph={session.graph}
+            search={(text) => source.search(model, text)}
+            findings={findings}
             overlay={overlay}
             link={link}
             side={side}

@@ -2,19 +2,18 @@
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { CheckReport } from "../../api/reports";
 import type { GraphSummary, NodeAddress } from "../../api/types";
 import { whole } from "../../components/format";
 import { Empty, Request } from "../../components/states";
 import { printable, shortened } from "../../components/text";
 import { GraphView } from "../../graph/GraphView";
-import type { Findings } from "../../graph/search";
 import type { ViewProps } from "../../shell/model_page";
 import { go, modelAddress } from "../../shell/router";
 import type { ModelSession } from "../../shell/session";
 import { useSignal } from "../../shell/signal";
 import { source } from "../../shell/source";
 import { NodePanel } from "./node_panel";
+import { nodesOfFindings } from "./nodes_of_findings";
 
 export function GraphTab({ session, query }: ViewProps): JSX.Element {
   return (
@@ -86,17 +85,6 @@ function Graphs({ session, graphs, query }: GraphsProps): JSX.Element {
       </div>
     </div>
   );
-}
-
-/** The nodes of each code of the last check, for the search of the graph. */
-function nodesOfFindings(report: CheckReport | null): Findings {
-  const codes = new Map<string, Map<string, Set<string>>>();
-  for (const { code, all_nodes: nodes = [] } of report?.results.flatMap(({ findings }) => findings) ?? []) {
-    const graphs = codes.get(code) ?? new Map<string, Set<string>>();
-    for (const { graph, node } of nodes) graphs.set(graph, (graphs.get(graph) ?? new Set()).add(node));
-    codes.set(code, graphs);
-  }
-  return codes;
 }
 
 interface GraphChoiceProps {

@@ -18,7 +18,7 @@ export function detailsFromGraph(graph: GraphData, node: string): NodeDetails {
     op: graph.ops[graph.op[index] ?? -1] ?? "",
     device: "",
     role: graph.role[index] ?? Role.Op,
-    attributes: [],
+    attributes: (graph.attributes?.nodes[index] ?? []).map((number) => attributeOf(graph.attributes?.texts[number] ?? "")),
     inputs: inputs.map((edge) => ({ argument: "", node: nameOf(graph.source[edge]), index: graph.source_output[edge] ?? 0, type: typeOf(edge) })),
     controls: graph.control_source.filter((_, edge) => graph.control_target[edge] === index).map(nameOf),
     outputs: indices.map((output) => {
@@ -33,4 +33,9 @@ export function detailsFromGraph(graph: GraphData, node: string): NodeDetails {
     until: null,
     text: "",
   };
+}
+
+function attributeOf(text: string): NodeDetails["attributes"][number] {
+  const equals = text.indexOf("=");
+  return { name: text.slice(0, equals), value: text.slice(equals + 1), default: false };
 }
