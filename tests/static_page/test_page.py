@@ -24,16 +24,16 @@ def test_the_page_has_no_script_or_style_of_its_own():
 
 
 def test_a_page_embeds_its_documents_whatever_they_say():
-    html = self_contained_page("fix", EVIL, {"name": EVIL}, {"certificate": {EVIL: [EVIL]}})
+    html = self_contained_page("fix", EVIL, {"name": EVIL}, {"certificate": {EVIL: [EVIL]}}, EVIL)
     page = assert_stands_alone(html)
-    assert page.text("title") == EVIL
+    assert page.text("title") == page.text("h1") == page.text("pre") == EVIL
     assert page.documents == {
         "version": 1, "view": "fix", "title": EVIL, "model": {"name": EVIL}, "certificate": {EVIL: [EVIL]},
     }  # fmt: skip
 
 
 def test_the_policy_allows_this_script_and_style_only():
-    html = self_contained_page("fix", "t", {}, {})
+    html = self_contained_page("fix", "t", {}, {}, "text")
     page = StaticPage(html)
     policy = next(m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
     assert "unsafe" not in policy

@@ -29,20 +29,26 @@ def check_page(report: CheckReport, model: Model) -> str:
     """The page of a report: verdicts, findings, and their nodes in the graph."""
     graphs = ModelGraphs(model)
     documents = {"check": report_with_nodes(report, graphs), **_graphs(graphs)}
-    return self_contained_page("verdicts", _title(report.model, "check"), _entry(model), documents)
+    return self_contained_page(
+        "verdicts", _title(report.model, "check"), _entry(model), documents, str(report)
+    )
 
 
 def inspect_page(inspection: Inspection, model: Model) -> str:
     """The page of an inspection: signatures, ops, tensors, and the graphs."""
     documents = {"inspect": inspection.to_json(), **_graphs(ModelGraphs(model))}
-    return self_contained_page("overview", _title(inspection.model, "inspect"), _entry(model), documents)
+    return self_contained_page(
+        "overview", _title(inspection.model, "inspect"), _entry(model), documents, str(inspection)
+    )
 
 
 def matrix_page(matrix: Matrix) -> str:
     """The page of a matrix: every release, and a finding for each cause."""
     entry = model_entry(matrix.model, "", 0)
     documents = {"matrix": {**matrix.to_json(), "details": matrix_details(matrix)}}
-    return self_contained_page("verdicts", _title(matrix.model, "where it runs"), entry, documents)
+    return self_contained_page(
+        "verdicts", _title(matrix.model, "where it runs"), entry, documents, str(matrix)
+    )
 
 
 def model_entry(path: str, kind: str, size: int) -> dict[str, Any]:

@@ -37,7 +37,9 @@ PAGE = Template("""<!DOCTYPE html>
 <style>$style</style>
 </head>
 <body><div id="app"></div>
-<noscript>This page needs JavaScript; nothing on it is loaded from elsewhere.</noscript>
+<noscript><div class="without-script"><h1>$title</h1>
+<p>With JavaScript, this page shows the details too; nothing on it is loaded from elsewhere.</p>
+<pre>$text</pre></div></noscript>
 <script id="tfport-data" type="application/json">$data</script>
 <script>$script</script>
 </body>
@@ -46,13 +48,24 @@ PAGE = Template("""<!DOCTYPE html>
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def self_contained_page(view: str, title: str, model: Mapping[str, Any], documents: Mapping[str, Any]) -> str:
-    """A page of one file that begins with a view and shows those for which it has documents."""
+def self_contained_page(
+    view: str, title: str, model: Mapping[str, Any], documents: Mapping[str, Any], text: str
+) -> str:
+    """A page of one file that begins with a view and shows those for which it has documents.
+
+    Browsers without JavaScript show the text, which is what the command prints.
+    """
     script, style, icon = _assets()
     data = {"version": VERSION, "view": view, "title": title, "model": model, **documents}
     policy = Template(POLICY).substitute(script=_digest(script), style=_digest(style))
     return PAGE.substitute(
-        policy=policy, title=escape(title), icon=icon, style=style, data=harmless_json(data), script=script
+        policy=policy,
+        title=escape(title),
+        icon=icon,
+        style=style,
+        data=harmless_json(data),
+        script=script,
+        text=escape(text.strip("\n")),
     )
 
 

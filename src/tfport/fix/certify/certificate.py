@@ -95,7 +95,7 @@ class Certificate:
 
         title = printable(f"{self.source}: certificate")
         documents = {"certificate": self.to_json()}
-        return self_contained_page("fix", title, model_entry(self.source, "", 0), documents)
+        return self_contained_page("fix", title, model_entry(self.source, "", 0), documents, str(self))
 
     def __str__(self) -> str:
         from tfport.fix.certify.text import render
