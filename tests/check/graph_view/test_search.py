@@ -5,7 +5,7 @@ from tests.check.graph_view.test_layer_graph import functional, layer
 from tests.recorded_models import shared
 
 import tfport
-from tfport.check.graph_view.attribute_columns import attribute_columns
+from tfport.check.graph_view.attribute_columns import attribute_columns, text_matches
 from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.check.graph_view.layer_graph import LayerGraphs
 from tfport.check.graph_view.search import search
@@ -52,16 +52,23 @@ def test_options_of_operators_are_attributes(lite):
 
 
 def test_options_of_layers_are_attributes():
-    layers = [layer("x", "InputLayer"), layer("d", inputs=["x"])]
+    layers = [layer("x", "InputLayer"), layer("d", inputs=["x"], units=3)]
     config = model_config(functional("m", layers, ["x"], ["d"]), "m.h5")
     graphs = LayerGraphs(LayerInstance(LayerConfig("Functional", "m", {}, model=config)))
-    texts = dict(zip(graphs.columns("layers").names, graphs.attributes("layers"), strict=True))
-    assert texts["output"] == []
-    assert dict(texts["d"]).keys() == {each["name"] for each in graphs.details("layers", "d")["attributes"]}
+    columns = graphs.columns("layers")
+    assert graphs.attributes("layers", columns.index_of("output")) == []
+    dense = graphs.attributes("layers", columns.index_of("d"))
+    assert text_matches(dense, "units")
+    assert not text_matches(dense, "units=77")
+
+
+def _listed(attributes):
+    return [{"name": name, "value": value} for name, value in attributes.items()]
 
 
 def test_columns_have_each_text_once():
-    columns = attribute_columns([[("a", "1"), ("b", "2")], [], [("a", "1"), ("c", "3" * 500)]])
+    nodes = [{"a": "1", "b": "2"}, {"value": "large"}, {"a": "1", "c": "3" * 500}]
+    columns = attribute_columns(map(_listed, nodes))
     assert columns["nodes"] == [[0, 1], [], [0, 2]]
     assert columns["texts"][:2] == ["a=1", "b=2"]
     assert len(columns["texts"][2]) == 120

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Protocol
 
-from tfport.check.graph_view.attribute_columns import attribute_columns, node_attribute_texts
+from tfport.check.graph_view.attribute_columns import attribute_columns
 from tfport.check.graph_view.columns import GraphColumns
 from tfport.check.graph_view.graph_summary import BRANCH, FUNCTION, GRAPH, LOOP, GraphSummary
 from tfport.check.graph_view.main_parts import main_parts
@@ -37,9 +37,6 @@ class GraphFamily(Protocol):
 
     def columns(self, id: str) -> GraphColumns:
         """One of them; its id is one of `summaries`."""
-
-    def attributes(self, id: str) -> list[list[tuple[str, str]]]:
-        """The attributes of each node of one of them, as texts."""
 
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         """A node of one of them; None if there is no such node."""
@@ -160,9 +157,6 @@ class NodeGraphs:
     def _keys(self) -> dict[Node, str]:
         return {variable.node: variable.key for variable in variables(self.model) if variable.key}
 
-    def attributes(self, id: str) -> list[list[tuple[str, str]]]:
-        return [list(node_attribute_texts(node)) for node in self._built(id)[1]]
-
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         from tfport.check.graph_view.node_details import node_details
 
@@ -219,7 +213,9 @@ class ModelGraphs:
     def document_with_attributes(self, id: str) -> dict[str, Any]:
         """The same with the attributes of its nodes, for a page that cannot ask for them."""
         family, _ = self._find(id)
-        return {**self.document(id), "attributes": attribute_columns(family.attributes(id))}
+        document = self.document(id)
+        places = range(len(document["names"]))
+        return {**document, "attributes": attribute_columns(family.attributes(id, place) for place in places)}
 
     def details(self, id: str, name: str) -> dict[str, Any]:
         """A node, as JSON."""

@@ -76,16 +76,6 @@ class LayerGraphs:
         columns.arguments = [index[name] for name in inputs if name in index]
         return columns
 
-    def attributes(self, id: str) -> list[list[tuple[str, str]]]:
-        model, instance = self._models[id]
-        layers = {layer.name: layer for layer in model.layers}
-        return [
-            [(each["name"], each["value"]) for each in _attributes(layers[name], instance.children.get(name))]
-            if name in layers
-            else []
-            for name in self.columns(id).names
-        ]
-
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         columns = self.columns(id)
         place = columns.index_of(name)

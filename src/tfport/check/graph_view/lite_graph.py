@@ -74,10 +74,6 @@ class LiteGraphs:
             self._built[id] = _Builder(self.file, self.file.subgraphs[int(id[1:])]).build()
         return self._built[id]
 
-    def attributes(self, id: str) -> list[list[tuple[str, str]]]:
-        contents = self._graph(id).contents
-        return [[(each["name"], each["value"]) for each in _attributes(content)] for content in contents]
-
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         built = self._graph(id)
         place = built.columns.index_of(name)

@@ -10,19 +10,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tfport.check.graph_view.attribute_columns import node_attribute_texts, node_attributes, text_matches
+from tfport.check.graph_view.attribute_columns import HIDDEN, text_matches
 from tfport.check.graph_view.columns import VERSION
 from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.check.graph_view.node_graph import nodes_of
+from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 
 MOST_MATCHES = 1000
-OF_ATTRIBUTES = ("attr", "dtype")
 WORDS = re.compile(r'(?:"[^"]*"?|[^\s"])+')
 """Words of a query; spaces in double quotes are part of a word."""
-KINDS = ("op", "name", *OF_ATTRIBUTES)
+KINDS = ("op", "name", "attr", "dtype")
 
 
 def search(graphs: ModelGraphs, query: str) -> dict[str, Any]:
@@ -43,20 +43,21 @@ def _parsed(word: str) -> tuple[str, str]:
 
 
 def _matching(graphs: ModelGraphs, words: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    deep = [(kind, text) for kind, text in words if kind in OF_ATTRIBUTES]
+    types = [text for kind, text in words if kind == "dtype"]
+    attributes = [text for kind, text in words if kind == "attr"]
     for family in graphs.families:
         for summary in family.summaries():
             columns = family.columns(summary.id)
             nodes = list(nodes_of(graphs.nodes.graph(summary.id))) if family is graphs.nodes else None
-            attributes = family.attributes(summary.id) if deep and nodes is None else []
+            if types and nodes is None:
+                continue
             for place, name in enumerate(columns.names):
                 if not _fits(name, columns.ops[columns.op[place]], words):
                     continue
-                if nodes is not None:
-                    has_all = all(_has(nodes[place], *word) for word in deep)
-                else:
-                    has_all = all(_states(attributes[place], *word) for word in deep)
-                if has_all:
+                if types and nodes is not None and not all(_has_type(nodes[place], text) for text in types):
+                    continue
+                stated = family.attributes(summary.id, place) if attributes else []
+                if all(text_matches(stated, text) for text in attributes):
                     yield summary.id, name
 
 
@@ -71,14 +72,11 @@ def _fits(name: str, op: str, words: list[tuple[str, str]]) -> bool:
     return True
 
 
-def _has(node: Node, kind: str, text: str) -> bool:
-    if kind == "dtype":
-        return any(_is_type(value, text) for value in node_attributes(node).values())
-    return text_matches(node_attribute_texts(node), text)
-
-
-def _states(attributes: list[tuple[str, str]], kind: str, text: str) -> bool:
-    return kind == "attr" and text_matches(attributes, text)
+def _has_type(node: Node, text: str) -> bool:
+    try:
+        return any(_is_type(value, text) for name, value in node.attrs.items() if name not in HIDDEN)
+    except MalformedGraph:
+        return False
 
 
 def _is_type(value: Attr, text: str) -> bool:
