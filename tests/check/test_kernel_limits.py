@@ -1,14 +1,11 @@
 """What CPU kernels do not support depends on shapes and fused ops; each line was recorded."""
 
 import pytest
-from tests.check.kernel_programs import PROGRAMS
+from tests.check.kernel_programs import usage_on
 from tests.recorded_models import graph
 
-import tfport
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.check.kernel_limits import kernel_limits, other_answers
-from tfport.fix.remaining import remaining
-from tfport.graph.build import graph_to_def
+from tfport.check.kernel_limits import kernel_limits
 from tfport.graph.dtypes import DType
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question
@@ -39,13 +36,6 @@ CASES = [  # graph, the last release that does not support it, the first that do
 ]
 
 
-def usage_on(text, release):
-    node = graph(text).nodes["y"]
-    target = resolve_targets(f"tensorflow=={release}")[0]
-    usage = Usage(node, (DType.parse("float32"),) * len(node.inputs), [node])
-    return usage, target
-
-
 @pytest.mark.parametrize(
     ("text", "unsupported", "supported"), CASES, ids=[row[0].split("y = ")[1] for row in CASES]
 )
@@ -56,58 +46,6 @@ def test_a_kernel_does_not_support_it_until_a_release(text, unsupported, support
         ]
     if supported:
         assert not list(kernel_limits(*usage_on(text, supported), "CPU"))
-
-
-SIGNED = "y = QuantizeAndDequantizeV2(x, x, x) {T=float32, range_given=true}"
-OTHER = {
-    **{name: (program.text, program.other, program.same) for name, program in PROGRAMS.items()},
-    "signed": (X % "(1, 5, 5, 2)" + SIGNED, "1.8.0", "1.9.0"),
-}
-
-
-@pytest.mark.parametrize("name", OTHER)
-def test_a_kernel_answers_otherwise_until_a_release(name):
-    text, other, same = OTHER[name]
-    (answer,) = other_answers(*usage_on(text, other))
-    assert answer.question is Question.KERNEL_ANSWER
-    assert not list(other_answers(*usage_on(text, same)))
-
-
-SAME = {
-    "hard suppression": PROGRAMS["soft suppression"].text.replace(
-        "sigma = Const() {dtype=float32, value=float32()[0.5]}",
-        "sigma = Const() {dtype=float32, value=float32()[0]}",
-    ),
-    "no threshold": PROGRAMS["soft suppression"].text.replace("[0.5]", "[1]", 1),
-    "constant edges": PROGRAMS["reflected edges"].text.replace("REFLECT", "CONSTANT"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SAME)
-def test_a_kernel_answers_the_same_without_that(name):
-    assert not list(other_answers(*usage_on(SAME[name], "2.2.3")))
-
-
-SUMS = graph_to_def(graph(PROGRAMS["exclusive sums"].text)).SerializeToString()
-
-
-def test_check_warns_of_another_answer_and_fix_corrects_it():
-    report = tfport.check(SUMS, on="tensorflow==1.15.5", fetches=["y"])
-    warning = next(finding for finding in report.findings if finding.code == "TFP312")
-    assert (report.verdict, warning.severity, warning.stage) == ("runs", "warning", "run")
-    assert "instead of minus infinity" in warning.cause()
-    fixed = tfport.fix(SUMS, target="tensorflow==1.15.5", fetches=["y"])
-    assert [rule.name for rule in fixed.certificate.rules] == ["with_minus_infinity"]
-    again = tfport.check(fixed.model, on="tensorflow==1.15.5", fetches=["y"])
-    assert "TFP312" not in [finding.code for finding in again.findings]
-
-
-def test_fix_does_not_write_a_model_that_would_answer_otherwise():
-    model = graph_to_def(graph(PROGRAMS["soft suppression"].text)).SerializeToString()
-    refused = tfport.fix(model, target="tensorflow==1.15.5", fetches=["y:0", "y:1"])
-    assert any("soft_without_threshold: is lossy" in reason for reason in remaining(refused))
-    fixed = tfport.fix(model, target="tensorflow==1.15.5", fetches=["y:0", "y:1"], allow_lossy=True)
-    assert [rule.name for rule in fixed.certificate.rules] == ["soft_without_threshold"]
 
 
 BFLOAT16 = {  # the question that fails, by release

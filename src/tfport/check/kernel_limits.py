@@ -1,7 +1,7 @@
-"""What kernels reject when they run, or answer otherwise than other releases do.
+"""What kernels reject when they run.
 
-No registration says this: each line was recorded from real binaries for x86-64 (`make truth`, and
-tools/truth/rewrites/kernel_answers.py for answers), those of GPUs from 2.21 on an H200.
+No registration says this: each line was recorded from real binaries for x86-64 (`make truth`), those
+of GPUs from 2.21 on an H200.
 From 2.9 on TensorFlow uses oneDNN's kernels where the CPU has the instructions they need, and
 those support it; so it depends on the machine, and was recorded with and without them.
 """
@@ -17,7 +17,6 @@ from tfport.check.release_quirks import since
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, INT64, DType
-from tfport.graph.node import Value
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
 
@@ -28,9 +27,6 @@ BFLOAT16, FLOAT16 = DType.parse("bfloat16"), DType.parse("float16")
 INT4 = (DType.parse("int4"), DType.parse("uint4"))
 AUTO_SELECT = 3
 STATIC_TABLES = ("HashTable", "HashTableV2")
-SOFT_INPUTS = 6
-LOWEST_READER = "LessEqual"
-"""What `fix` compares a result with the lowest number by."""
 ABORTS = "Check failed: dtype() == expected_dtype (9 vs. 3)"
 
 
@@ -59,7 +55,7 @@ def _layout(*layouts: str) -> Callable[[Usage, Attrs], bool]:
     return lambda usage, attrs: attrs.get("data_format") in layouts
 
 
-def _dilated(usage: Usage, attrs: Attrs) -> bool:
+def is_dilated(usage: Usage, attrs: Attrs) -> bool:
     rates = attrs.get("dilations")
     return isinstance(rates, list) and any(rate != 1 for rate in rates)
 
@@ -127,10 +123,6 @@ def _is_used(usage: Usage, attrs: Attrs) -> bool:
     return True
 
 
-def _rounds_signed(usage: Usage, attrs: Attrs) -> bool:
-    return bool(attrs.get("signed_input", True)) and not attrs.get("narrow_range", False)
-
-
 def _bfloat16(usage: Usage, attrs: Attrs) -> bool:
     return attrs.get("T") == BFLOAT16
 
@@ -166,31 +158,6 @@ def _any_algorithm(usage: Usage, attrs: Attrs) -> bool:
     return False
 
 
-def _number(value: Value) -> float | None:
-    """A constant scalar."""
-    tensor = constant(value)
-    return float(tensor.numpy()) if tensor is not None and tensor.shape.size == 1 else None
-
-
-def _is_soft(usage: Usage, attrs: Attrs) -> bool:
-    """Whether scores are lowered instead of boxes dropped, and a threshold could drop boxes."""
-    for node in usage.nodes:
-        if len(node.inputs) == SOFT_INPUTS:
-            *_, overlap, _, sigma = map(_number, node.inputs)
-            if sigma and (overlap is None or overlap < 1):
-                return True
-    return False
-
-
-def _without_infinity(usage: Usage, attrs: Attrs) -> bool:
-    """Whether minus infinity is not put back, as `fix` does."""
-    return any(LOWEST_READER not in [use.op for use in node.output(0).uses] for node in usage.nodes)
-
-
-def _fills_by_position(usage: Usage, attrs: Attrs) -> bool:
-    return bool(attrs.get("fill_mode", "CONSTANT") != "CONSTANT")
-
-
 def _on_gpu(
     ops: str,
     applies: Callable[[Usage, Attrs], bool],
@@ -209,7 +176,7 @@ NO_LEGACY_RNN = "cuDNN 9 has no longer the functions that it calls; CudnnRNNV3 c
 LIMITS = (
     KernelLimit("Conv2D", _layout(NCHW),
                 "The Conv2D op currently only supports the NHWC tensor format on the CPU."),
-    KernelLimit("Conv2D", _dilated, "Generic conv implementation only supports dilated rate of 1 for now.",
+    KernelLimit("Conv2D", is_dilated, "Generic conv implementation only supports dilated rate of 1 for now.",
                 until="1.7", by_onednn=False),
     KernelLimit("Conv2D", _grouped,
                 "The Conv2D op currently does not support grouped convolutions on the CPU.",
@@ -232,19 +199,19 @@ LIMITS = (
                 "StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormalV2",
                 _any_algorithm, "Unsupported algorithm id: 3", until="2.7", by_onednn=False),
     KernelLimit("Conv2DBackpropInput", _layout(NCHW), "Conv2DCustomBackpropInputOp only supports NHWC."),
-    KernelLimit("Conv2DBackpropInput", _dilated,
+    KernelLimit("Conv2DBackpropInput", is_dilated,
                 "Current libxsmm and customized CPU implementations do not yet support dilation rates larger "
                 "than 1."),
     KernelLimit("Conv3D", _layout(NCDHW),
                 "CPU implementation of Conv3D currently only supports the NHWC tensor format."),
-    KernelLimit("Conv3D", _dilated,
+    KernelLimit("Conv3D", is_dilated,
                 "CPU implementation of Conv3D currently only supports dilated rates of 1.", first="1.9"),
     KernelLimit("DepthwiseConv2dNative", _layout(NCHW),
                 "Depthwise convolution on CPU is only supported for NHWC format"),
     KernelLimit("DepthwiseConv2dNative", _uneven,
                 "Current implementation only supports equal length strides in the row and column "
                 "dimensions."),
-    KernelLimit("DepthwiseConv2dNative", _dilated,
+    KernelLimit("DepthwiseConv2dNative", is_dilated,
                 "Current kernel implementation does not support dilations", first="2.10", until="2.10"),
     KernelLimit("MaxPool", _layout(NCHW), "Default MaxPoolingOp only supports NHWC on device type CPU"),
     KernelLimit("AvgPool", _layout(NCHW), "Default AvgPoolingOp only supports NHWC on device type CPU"),
@@ -281,7 +248,7 @@ LIMITS = (
                 about="every input"),
     KernelLimit("DepthToSpace SpaceToDepth", _layout(NCHW, "NCHW_VECT_C"),
                 "Only NHWC data_format supported on CPU.", until="2.1", by_onednn=False),
-    _on_gpu("DepthwiseConv2dNative", _dilated, "Current kernel implementation does not support dilations"),
+    _on_gpu("DepthwiseConv2dNative", is_dilated, "Current kernel implementation does not support dilations"),
     _on_gpu("DepthwiseConv2dNative", _uneven,
             "Current implementation only supports equal length strides in the row and column dimensions."),
     _on_gpu("_FusedMatMul", _fuses("Elu", "LeakyRelu"), FUSION, about="fused_ops"),
@@ -294,30 +261,12 @@ LIMITS = (
     _on_gpu("CudnnRNNV3", _projects, "Failed to call DoRnnForward with model config", about="num_proj",
             cause="recorded from a real binary on an H200"),
 )  # fmt: skip
-OTHER_ANSWERS = (
-    KernelLimit("DepthwiseConv2dNative", _dilated, "", until="2.10", about="dilations",
-                cause="the kernel ignores dilations"),
-    KernelLimit("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3", _rounds_signed, "", until="1.9",
-                about="signed_input", cause="the kernel uses one step less of a signed range"),
-    KernelLimit("NonMaxSuppressionV5", _is_soft, "", first="1.15", until="2.5", about="soft_nms_sigma",
-                cause="the kernel drops boxes that overlap a selected box by iou_threshold or more; later "
-                "ones only lower their scores"),
-    KernelLimit("CumulativeLogsumexp", _without_infinity, "", first="1.15", until="2.3",
-                about="minus infinity",
-                cause="the kernel gives the lowest finite number (-3.4e38) instead of minus infinity, which "
-                "exclusive sums begin with"),
-    KernelLimit("ImageProjectiveTransformV2", _fills_by_position, "", first="2.2", until="2.4",
-                about="fill_mode",
-                cause="the kernel fills with zeros between the last pixel and the edge, and does not know "
-                "NEAREST"),
-)  # fmt: skip
-"""What kernels compute otherwise than later releases do, without an error."""
 BY_OP = {op: [r for r in LIMITS if op in r.ops.split()] for row in LIMITS for op in row.ops.split()}
 
 
 def has_limits(op: str) -> bool:
-    """Whether kernels of an op reject something or answer otherwise, which may depend on more than types."""
-    return op in BY_OP or any(op in row.ops.split() for row in OTHER_ANSWERS)
+    """Whether kernels of an op reject something, which may depend on more than types."""
+    return op in BY_OP
 
 
 def kernel_limits(usage: Usage, target: Target, kind: str) -> Iterator[Unresolved]:
@@ -330,13 +279,3 @@ def kernel_limits(usage: Usage, target: Target, kind: str) -> Iterator[Unresolve
                 yield Unresolved(Question.KERNEL_LIMIT, expected=limit)
             elif limit.by_onednn and not since(target, limit.without_onednn):
                 yield Unresolved(Question.KERNEL_LIMIT_WITHOUT_ONEDNN, expected=limit)
-
-
-def other_answers(usage: Usage, target: Target) -> Iterator[Unresolved]:
-    """What the CPU kernels of a target compute otherwise than later releases, in the nodes of a usage."""
-    if target.device != "cpu":
-        return
-    for row in OTHER_ANSWERS:
-        is_affected = since(target, row.first) and not since(target, row.until)
-        if usage.op in row.ops.split() and is_affected and row.applies(usage, usage.attrs):
-            yield Unresolved(Question.KERNEL_ANSWER, expected=row)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tfport.atlas.target import Target
 from tfport.check.devices import plain_devices
 from tfport.check.kernel_limits import has_limits
+from tfport.check.other_answers import has_other_answers
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.fix.facts import Facts
@@ -51,7 +52,7 @@ class NodeChecker:
         if node.op in node.graph.library.functions:
             return ()
         inputs = tuple(value.dtype for value in node.inputs)
-        if has_limits(node.op) or node.op in cannot_lower(self.target):
+        if _depends_on_more(node.op) or node.op in cannot_lower(self.target):
             return self._ask(node, inputs)
         key = (usage_key(node), inputs, isinstance(node.graph, Function))
         if key in self._resolved:
@@ -66,7 +67,7 @@ class NodeChecker:
         return {
             node
             for usage in usages(nodes)
-            if not has_limits(usage.op) and INVALID not in usage.inputs and not self._problems(usage)
+            if not _depends_on_more(usage.op) and INVALID not in usage.inputs and not self._problems(usage)
             for node in usage.nodes
             if not any(self._missing_defaults(node))
         }
@@ -95,3 +96,8 @@ class NodeChecker:
     def definition(self, op: str) -> OpDef | None:
         """The target's definition of an op; None if it does not register the op."""
         return self.target.registry.get(op)
+
+
+def _depends_on_more(op: str) -> bool:
+    """Whether more than the types of a node decides whether a kernel computes it."""
+    return has_limits(op) or has_other_answers(op)

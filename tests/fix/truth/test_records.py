@@ -38,6 +38,7 @@ def entry(**changed):
         "binary": "tensorflow 1.4.1",
         "wheel": "tensorflow-1.4.1.whl",
         "sha256": "ab12",
+        "emulated": False,
         "tfport": "0.1.0",
         **changed,
     }
@@ -78,10 +79,18 @@ def test_the_page_starts_with_a_summary_and_the_pairs_that_are_not_right():
         "b": {"tensorflow==1.4.1": cannot},
     })  # fmt: skip
     start = page.partition("## Pairs")[0]
-    assert "2 models, 3 pairs, 20 runs, at least 10 of each pair: 1 right, 1 refused with a reason, " in start
+    assert "2 models, 3 pairs, 20 runs: 1 right, 1 refused with a reason, " in start
     assert "| 1.4.1 | 2 | 0 | 1 | 1 |\n| 1.12.3 | 1 | 1 | 0 | 0 |" in start
     assert "| a | 1.4.1 | crashed: 4 of 10: ends the process: SIGSEGV. |" in start
     assert "| b | 1.4.1 | refused with a reason: no rule applies to `y` (Frobnicate) |" in start
+
+
+def test_the_page_says_how_often_and_where_pairs_were_run():
+    once, emulated = entry(runs=1), entry(emulated=True)
+    page = records.page({"a": {"tensorflow==1.12.3": entry(), "tensorflow==1.4.1": emulated, "1.15.5": once}})
+    said = "2 pairs were run 10 times, 1 pairs were run once. Of these, 1 ran in an emulator of x86-64."
+    assert said in page
+    assert "| a | 2.21.0 | 1.4.1 | runs | same | 10 (emulated) |" in page
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,24 @@
 """Run models in the real binary of a release.
 
     python tools/truth/rewrites/release.py 1.4.1 MODEL --inputs inputs.npz -o outputs.npz [--signature NAME]
+    … --python "env PYTHONHOME=ROOT/usr qemu-x86_64 -L ROOT ROOT/usr/bin/python3.11"
 
 `unpacked_release` unpacks the wheel of a release into a temporary folder that is gone afterwards. An
 `Installation` runs `jobs`: models with a signature and inputs. The jobs of the same model run in one
 session, in a process of their own (`worker`). To repeat them, all of it is started again: a new process
 has other addresses and other memory, which decides whether some bugs crash.
+
+The binaries are for x86-64. On another machine `--python` is a command that runs a Python of x86-64: an
+emulator. ROOT is a folder with Debian's packages of that platform: Python, libc, libstdc++, libffi. An
+emulator takes many times as long, and its threads and addresses are its own, so that a crash by chance may
+come more rarely or more often than on the real machine.
 """
 
 import argparse
 import json
 import os
+import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,6 +47,7 @@ WORKER = Path(__file__).with_name("worker.py")
 SECONDS = 600
 AT_ONCE = 2
 """Worker processes at the same time."""
+MACHINE = "x86_64"
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Installation:
     environment: Mapping[str, str] = field(default_factory=dict)
     wheel: str = ""
     sha256: str = ""
+    python: tuple[str, ...] = (sys.executable,)
+    """The command of a Python that can load its libraries."""
 
     def run(
         self, jobs: Sequence[Job], *, times: int = 1, seconds: float = SECONDS, reference: bool = False
@@ -77,7 +88,7 @@ class Installation:
             tasks = [Task(group, Path(scratch, str(i)), reference) for i, group in enumerate(groups)]
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 runs = [
-                    pool.submit(run_all, self.package, tasks, Path(scratch, f"run{n}"), seconds, environment)
+                    pool.submit(run_all, self, tasks, Path(scratch, f"run{n}"), seconds, environment)
                     for n in range(times)
                 ]
                 done = [run.result() for run in runs]
@@ -85,14 +96,14 @@ class Installation:
 
 
 def run_all(
-    package: Path, tasks: Sequence[Task], folder: Path, seconds: float, environment: Mapping[str, str]
+    there: Installation, tasks: Sequence[Task], folder: Path, seconds: float, environment: Mapping[str, str]
 ) -> tuple[list[Answer], str]:
     """Run all tasks in a worker; if it ends before its time, the rest in a new one."""
     version, answers, left = "", list[Answer](), list(tasks)
     while left or not version:
         folder.mkdir()
         done = subprocess.run(
-            [sys.executable, WORKER, package, str(seconds), folder],
+            [*there.python, WORKER, there.package, str(seconds), folder],
             input="".join(json.dumps(task.question) + "\n" for task in left),
             env=dict(environment),
             capture_output=True,
@@ -101,7 +112,7 @@ def run_all(
         )
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if not lines:
-            raise RuntimeError(f"{package}: {done.stderr[-4000:]}")
+            raise RuntimeError(f"{there.package}: {done.stderr[-4000:]}")
         version, results = lines[0]["version"], [line["runs"] for line in lines[1:]]
         if len(results) < len(left):
             says = f"ends the worker: exit code {done.returncode}. {done.stderr[-300:]}"
@@ -116,7 +127,11 @@ def run_all(
 
 @contextmanager
 def unpacked_release(
-    release: str, *, package: str = "tensorflow", header: Path | None = None
+    release: str,
+    *,
+    package: str = "tensorflow",
+    header: Path | None = None,
+    python: Sequence[str] = (sys.executable,),
 ) -> Iterator[Installation]:
     """A release from the package index; with an ops_to_register.h as the build that it makes."""
     with unpacked(package, release, more=INCLUDED if header else NOTHING) as wheel:
@@ -124,7 +139,22 @@ def unpacked_release(
         stubs.mkdir()
         cuda_stubs([Library(path) for path in wheel.root.rglob("*.so*") if path.is_file()], stubs)
         environment = {"LD_LIBRARY_PATH": str(stubs)} | (reducing(wheel, header) if header else {})
-        yield Installation(wheel.package, environment, wheel.name, wheel.sha256)
+        yield Installation(wheel.package, environment, wheel.name, wheel.sha256, tuple(python))
+
+
+def add_python(parser: argparse.ArgumentParser) -> None:
+    """Add the option for a machine that cannot run the binaries itself."""
+    parser.add_argument(
+        "--python",
+        type=shlex.split,
+        default=[sys.executable],
+        help="command that runs a Python of x86-64 (default: this Python)",
+    )
+
+
+def is_emulated() -> bool:
+    """Whether this machine needs an emulator for the binaries."""
+    return platform.machine() != MACHINE
 
 
 def main() -> int:
@@ -136,10 +166,11 @@ def main() -> int:
     parser.add_argument("--signature")
     parser.add_argument("--fetch", nargs="+", default=(), help="tensors of a graph without signatures")
     parser.add_argument("-o", type=Path, required=True, help="the .npz to write")
+    add_python(parser)
     args = parser.parse_args()
     with np.load(args.inputs) as inputs:
         job = Job(args.model, dict(inputs), args.signature, tuple(args.fetch))
-    with unpacked_release(args.release, package=args.package) as there:
+    with unpacked_release(args.release, package=args.package, python=args.python) as there:
         (answer,) = there.run([job]).answers
     if isinstance(answer, str):
         print(answer, file=sys.stderr)

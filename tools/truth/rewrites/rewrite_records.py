@@ -70,6 +70,7 @@ def page(records: Records) -> str:
     sections = [
         HEAD,
         f"{summary(entries)}\n",
+        f"{repeated(entries)}\n",
         f"{by_release(entries)}\n",
         f"By tfport {', '.join(sorted({e['tfport'] for _, _, e in entries}))}.\n",
         "## Not right\n",
@@ -86,12 +87,20 @@ def page(records: Records) -> str:
 
 
 def summary(entries: list[Entry]) -> str:
-    runs = [e.get("runs", 1) for _, _, e in entries if e["outcome"] != "not rewritten"]
+    runs = sum(e["runs"] for _, _, e in entries)
     counted = Counter(e["outcome"] for _, _, e in entries)
     outcomes = [f"{counted[o]} {meaning}" for o, meaning in MEANINGS.items() if counted[o]]
-    least = f", at least {min(runs)} of each pair" if runs else ""
     models = len({case for case, _, _ in entries})
-    return f"{models} models, {len(entries)} pairs, {sum(runs)} runs{least}: {', '.join(outcomes)}."
+    return f"{models} models, {len(entries)} pairs, {runs} runs: {', '.join(outcomes)}."
+
+
+def repeated(entries: list[Entry]) -> str:
+    """How often pairs were run, and how many in an emulator."""
+    counted = Counter(e["runs"] for _, _, e in entries if e["runs"])
+    runs = [f"{pairs} pairs were run {times(often)}" for often, pairs in sorted(counted.items(), reverse=True)]
+    emulated = sum(e["emulated"] for _, _, e in entries)
+    machines = f" Of these, {emulated} ran in an emulator of x86-64." if emulated else ""
+    return f"{', '.join(runs) or 'Nothing was run'}.{machines}"
 
 
 def by_release(entries: list[Entry]) -> str:
@@ -136,8 +145,8 @@ def row(case: str, target: str, entry: Record) -> list[str]:
     outcome = entry["outcome"] + (f": {cell(entry['says'])}" if entry["says"] else "")
     differences = [number(largest(entry, key)) for key in ("absolute", "relative", "ulps", "spread")]
     original = cell(entry["original"]) or "runs"
-    runs = str(entry.get("runs", 1) or "")
-    unsteady = number(entry.get("varies") or None)
+    runs = f"{entry['runs'] or ''}{' (emulated)' if entry['emulated'] else ''}"
+    unsteady = number(entry["varies"] or None)
     start = [case, cell(entry["written_by"]), cell(short(target)), original, outcome, runs]
     return [*start, *differences, unsteady, rules(entry["rules"])]
 

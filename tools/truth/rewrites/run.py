@@ -7,7 +7,8 @@ Each case of cases.toml (patterns with `*` and `?` are allowed) is rewritten for
 run in the real binary of the target: several times, each in a new process with a session of its own and
 the default options. A run answers all batches of inputs. The outcome is written to docs/truth/fix.json.xz
 and fix.md after each few cases; records of other cases stay. Wheels and rewritten models are kept in a
-temporary folder, one wheel at a time.
+temporary folder, one wheel at a time. The binaries are for x86-64: on another machine `--python` names an
+emulated Python (see `release`), and the records say that an emulator ran them.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from compare import measures, spread
 from jobs import way_of
 from judge import CANNOT, SAME, UNKNOWN, Outcome, judged
 from references import PreparedCase, references
-from release import AT_ONCE, Installation, Ran, unpacked_release
+from release import AT_ONCE, Installation, Ran, add_python, is_emulated, unpacked_release
 from rewrite import Inputs, Rewrite, Rewritten, leave, rewrite
 
 import tfport
@@ -56,7 +57,8 @@ def main() -> int:
     good = True
     for target in targets:
         here = [a for a in asked if target.target in known[a.case.name]]
-        for entries in run_on(here, target, leave if args.baseline else rewrite, args.runs):
+        change = leave if args.baseline else rewrite
+        for entries in run_on(here, target, change, args):
             if not args.baseline:
                 records.write(OUT, {case: {target.target: e} for case, e in entries.items()}, known)
             for case, entry in entries.items():
@@ -74,7 +76,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("cases", nargs="*", default=["*"], help="names of cases, with * and ? (default: all)")
     parser.add_argument("--targets", nargs="+", help="only these releases or targets")
     parser.add_argument("--runs", type=int, default=RUNS, help="runs of each model in each release")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="a run that takes longer has crashed")
     parser.add_argument("--baseline", action="store_true", help="run the original models")
+    add_python(parser)
     return parser.parse_args()
 
 
@@ -90,16 +94,18 @@ def report(case: str, target: Where, entry: records.Record) -> None:
 
 
 def run_on(
-    asked: list[PreparedCase], target: Where, change: Rewrite, runs: int
+    asked: list[PreparedCase], target: Where, change: Rewrite, args: argparse.Namespace
 ) -> Iterator[dict[str, records.Record]]:
     """Run the original and the rewritten model of each case in the target's binary; a record for each."""
     header = ROOT / target.header if target.header else None
-    with unpacked_release(target.release, package=target.package, header=header) as binary:
+    with unpacked_release(
+        target.release, package=target.package, header=header, python=args.python
+    ) as binary:
         for start in range(0, len(asked), TOGETHER):
             some = asked[start : start + TOGETHER]
             with tempfile.TemporaryDirectory() as folder:
                 made = rewritten(some, target, change, Path(folder))
-                yield outcomes(some, target, made, binary, runs)
+                yield outcomes(some, target, made, binary, args)
 
 
 def rewritten(
@@ -146,13 +152,13 @@ def outcomes(
     target: Where,
     made: dict[str, Rewritten | str],
     binary: Installation,
-    times: int,
+    args: argparse.Namespace,
 ) -> dict[str, records.Record]:
     """The originals are run once, the rewritten models several times."""
     there = [(a, new) for a in asked if not isinstance(new := made[a.case.name], str)]
-    before = binary.run([job for a in asked for job in a.jobs(a.path, a.way)], seconds=SECONDS)
+    before = binary.run([job for a in asked for job in a.jobs(a.path, a.way)], seconds=args.seconds)
     jobs = [job for a, new in there for job in a.jobs(new.path, entrance_of(a, new))]
-    after = binary.run(jobs, times=times, seconds=SECONDS)
+    after = binary.run(jobs, times=args.runs, seconds=args.seconds)
     originals = taken(before, asked)
     answers = taken(after, [a for a, _ in there])
     return {
@@ -207,6 +213,7 @@ def entry(
         "binary": f"{target.package} {reported}",
         "wheel": binary.wheel,
         "sha256": binary.sha256,
+        "emulated": is_emulated() and not isinstance(made, str),
         "tfport": version("tfport"),
     }
 

@@ -1,0 +1,118 @@
+"""What CPU kernels compute otherwise than those of later releases, without an error.
+
+Each line was recorded from real binaries for x86-64: tools/truth/rewrites/kernel_answers.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.atlas.target import Target
+from tfport.check.kernel_limits import BFLOAT16, Attrs, KernelLimit, is_dilated
+from tfport.check.magnitudes import largest
+from tfport.check.release_quirks import since
+from tfport.graph.constants import constant
+from tfport.graph.dtypes import FLOAT32
+from tfport.graph.node import Value
+from tfport.graph.usage import Usage
+from tfport.registry.unresolved import Question, Unresolved
+
+SOFT_INPUTS = 6
+LOWEST_READER = "LessEqual"
+"""What `fix` compares a result with the lowest number by."""
+ROUNDED_BY = ("Select", "Bitcast", "BitwiseAnd")
+"""How `fix` writes numbers without the bits that bfloat16 does not have."""
+LARGE_ANGLE = 2.0**17
+"""Below it the sines of all releases agree to 2e-6."""
+
+
+def _rounds_signed(usage: Usage, attrs: Attrs) -> bool:
+    return bool(attrs.get("signed_input", True)) and not attrs.get("narrow_range", False)
+
+
+def _number(value: Value) -> float | None:
+    """A constant scalar."""
+    tensor = constant(value)
+    return float(tensor.numpy()) if tensor is not None and tensor.shape.size == 1 else None
+
+
+def _is_soft(usage: Usage, attrs: Attrs) -> bool:
+    """Whether scores are lowered instead of boxes dropped, and a threshold could drop boxes."""
+    for node in usage.nodes:
+        if len(node.inputs) == SOFT_INPUTS:
+            *_, overlap, _, sigma = map(_number, node.inputs)
+            if sigma and (overlap is None or overlap < 1):
+                return True
+    return False
+
+
+def _without_infinity(usage: Usage, attrs: Attrs) -> bool:
+    """Whether minus infinity is not put back, as `fix` does."""
+    return any(LOWEST_READER not in [use.op for use in node.output(0).uses] for node in usage.nodes)
+
+
+def _fills_by_position(usage: Usage, attrs: Attrs) -> bool:
+    return bool(attrs.get("fill_mode", "CONSTANT") != "CONSTANT")
+
+
+def _large_angles(usage: Usage, attrs: Attrs) -> bool:
+    """Whether angles in float32 may be large; tensors of a few elements are computed otherwise, and right."""
+    return attrs.get("T") == FLOAT32 and any(largest(n.inputs[0]) >= LARGE_ANGLE for n in usage.nodes if n.inputs)
+
+
+def _to_bfloat16(usage: Usage, attrs: Attrs) -> bool:
+    """Whether numbers are shortened to bfloat16 that may have more bits."""
+    if attrs.get("DstT") != BFLOAT16 or attrs.get("SrcT") == BFLOAT16:
+        return False
+    return not all(_is_rounded(node.inputs[0]) for node in usage.nodes if node.inputs)
+
+
+def _is_rounded(value: Value) -> bool:
+    """Whether `fix` has rounded the numbers: Select(…, …, Bitcast(BitwiseAnd(…)))."""
+    for op in ROUNDED_BY:
+        if value.node.op != op or not value.node.inputs:
+            return False
+        value = value.node.inputs[-1]
+    return True
+
+
+WRONG_ANGLES = "the kernel is wrong by 0.005 for angles of 2^17 (131072), and by more for larger ones"
+OTHER_ANSWERS = (
+    KernelLimit("DepthwiseConv2dNative", is_dilated, "", until="2.10", about="dilations",
+                cause="the kernel ignores dilations"),
+    KernelLimit("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3", _rounds_signed, "", until="1.9",
+                about="signed_input", cause="the kernel uses one step less of a signed range"),
+    KernelLimit("NonMaxSuppressionV5", _is_soft, "", first="1.15", until="2.5", about="soft_nms_sigma",
+                cause="the kernel drops boxes that overlap a selected box by iou_threshold or more; later "
+                "ones only lower their scores"),
+    KernelLimit("CumulativeLogsumexp", _without_infinity, "", first="1.15", until="2.3",
+                about="minus infinity",
+                cause="the kernel gives the lowest finite number (-3.4e38) instead of minus infinity, which "
+                "exclusive sums begin with"),
+    KernelLimit("ImageProjectiveTransformV2", _fills_by_position, "", first="2.2", until="2.4",
+                about="fill_mode",
+                cause="the kernel fills with zeros between the last pixel and the edge, and does not know "
+                "NEAREST"),
+    KernelLimit("Cast", _to_bfloat16, "", until="1.11", about="bfloat16",
+                cause="the kernel cuts bits off instead of rounding to the nearest number"),
+    KernelLimit("Sin", _large_angles, "", until="1.14", about="large angles", cause=WRONG_ANGLES),
+    # right in 1.5 to 1.12
+    KernelLimit("Cos", _large_angles, "", until="1.5", about="large angles", cause=WRONG_ANGLES),
+    KernelLimit("Cos", _large_angles, "", first="1.13", until="1.14", about="large angles",
+                cause=WRONG_ANGLES),
+)  # fmt: skip
+
+
+def has_other_answers(op: str) -> bool:
+    """Whether kernels of an op answer otherwise, which may depend on more than types."""
+    return any(op in row.ops.split() for row in OTHER_ANSWERS)
+
+
+def other_answers(usage: Usage, target: Target) -> Iterator[Unresolved]:
+    """What the CPU kernels of a target compute otherwise than later releases, in the nodes of a usage."""
+    if target.device != "cpu":
+        return
+    for row in OTHER_ANSWERS:
+        is_affected = since(target, row.first) and not since(target, row.until)
+        if usage.op in row.ops.split() and is_affected and row.applies(usage, usage.attrs):
+            yield Unresolved(Question.KERNEL_ANSWER, expected=row)

@@ -1,0 +1,41 @@
+"""Kernels of old releases that lose precision: the same numbers by other ones."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import cast
+from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
+from tfport.graph.dtypes import FLOAT32, INT32, DType
+from tfport.graph.graph import Node
+
+FLOAT64 = DType.parse("float64")
+KEPT = -(1 << 16)
+"""The bits of a float32 that a bfloat16 has."""
+HALF = (1 << 15) - 1
+LAST = 1 << 16
+
+
+@rule("Sin Cos", keeps=ROUNDING)
+def angles_in_double(op: NodeBuilder, n: Node) -> Replacement:
+    """In float64 also the sines and cosines of large angles are right in old releases."""
+    if n.attrs["T"] != FLOAT32:
+        return OtherProblem(f"it is computed in {n.attrs['T']}")
+    wide = op.node(n.op, op.Cast(n.inputs[0], DstT=FLOAT64))
+    return op.Cast(wide, DstT=FLOAT32)
+
+
+@rule("Cast", keeps=EXACT)
+def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
+    """To the nearest bfloat16, ties to even: what is cut off afterwards is zero."""
+    kind = n.attrs["DstT"]
+    if kind.name != "bfloat16":
+        return OtherProblem("it does not cast to bfloat16")
+    if n.inputs[0].dtype.base.is_complex:
+        return refuse("it casts complex numbers")
+    x = cast(op, n.inputs[0], FLOAT32)
+    bits = op.Bitcast(x, type=INT32)
+    is_odd = op.Cast(op.NotEqual(op.BitwiseAnd(bits, LAST), 0), DstT=INT32)
+    nearest = op.BitwiseAnd(op.const(KEPT, INT32), op.Add(bits, op.Add(is_odd, HALF)))
+    # the sum of a NaN and itself has one of the kept bits
+    rounded = op.Select(op.IsNan(x), op.Add(x, x), op.Bitcast(nearest, type=FLOAT32))
+    return op.Cast(rounded, DstT=kind)
