@@ -10,10 +10,23 @@ from tfport.graph.constants import constant
 from tfport.graph.node import Value
 
 AT_MOST_1 = frozenset(
-    "Cos Erf RandomUniform Sigmoid Sign Sin Softmax Softsign StatelessRandomUniform StatelessRandomUniformV2 "
-    "Tanh".split()
+    [
+        "Cos",
+        "Erf",
+        "RandomUniform",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Softmax",
+        "Softsign",
+        "StatelessRandomUniform",
+        "StatelessRandomUniformV2",
+        "Tanh",
+    ]
 )
-AS_ITS_INPUT = frozenset("Abs BroadcastTo ExpandDims Identity Neg Reshape Squeeze Tile Transpose".split())
+AS_ITS_INPUT = frozenset(
+    ["Abs", "BroadcastTo", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze", "Tile", "Transpose"]
+)
 DEEPEST = 8
 
 

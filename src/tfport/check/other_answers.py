@@ -57,7 +57,9 @@ def _fills_by_position(usage: Usage, attrs: Attrs) -> bool:
 
 def _large_angles(usage: Usage, attrs: Attrs) -> bool:
     """Whether angles in float32 may be large; tensors of a few elements are computed otherwise, and right."""
-    return attrs.get("T") == FLOAT32 and any(largest(n.inputs[0]) >= LARGE_ANGLE for n in usage.nodes if n.inputs)
+    if attrs.get("T") != FLOAT32:
+        return False
+    return any(largest(node.inputs[0]) >= LARGE_ANGLE for node in usage.nodes if node.inputs)
 
 
 def _to_bfloat16(usage: Usage, attrs: Attrs) -> bool:

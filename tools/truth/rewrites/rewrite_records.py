@@ -96,8 +96,8 @@ def summary(entries: list[Entry]) -> str:
 
 def repeated(entries: list[Entry]) -> str:
     """How often pairs were run, and how many in an emulator."""
-    counted = Counter(e["runs"] for _, _, e in entries if e["runs"])
-    runs = [f"{pairs} pairs were run {times(often)}" for often, pairs in sorted(counted.items(), reverse=True)]
+    counted = sorted(Counter(e["runs"] for _, _, e in entries if e["runs"]).items(), reverse=True)
+    runs = [f"{pairs} pairs were run {times(often)}" for often, pairs in counted]
     emulated = sum(e["emulated"] for _, _, e in entries)
     machines = f" Of these, {emulated} ran in an emulator of x86-64." if emulated else ""
     return f"{', '.join(runs) or 'Nothing was run'}.{machines}"

@@ -40,6 +40,4 @@ def test_what_is_cut_off_is_zero():
 
 
 def test_refuses():
-    assert_refuses(
-        rounded_by_bits, CAST % "complex64", because="complex numbers", x=np.ones(2, np.complex64)
-    )
+    assert_refuses(rounded_by_bits, CAST % "complex64", because="complex numbers", x=np.ones(2, np.complex64))

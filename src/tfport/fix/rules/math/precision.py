@@ -35,7 +35,8 @@ def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
     x = cast(op, n.inputs[0], FLOAT32)
     bits = op.Bitcast(x, type=INT32)
     is_odd = op.Cast(op.NotEqual(op.BitwiseAnd(bits, LAST), 0), DstT=INT32)
-    nearest = op.BitwiseAnd(op.const(KEPT, INT32), op.Add(bits, op.Add(is_odd, HALF)))
+    # BitwiseAnd of 1.4 takes the result to have the shape of its first input
+    nearest = op.BitwiseAnd(op.Add(bits, op.Add(is_odd, HALF)), KEPT)
     # the sum of a NaN and itself has one of the kept bits
     rounded = op.Select(op.IsNan(x), op.Add(x, x), op.Bitcast(nearest, type=FLOAT32))
     return op.Cast(rounded, DstT=kind)
