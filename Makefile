@@ -47,8 +47,9 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The page in a real browser: needs Chromium (apt-get install chromium); axe-core comes with `make web/node_modules`.
+# The page in a real browser: needs Chromium (apt-get install chromium), and npm for axe-core; skips what is missing.
 test-browser: $(READY)
+	@if command -v chromium npm > /dev/null; then $(MAKE) --no-print-directory web/node_modules; fi
 	$(BIN)/pytest -n $(WORKERS) tests/browser
 
 # The page of `tfport ui` and of the HTML reports, from TypeScript: needs Node 20. The built files are committed.

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from tests.browser.conftest import EXAMPLES
+from tests.browser.opened_page import AXE
 from tests.recorded_models import path_of
 
 ATTENTION = EXAMPLES / "attention"
@@ -140,6 +141,7 @@ def test_hostile_names_are_text(opened, sample_folder):
     assert page.locator(".graph-view img, .graph-view script, .graph-view b").count() == 0
 
 
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make web/node_modules")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_serious_for_accessibility(opened, theme):
     page = painted(opened.path(ATTENTION, "graph"))

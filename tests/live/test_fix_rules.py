@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -15,6 +16,8 @@ from tests.live.record_ops import plain
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model
 
+FUSED_ON_ARM = frozenset(["projected_by_gather"] if platform.machine() == "aarch64" else ())
+"""Rules for kernels whose products and sums a compiler fuses there, so that they round once instead of twice."""
 CASES = [
     pytest.param(c, id=f"{module}-{c}-{place}")
     for module in case_modules()
@@ -38,5 +41,6 @@ def run(model: Model, c: RuleCase) -> list[Any]:
 def test_tensorflow_gives_the_same_answers(c):
     before = run(c.model(), c) if c.answers == "tensorflow" else answers(c.model(), c)
     after = run(rewritten(c), c)
+    exact = c.answers == "tensorflow" and c.rule.name not in FUSED_ON_ARM
     for ours, theirs in zip(after, before, strict=True):
-        assert_alike(ours, theirs, c, exact=c.answers == "tensorflow")
+        assert_alike(ours, theirs, c, exact=exact)

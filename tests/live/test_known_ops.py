@@ -1,5 +1,7 @@
 """The record of the newest release matches the installed TensorFlow."""
 
+import platform
+
 import pytest
 
 from tfport.atlas.atlas import atlas
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.skipif(tf.__version__ != NEWEST, reason=f"the newest re
 
 @pytest.fixture(scope="module")
 def recorded():
-    return atlas().source(atlas().find("tensorflow", NEWEST))
+    return atlas().source(atlas().find("tensorflow", NEWEST, platform.machine()))
 
 
 @pytest.fixture(scope="module")
