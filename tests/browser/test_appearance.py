@@ -1,14 +1,9 @@
-"""Light and dark, accessibility, and the structure of the pages beside recorded ones."""
-
-import os
-from pathlib import Path
+"""Light and dark, and accessibility."""
 
 import pytest
 from tests.browser.opened_page import AXE
-from tests.browser.views import ATTENTION, TABS, TFLITE, settled
+from tests.browser.views import ATTENTION, TABS, settled
 
-STRUCTURE = Path(__file__).parent / "structure"
-RECORD = "TFPORT_RECORD_PAGES"
 ADDRESSES = {"landing": "/", "explain": "/explain", "compare": "/compare"}
 BRIGHTNESS = """() => {
   const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number);
@@ -39,28 +34,3 @@ def test_axe_finds_nothing_serious(opened, view, scheme):
     page = opened.go(ADDRESSES[view]) if view in ADDRESSES else opened.path(ATTENTION, view)
     settled(page)
     assert opened.serious_violations() == []
-
-
-def structure(opened):
-    """The roles and names on the page, without what differs between machines."""
-    text = opened.page.locator("main").aria_snapshot()
-    return text.replace(str(ATTENTION.parent), "EXAMPLES") + "\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "tab", "query"),
-    [
-        ("overview", ATTENTION, "overview", {}),
-        ("overview_lite", TFLITE, "overview", {}),
-        ("ops", ATTENTION, "ops", {}),
-        ("tensors", ATTENTION, "tensors", {}),
-        ("fix", ATTENTION, "fix", {}),
-        ("profile", ATTENTION, "profile", {}),
-    ],
-)
-def test_the_structure_of_a_view_is_the_recorded_one(opened, name, path, tab, query):
-    settled(opened.path(path, tab, **query))
-    file = STRUCTURE / f"{name}.txt"
-    if os.environ.get(RECORD):
-        file.write_text(structure(opened), encoding="utf-8")
-    assert structure(opened) == file.read_text(encoding="utf-8")
