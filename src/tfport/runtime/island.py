@@ -10,6 +10,7 @@ import numpy as np
 
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
+from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.attention import with_fused_attention
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
@@ -51,7 +52,8 @@ def compiled_island(
     whole = None
     if any(node.op == "PRelu" for node in nodes):
         whole = functools.partial(onnx_model, nodes, reads, written, forms=NodeForms.WITH_PRELUS)
-    hints = IslandHints(least_size(nodes), alone, work, whole)
+    flags = len(written) - len(outputs)
+    hints = IslandHints(least_size(nodes), alone, work, flags, whole)
     run = engine.compile(model, island.weights, *outside, hints)
     if flag is not None:
         run = _raising_flags(run)
@@ -73,7 +75,9 @@ def _nodes(
         nodes = with_fused_attention(nodes, written, engine.has_kernel)
     if engine.form.packs_attention:
         nodes = with_packed_attention(nodes, written)
-    if engine.form.half is not None:
+    if engine.form.half is None:
+        nodes = list(accurate(nodes, written, gates_stay=True))
+    else:
         nodes = in_reduced_precision(nodes, written, DType.parse(engine.form.half), engine.has_kernel)
     return nodes, flag
 

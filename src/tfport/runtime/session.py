@@ -154,7 +154,7 @@ class Session:
             raise Error(f"{self.model.where}: no signature `{name}`; signatures: {existing}")
         if unset := [v for v in self._unset.get(name, ()) if not self.state.is_set(v)]:
             raise unset_error(self.model, unset)
-        return lambda **inputs: self._call(signature, inputs)
+        return self._function(signature)
 
     def bind(self, name: str) -> Callable[..., dict[str, Any]]:
         """Like `signature`, with arrays that stay on the device.
@@ -163,8 +163,7 @@ class Session:
         memory of the GPU. The outputs are `DeviceArray`s, which those read through DLPack.
         """
         self.signature(name)
-        signature = self.model.signatures[name]
-        return lambda **inputs: self._call(signature, inputs, on_device=True)
+        return self._function(self.model.signatures[name], on_device=True)
 
     def prepare(self, name: str) -> None:
         """Make the plan of a signature in advance, unless the rank of an input is unknown."""
@@ -176,14 +175,16 @@ class Session:
             nothing = (None,) * len(feeds)
             self._plan(PlanKey(fetches, tuple(feeds), nothing, nothing))
 
-    def _call(
-        self, signature: Signature, inputs: Mapping[str, ArrayLike], *, on_device: bool = False
-    ) -> dict[str, Any]:
+    def _function(self, signature: Signature, *, on_device: bool = False) -> Callable[..., dict[str, Any]]:
         from tfport.runtime.composite import flatten_inputs, pack_outputs
 
-        feeds = flatten_inputs(signature, inputs)
-        fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
-        return pack_outputs(signature, self.run(fetches, feeds, on_device=on_device))
+        fetches = tuple(name for spec in signature.outputs.values() for name in spec.tensors)
+
+        def call(**inputs: ArrayLike) -> dict[str, Any]:
+            feeds = flatten_inputs(signature, inputs)
+            return pack_outputs(signature, self.run(fetches, feeds, on_device=on_device))
+
+        return call
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """The program for these fetches and feeds, before it is cut into islands."""

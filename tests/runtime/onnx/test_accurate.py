@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from tests.runtime.programs import islands_of, session_of
 
+from tfport.formats.proto.onnx_pb2 import ModelProto
 from tfport.graph.dtypes import FLOAT32, DType
+from tfport.runtime.engines.gpu.device_name import parse_device
+from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
+from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.export import export_signature
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import Builder
@@ -75,3 +79,30 @@ def test_an_exported_model_keeps_the_sigmoid(tmp_path):
     session = session_of(SWISH)
     written = export_signature(session, select_signature(session.model), str(tmp_path / "m.onnx"))
     assert ops(written.model) == ["Sigmoid", "Mul"]
+
+
+@pytest.mark.parametrize("gates_stay", [True, False])
+def test_a_sigmoid_that_is_only_a_factor_may_stay(gates_stay):
+    b, x, y = Builder("gates"), Operand(FLOAT32, (3,)), Operand(FLOAT32, (3,))
+    gate, score, both = b.Sigmoid(x), b.Sigmoid(y), b.Sigmoid(b.Neg(x))
+    results = [b.Mul(gate, y), b.Identity(score), b.Mul(both, y), b.Abs(both)]
+    kept = [
+        node.outputs[0] for node in accurate(b.made, results, gates_stay=gates_stay) if node.op == "Sigmoid"
+    ]
+    assert kept == ([gate] if gates_stay else [])
+
+
+def test_scores_of_a_gpu_are_accurate_too():
+    x = np.array([-10.857281, 3], np.float32)
+    seen = []
+
+    class Recorded(GpuEngine):
+        def compile(self, model, *rest):
+            seen.append([node.op_type for node in ModelProto.FromString(model).graph.node])
+            return super().compile(model, *rest)
+
+    engine = Recorded(parse_device("cpu"), GpuOptions(precision="float32"), threads=1)
+    text = "x = Placeholder() {dtype=float32, shape=(?)}\n y = Sigmoid(x) {T=float32}"
+    (answer,) = session_of(text, engine=engine).run(["y:0"], {"x:0": x})
+    assert seen == [["Neg", "Exp", "Add", "Reciprocal"]]
+    np.testing.assert_allclose(answer, 1 / (1 + np.exp(-x.astype(np.float64))), rtol=1e-6)

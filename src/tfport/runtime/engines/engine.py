@@ -38,6 +38,8 @@ class IslandHints:
     """Whether no other island and no loop needs the cores between calls."""
     work: IslandWork = UNKNOWN_WORK
     """An estimate, to choose threads by."""
+    host_outputs: int = 0
+    """How many outputs, the last ones, the host reads after each run: flags."""
     with_prelus: Callable[[], OnnxModel] | None = None
     """The model with PRelu in place of the nodes that are faster in ONNX Runtime, if it has any."""
 

@@ -1,9 +1,10 @@
 """Replace nodes whose kernel in ONNX Runtime is inaccurate by nodes that are accurate together.
 
 The absolute error of `Sigmoid` is 1e-7, several times the result where that is small, and so the
-scores of a detector would change their order. `x · Sigmoid(x)` stays: ONNX Runtime has one kernel
-for it, and its error is small compared with `x`. So does one whose results are quantized: their steps
-are far larger. An exported model keeps all nodes.
+scores of a detector would change their order. On a GPU it is 6e-8, as negative numbers are computed as
+`1 - Sigmoid(-x)`. `x · Sigmoid(x)` stays: ONNX Runtime has one kernel for it, and its error is small compared
+with `x`. So does one whose results are quantized: their steps are far larger. An exported model keeps all
+nodes.
 """
 
 from __future__ import annotations
@@ -18,8 +19,13 @@ from tfport.runtime.program import OnnxNode
 _TYPES = ("float32", "float64")
 
 
-def accurate(nodes: Sequence[OnnxNode], results: Collection[Operand]) -> Iterator[OnnxNode]:
-    """The nodes of one graph with outputs `results`, the inaccurate ones replaced."""
+def accurate(
+    nodes: Sequence[OnnxNode], results: Collection[Operand], *, gates_stay: bool = False
+) -> Iterator[OnnxNode]:
+    """The nodes of one graph with outputs `results`, the inaccurate ones replaced.
+
+    `gates_stay`: not those that are only factors, whose error is small compared with what they multiply.
+    """
     readers: dict[Operand, list[OnnxNode]] = defaultdict(list)
     for node in nodes:
         for operand in (*node.inputs, *(o for program in node.programs for o in program.captures())):
@@ -31,7 +37,10 @@ def accurate(nodes: Sequence[OnnxNode], results: Collection[Operand]) -> Iterato
             continue
         output = node.outputs[0]
         is_inner = output not in results
-        stays = is_inner and all(_is_swish(node, r) or r.op == "QuantizeLinear" for r in readers[output])
+        stays = is_inner and all(
+            _is_swish(node, r) or r.op == "QuantizeLinear" or (gates_stay and r.op == "Mul")
+            for r in readers[output]
+        )
         yield from [node] if stays else _sigmoid(node)
 
 

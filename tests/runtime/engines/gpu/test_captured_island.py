@@ -95,3 +95,20 @@ def test_an_output_of_a_session_that_captures_is_a_copy(captured):
 
 def _fails(*arguments):
     raise EngineFailed("the capture was ended by another thread")
+
+
+def test_what_the_host_reads_is_on_the_host_and_not_copied_on_the_device(captured, monkeypatch):
+    two = onnx_bytes(
+        [node("Add", "x y", "z"), node("Less", "x y", "flag")],
+        {"x": ("float32", 1), "y": ("float32", 1)},
+        {"z": "float32", "flag": "bool"},
+    )
+    plain = GpuIsland(onnx_session(two), ["x", "y"], ["z", "flag"], "cpu", 0, host_outputs=1)
+    island = CapturedIsland(plain, lambda shapes: captured.append(shapes) or plain, 1)
+    copied, real = [], GpuIsland.copy
+    monkeypatch.setattr(GpuIsland, "copy", lambda self, a: copied.append(a.dtype) or real(self, a))
+    answers = [island.run([np.full(1, v, np.float32), np.full(1, 2, np.float32)]) for v in range(6)]
+    assert captured == [((1,), (1,))]
+    assert [type(flag) is np.ndarray and flag.tolist() for _, flag in answers] == [[v < 2] for v in range(6)]
+    assert [z.numpy().tolist() for z, _ in answers] == [[v + 2] for v in range(6)]
+    assert copied == [np.float32] * 4  # the graph ran four times

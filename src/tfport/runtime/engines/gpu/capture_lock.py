@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 
 class CaptureLock:
@@ -19,9 +19,13 @@ class CaptureLock:
         self._running = self._waiting = 0
         self._captures = False
         self._depth = threading.local()
+        self._while_running = _WhileRunning(self)
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> AbstractContextManager[None]:
+        """Wait until nothing is captured; while the block runs, nothing is."""
+        return self._while_running
+
+    def begin(self) -> None:
         depth = getattr(self._depth, "value", 0)
         if not depth:
             with self._changed:
@@ -29,13 +33,13 @@ class CaptureLock:
                     self._changed.wait()
                 self._running += 1
         self._depth.value = depth + 1
-        try:
-            yield
-        finally:
-            self._depth.value = depth
-            if not depth:
-                with self._changed:
-                    self._running -= 1
+
+    def end(self) -> None:
+        self._depth.value = depth = self._depth.value - 1
+        if not depth:
+            with self._changed:
+                self._running -= 1
+                if self._waiting:
                     self._changed.notify_all()
 
     @contextmanager
@@ -55,6 +59,19 @@ class CaptureLock:
             with self._changed:
                 self._captures = False
                 self._changed.notify_all()
+
+
+class _WhileRunning(AbstractContextManager[None]):
+    """The block of all that runs; it keeps nothing, so one object is enough."""
+
+    def __init__(self, lock: CaptureLock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.begin()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.end()
 
 
 GPU_LOCK = CaptureLock()

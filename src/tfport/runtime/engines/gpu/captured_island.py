@@ -46,7 +46,7 @@ class CapturedIsland:
         self._lock = threading.Lock()
         """A graph has one set of buffers, and a session must not run while it captures."""
 
-    def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
         shapes = tuple(tuple(array.shape) for array in arrays)
         with self._lock:
             graph = self._graphs.get(shapes)
@@ -75,43 +75,47 @@ class CapturedIsland:
         self._seen[shapes] += 1
         return self._seen[shapes] >= RUNS_BEFORE
 
-    def _captured(self, shapes: Shapes, outputs: Sequence[DeviceArray]) -> CudaGraph | None:
+    def _captured(self, shapes: Shapes, outputs: Sequence[Any]) -> CudaGraph | None:
         island = self._to_capture(shapes)
         if island is None or not all(output.size for output in outputs):
             return None
         with GPU_LOCK.running():
-            return CudaGraph(island, shapes, outputs, len(self._graphs) + 1)
+            sizes = tuple(tuple(output.shape) for output in outputs)
+            return CudaGraph(island, shapes, sizes, len(self._graphs) + 1)
 
 
 class CudaGraph:
     """The graph for some shapes, with its buffers: the first run captures it, the next ones replay it."""
 
-    def __init__(
-        self, island: GpuIsland, shapes: Shapes, outputs: Sequence[DeviceArray], number: int
-    ) -> None:
+    def __init__(self, island: GpuIsland, shapes: Shapes, outputs: Shapes, number: int) -> None:
+        """`shapes` of the inputs, and of the `outputs`."""
         self._island = island
         self._inputs = [
             island.empty(shape, island.types[name]) for name, shape in zip(island.inputs, shapes, strict=True)
         ]
-        self._outputs = [island.empty(output.shape, output.value.data_type()) for output in outputs]
+        kinds = {output.name: output.type for output in island.session.get_outputs()}
+        self._outputs = [
+            DeviceArray(island.empty(shape, kinds[name]))
+            for name, shape in zip(island.outputs, outputs, strict=True)
+        ]
         self._binding = island.session.io_binding()
         for name, value in zip(island.inputs, self._inputs, strict=True):
             self._binding.bind_ortvalue_input(name, value)
-        for name, value in zip(island.outputs, self._outputs, strict=True):
-            self._binding.bind_ortvalue_output(name, value)
+        for name, output in zip(island.outputs, self._outputs, strict=True):
+            self._binding.bind_ortvalue_output(name, output.value)
         self._thread = threading.local()
         """Whether this thread has captured it: ONNX Runtime keeps a graph for each."""
         self._options = ort.RunOptions()
         self._options.add_run_config_entry(GRAPH_ID, str(number))
 
-    def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
         is_captured = getattr(self._thread, "is_captured", False)
         try:
             with GPU_LOCK.running() if is_captured else GPU_LOCK.capturing():
                 for value, array in zip(self._inputs, arrays, strict=True):
                     self._island.fill(value, array)
                 self._island.session.run_with_iobinding(self._binding, self._options)
-                outputs = [DeviceArray(self._island.copy(value)) for value in self._outputs]
+                outputs = self._island.returned(self._outputs, copied=True)
         except Exception as error:  # ONNX Runtime raises many exception classes
             raise run_error(error, "the GPU") from None
         self._thread.is_captured = True

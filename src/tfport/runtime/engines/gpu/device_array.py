@@ -31,10 +31,11 @@ class DeviceArray:
 
     __slots__ = ("_host", "dtype", "shape", "value")
 
-    def __init__(self, value: ort.OrtValue) -> None:
+    def __init__(self, value: ort.OrtValue, like: DeviceArray | None = None) -> None:
+        """`like`: a tensor of the same shape and type, so that ONNX Runtime is not asked for them."""
         self.value = value
-        self.shape: tuple[int, ...] = tuple(value.shape())
-        self.dtype: np.dtype[Any] = _NUMPY[value.element_type()]
+        self.shape: tuple[int, ...] = tuple(value.shape()) if like is None else like.shape
+        self.dtype: np.dtype[Any] = _NUMPY[value.element_type()] if like is None else like.dtype
         self._host: NDArray[Any] | None = None
 
     @property

@@ -106,7 +106,7 @@ class GpuEngine:
         if self.device.is_gpu:
             needed, uploaded = self._weights.missing_bytes(weights), self._weights.uploaded_bytes
             check_fit(self.device, needed, uploaded, self.options.memory_bytes)
-        usual = _IslandFactory(self, model, weights, inputs, outputs).island()
+        usual = _IslandFactory(self, model, weights, inputs, outputs, hints.host_outputs).island()
 
         @functools.cache
         def checked() -> tuple[GpuIsland, list[PoolWindow]]:
@@ -175,9 +175,10 @@ class _IslandFactory:
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],
         outputs: Sequence[str],
+        host_outputs: int = 0,
     ) -> None:
         self._engine, self._model, self._weights = engine, model, weights
-        self._inputs, self._outputs = inputs, outputs
+        self._inputs, self._outputs, self._host_outputs = inputs, outputs, host_outputs
 
     def plain(self) -> GpuIsland:
         return self._with(self._engine.session(self._model, self._weights))
@@ -223,5 +224,12 @@ class _IslandFactory:
         index = self._engine.device.index
         uploads = self._engine.large_uploads
         return GpuIsland(
-            session, self._inputs, self._outputs, memory, index, captures=captures, uploads=uploads
+            session,
+            self._inputs,
+            self._outputs,
+            memory,
+            index,
+            captures=captures,
+            uploads=uploads,
+            host_outputs=self._host_outputs,
         )

@@ -39,18 +39,22 @@ class GpuIsland:
         *,
         captures: bool = False,
         uploads: LargeUploads | None = None,
+        host_outputs: int = 0,
     ) -> None:
         """`memory` and `index`: the device. `captures`: the session was made for CUDA graphs.
 
-        `uploads`: copies large inputs.
+        `uploads`: copies large inputs. `host_outputs`: how many outputs, the last ones, are returned on the
+        host, as it reads them anyway.
         """
         self.session = session
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.memory, self.index = memory, index
         self._captures, self._uploads = captures, uploads
         self.types = {argument.name: argument.type for argument in session.get_inputs()}
+        self._left = len(self.outputs) - host_outputs
+        """How many outputs stay on the device."""
 
-    def run(self, arrays: Sequence[Any]) -> list[DeviceArray]:
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
         binding = self.session.io_binding()
         with GPU_LOCK.running():
             for name, array in zip(self.inputs, arrays, strict=True):
@@ -65,10 +69,15 @@ class GpuIsland:
             for name in self.outputs:
                 binding.bind_output(name, self.memory, self.index)
             self._run(binding)
-            values = binding.get_outputs()
-            if self._captures:  # a graph of this session may use the memory of an output as its own
-                values = [self.copy(value) for value in values]
-        return [DeviceArray(value) for value in values]
+            # a graph of this session may use the memory of an output as its own
+            return self.returned(
+                [DeviceArray(value) for value in binding.get_outputs()], copied=self._captures
+            )
+
+    def returned(self, outputs: Sequence[DeviceArray], *, copied: bool) -> list[Any]:
+        """What a run returns, with `copied` not in the memory of the outputs themselves."""
+        left = [self.copy(output) if copied else output for output in outputs[: self._left]]
+        return left + [output.value.numpy() for output in outputs[self._left :]]
 
     def empty(self, shape: Sequence[int], kind: str) -> ort.OrtValue:
         """A tensor of the device without values; `kind` in ONNX Runtime's words, `tensor(float)`."""
@@ -83,10 +92,12 @@ class GpuIsland:
         else:
             value.update_inplace(array.value if type(array) is DeviceArray else np.asarray(array, order="C"))
 
-    def copy(self, value: ort.OrtValue) -> ort.OrtValue:
-        copied = self.empty(value.shape(), value.data_type())
-        copied.update_inplace(value)
-        return copied
+    def copy(self, array: DeviceArray) -> DeviceArray:
+        copied = ort.OrtValue.ortvalue_from_shape_and_type(
+            array.shape, ONNX_TYPES[array.dtype.name], self.memory, self.index
+        )
+        copied.update_inplace(array.value)
+        return DeviceArray(copied, array)
 
     def _run(self, binding: ort.IOBinding) -> None:
         scope = current_scope()
