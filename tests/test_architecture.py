@@ -21,7 +21,9 @@ LAYERS = [
     "formats", "graph", "lite", "keras", "registry", "atlas", "check", "runtime", "fix", "serve", "web", "cli"
 ]  # fmt: skip
 """A layer may import the layers before it, and none behind it."""
-BELOW_ALL_LAYERS = {"errors", "discovery", "garbage", "python_file", "static_page"}
+BELOW_ALL_LAYERS = {
+    "errors", "dataclass", "dataclass_init", "discovery", "garbage", "python_file", "static_page"
+}  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40
 VAGUE = re.compile(r"given|said|told|held|found|one|ones|thing|things|stuff")

@@ -14,11 +14,11 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass, field
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.formats.proto.kernel_pb2 import KernelList
 from tfport.registry.kernels import Kernel, kernels_from

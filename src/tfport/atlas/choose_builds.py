@@ -7,7 +7,6 @@ each of its releases); one from a file is read as pip does (a range is its newes
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfport.atlas import serving_releases
@@ -15,6 +14,7 @@ from tfport.atlas.atlas import ARM, X86, Atlas, Build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
 from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from tfport.atlas.choose_builds import choose_versions
 from tfport.atlas.keras_releases import (
@@ -17,6 +16,7 @@ from tfport.atlas.keras_releases import (
 )
 from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass, field
 
 RE_EXPORTS = ("2.4.0", "2.4.1", "2.4.2", "2.4.3")
 """The releases of keras that only re-export the Keras of TensorFlow."""

@@ -6,12 +6,12 @@ Recorded builds share equal rows, so only rows that differ are decoded.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from tfport.atlas.atlas import Atlas, Build, RecordedSource, has_bit
 from tfport.atlas.kernel_text import kernel_key
 from tfport.atlas.op_definitions import definition_changes
+from tfport.dataclass import dataclass, replace
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, Source
 

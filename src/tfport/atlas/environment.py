@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
 
 from tfport.atlas.atlas import Atlas
 from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
@@ -18,6 +17,7 @@ from tfport.atlas.resolve.targets import WITH_CUDA, NoTensorFlow, resolve_target
 from tfport.atlas.system_image import System, is_image, system_of
 from tfport.atlas.target import Target
 from tfport.atlas.target_text import TargetText, parse_target_text
+from tfport.dataclass import dataclass, field, replace
 from tfport.errors import Error
 
 THIS = "."

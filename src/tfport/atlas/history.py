@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build, OpVersion
 from tfport.atlas.kernel_history import (
@@ -22,6 +21,7 @@ from tfport.atlas.kernel_history import (
 from tfport.atlas.op_definitions import definition_changes
 from tfport.atlas.op_search import later_ops
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
+from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
 
 Provider = tuple[str, str]

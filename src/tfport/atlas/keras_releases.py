@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass, field
 
 KERAS, TF_KERAS, KERAS_CORE, TENSORFLOW = "keras", "tf-keras", "keras-core", "tensorflow"
 PACKAGES = (KERAS, TF_KERAS, KERAS_CORE)

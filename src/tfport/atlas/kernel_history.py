@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tfport.atlas.atlas import Atlas, Build, OpVersion, has_bit
 from tfport.atlas.release_spans import Span, spans
+from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
 from tfport.registry.kernels import Kernel

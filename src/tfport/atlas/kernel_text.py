@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from tfport.atlas.op_definitions import value_text
+from tfport.dataclass import replace
 from tfport.registry.kernels import Kernel
 
 

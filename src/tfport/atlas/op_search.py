@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tfport.atlas.atlas import TENSORFLOWS, Atlas, has_bit
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
+from tfport.dataclass import dataclass
 
 NUMBERED = re.compile(r"(.+?)(?:V([0-9]+))?")
 

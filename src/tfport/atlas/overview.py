@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build
@@ -17,6 +16,7 @@ from tfport.atlas.lite.converter import converter_releases
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_versions
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass
 from tfport.formats.proto.kernel_pb2 import KernelList
 
 VERSION = 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tfport.atlas.atlas import ARM, X86
+from tfport.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfport.atlas.package_names import canonical_name
+from tfport.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass
 
 FAR = "2.9999"
 """Later than any release of TensorFlow 2."""

@@ -18,7 +18,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +29,7 @@ from tfport.atlas.installed_packages import METADATA, SITE_PACKAGES, names_in
 from tfport.atlas.package_names import TENSORFLOW_PACKAGES
 from tfport.atlas.requirements import from_wheel_name, pinned
 from tfport.atlas.target_file import open_target_file, write_target_file
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.output import new_path

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from tfport.atlas.atlas import ARM, Atlas, Build
+from tfport.dataclass import dataclass
 
 STOCK = "tensorflow"
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from tfport.atlas.kernel_classes import KernelClasses, classes_of
 from tfport.atlas.requirements import read_text
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import decode

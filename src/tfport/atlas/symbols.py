@@ -14,12 +14,12 @@ import weakref
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from tfport.atlas.atlas import open_database
+from tfport.dataclass import dataclass
 
 BUCKET_BITS = 11
 HASH_BYTES = 5

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from tfport.atlas.atlas import ARM, X86
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass, field
 
 RELEASE = ("etc/os-release", "usr/lib/os-release")
 TRIPLETS = ("x86_64-linux-gnu", "aarch64-linux-gnu")

@@ -5,12 +5,11 @@ What a text such as `tensorflow==2.8` refers to is decided in `tfport.atlas.reso
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from tfport.atlas.atlas import Build
 from tfport.atlas.keras_releases import KerasRelease, keras_of_tensorflow
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.lite.releases import lite_of_tensorflow
+from tfport.dataclass import dataclass, field
 from tfport.registry.registry import OpRegistry, Source
 
 DEVICES = ("cpu", "gpu")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass, field
 
 from tfport.atlas.lite.own_build import is_lite_build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, canonical_name
 from tfport.atlas.package_requirement import PackageList, PackageRequirement, exact_requirement
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.find import find_model

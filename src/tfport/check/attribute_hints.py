@@ -7,8 +7,8 @@ A target whose op lacks such an attribute computes the same without it. `check` 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
 from tfport.graph.node import Node, Value
 

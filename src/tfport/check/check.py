@@ -7,7 +7,6 @@ notices it, and which signatures it stops. Their severity gives the verdict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
@@ -20,6 +19,7 @@ from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, defaul
 from tfport.check.node_contexts import NodeContext
 from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.release_quirks import since
+from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import GraphOutputs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
 from tfport.check.placement import GPU, has_kernel, kind_of_device
 from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType

@@ -9,11 +9,11 @@ those support it; so it depends on the machine, and was recorded with and withou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from tfport.atlas.target import Target
 from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
+from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, INT64, DType

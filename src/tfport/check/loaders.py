@@ -6,8 +6,6 @@ chooses the path of a loader for a model and a release, and applies the declarat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tfport.atlas.target import OURS, Target
 from tfport.check.findings.finding import Finding
 from tfport.check.node_contexts import NodeContext
@@ -32,6 +30,7 @@ from tfport.check.release_quirks import (
     since,
 )
 from tfport.check.saved_parts import has_index, has_objects
+from tfport.dataclass import dataclass
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved

@@ -7,9 +7,9 @@ or a stateful op, needs the node.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from tfport.dataclass import dataclass, field
 from tfport.graph.graph import Function, Node, Value
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model

@@ -29,10 +29,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from tfport.atlas.target import Target
 from tfport.check.release_quirks import since
+from tfport.dataclass import dataclass, replace
 
 LOAD, RUN = "load", "run"
 LIVE, REACHED, LOADING, FIRST = "live", "reached", "loading", "first"

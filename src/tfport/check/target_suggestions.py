@@ -7,7 +7,6 @@ The newest releases come first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,6 +19,7 @@ from tfport.atlas.lite.converter import converter_releases
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_versions
 from tfport.atlas.versions import version_key
+from tfport.dataclass import dataclass
 
 MOST = 50
 OWN = "tfport"

@@ -7,12 +7,12 @@ version. A module that was saved as text is not looked into.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from tfport.atlas.target import Target
 from tfport.check.kernel_limits import KernelLimit
 from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
+from tfport.dataclass import dataclass, replace
 from tfport.formats.stablehlo.bytecode import bytecode_version
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import Usage

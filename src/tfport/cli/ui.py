@@ -53,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("tfport"):
             raise
         raise Error(f"tfport ui needs {error.name}: pip install 'tfport[ui]'") from None
-    from dataclasses import replace
-
+    from tfport.dataclass import replace
     from tfport.formats.find import find_model
     from tfport.web.options import UiOptions, is_loopback, size_of, token_of
 

@@ -8,7 +8,6 @@ variables as constants.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
 from tfport.atlas.target import Target
@@ -17,6 +16,7 @@ from tfport.check.devices import is_local, is_present, is_valid_name
 from tfport.check.findings.shapes import ContradictedOutputShapes, UndecidedOutputShapes
 from tfport.check.report.report import CheckReport, check_model
 from tfport.check.xla_modules import XLA_PROGRAM
+from tfport.dataclass import dataclass, field
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal

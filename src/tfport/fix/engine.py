@@ -8,8 +8,8 @@ chain that does not succeed is undone, so a node is either rewritten completely 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tfport.atlas.target import Target
+from tfport.dataclass import replace
 from tfport.errors import CannotRun
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.journal import Journal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.fix.rule import EXACT, Keeps, Rule
 
 MOST_EXAMPLES = 5

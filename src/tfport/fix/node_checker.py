@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tfport.atlas.target import Target
 from tfport.check.devices import plain_devices
@@ -11,6 +10,7 @@ from tfport.check.kernel_limits import has_limits
 from tfport.check.other_answers import has_other_answers
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
+from tfport.dataclass import dataclass
 from tfport.fix.facts import Facts
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import INVALID, DType

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfport.atlas.target import Target
@@ -13,6 +12,7 @@ from tfport.check.console import count
 from tfport.check.findings.finding import ERROR
 from tfport.check.findings.ops import UnknownOp
 from tfport.check.matrix.nearest import nearest_releases
+from tfport.dataclass import replace
 from tfport.fix.certify.verification import NOT_COMPARED
 from tfport.fix.engine import ALLOW_LOSSY, BUILDS, Stuck
 from tfport.fix.fix import fix_model

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.target import Target
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
 from tfport.fix.certify.certificate import Applied, Certificate

@@ -15,11 +15,11 @@ rules are used, and in which order, is decided by `fix.rulebook` and `fix.engine
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 from tfport.graph.graph import Node, Value
 

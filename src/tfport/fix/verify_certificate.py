@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.fix.certify.certificate_record import CertificateRecord, ModelRecord, read_certificate
 from tfport.fix.certify.digests import model_digest, model_files

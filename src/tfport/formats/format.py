@@ -7,8 +7,8 @@ TensorFlow are in `other_files`. The table is `recognize.FORMATS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.errors import NotAModel, UnreadableFile
 from tfport.formats.files import Files
 from tfport.formats.sample import Sample

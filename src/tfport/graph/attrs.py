@@ -13,9 +13,9 @@ An attribute without a value is `None`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import DType

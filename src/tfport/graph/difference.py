@@ -8,9 +8,9 @@ added or is gone. A matched node is changed if its op, attributes, device, input
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error, MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Function, Graph, Node

@@ -8,8 +8,8 @@ outputs.signature                                 the same as a signature: input
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.graph import Value
 from tfport.graph.model import Model, Signature, TensorSpec

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.graph.graph import Node, Value
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model

@@ -7,9 +7,9 @@ the tensor exists, its type, and the full shape of a slice; assigning it checks 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
+from tfport.dataclass import dataclass
 from tfport.formats.checkpoint.read import Checkpoint, CheckpointEntry
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model

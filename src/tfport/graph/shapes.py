@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.formats.proto import graph_pb2 as pb
 
 MOST = 1 << 63

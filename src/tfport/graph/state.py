@@ -9,8 +9,8 @@ that reads an asset has the file name. This works for TF1 and TF2, without the o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb

@@ -8,8 +8,8 @@ as no runtime uses them to choose a kernel.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, encode
 from tfport.graph.dtypes import INVALID, DType

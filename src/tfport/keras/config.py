@@ -9,9 +9,9 @@ decided by its declaration (`keras.layers`), and whether a release accepts them 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import Json
 from tfport.keras import keras1

@@ -14,9 +14,9 @@ The declarations count for the whole process and take precedence over the built-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
+from tfport.dataclass import replace
 from tfport.errors import BadRegistration
 from tfport.formats.keras.records import Json
 from tfport.keras.layer import StateSize, declare_custom, declared_layer

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, DType

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.keras.arrays import Size, shape_vector
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.tensor import LayerTensor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.keras.config import LayerConfig

@@ -16,9 +16,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfport.dataclass import dataclass, field, replace
 from tfport.discovery import Catalog
 from tfport.formats.keras.records import Json
 from tfport.keras.config import BARE_OPERATION, LayerConfig

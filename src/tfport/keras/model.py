@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.graph.model import Model
 from tfport.keras.instance import LayerInstance
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.keras.records import BY_PATH, StoredWeights
 from tfport.keras.config import LayerConfig
 from tfport.keras.instance import LayerInstance, WeightSlot

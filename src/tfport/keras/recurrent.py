@@ -7,9 +7,9 @@ from zeros in each call: it answers as after `reset_states`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import BOOL
 from tfport.keras.arrays import reverse, sizes, transpose, zeros
 from tfport.keras.layer_builder import LayerBuilder

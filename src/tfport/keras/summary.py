@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight, StoredWeights
 from tfport.keras.build import input_spec

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
+from tfport.dataclass import dataclass, replace
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Value
 from tfport.keras.config import DEEPEST, TensorRef

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import KerasFile
 
 UNSTATED_KERAS_3 = "3.15.1"

@@ -8,9 +8,9 @@ not fit is one error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.keras.records import BY_LAYER, KerasFile, StoredWeight
 from tfport.graph.shapes import Shape

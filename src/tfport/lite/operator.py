@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
+from tfport.dataclass import dataclass, field
 from tfport.discovery import Catalog
 from tfport.formats.lite.records import CUSTOM, FLEX, LiteOperator, Subgraph
 from tfport.graph.op_signature import OpTable

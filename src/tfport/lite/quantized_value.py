@@ -8,11 +8,11 @@ are left out where one follows the other, also through ops that only move values
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.formats.lite.records import LiteTensor
 from tfport.graph.dtypes import DType

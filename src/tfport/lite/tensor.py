@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass
 from tfport.formats.lite.records import LiteTensor, TensorQuantization
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Value

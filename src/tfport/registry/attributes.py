@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
+from tfport.dataclass import replace
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder, decode
 from tfport.graph.dtypes import DType

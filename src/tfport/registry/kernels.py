@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.proto import kernel_pb2 as pb
 from tfport.formats.proto.graph_pb2 import AttrValue
 from tfport.graph.attrs import Attr, decode

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.emulate import follow

@@ -8,8 +8,8 @@ records registrations and returns the results of string functions.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.elf.emulate import STACK, Call, EmulatedMemory
 
 OP_BUILDER = re.compile(

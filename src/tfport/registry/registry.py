@@ -9,9 +9,9 @@ Which kernel would run a node is decided in `registry.resolve`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.registry.kernels import Kernel
 

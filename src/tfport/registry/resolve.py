@@ -10,8 +10,8 @@ When a loader would notice is decided elsewhere: `check.loaders`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+from tfport.dataclass import replace
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.op_signature import OpSignature

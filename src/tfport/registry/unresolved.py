@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.registry.kernels import Kernel
 

@@ -7,11 +7,11 @@ for 0 and 1 of a fed floating-point scalar; other values share one plan. `plan_c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.runtime.operand import Dims
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ taken from the list of values by one call into C, and a single output needs no l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.program import Run

@@ -23,9 +23,9 @@ branches, loops, reads of variables. `@shapes` infers output shapes of host kern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 from tfport.graph.attrs import Attr
 

@@ -7,9 +7,9 @@ is tried again in float32, between casts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, DType

@@ -8,9 +8,9 @@ small to be worth the copying is computed on the host instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes

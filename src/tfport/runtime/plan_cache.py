@@ -11,9 +11,9 @@ others in the same way.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from tfport.dataclass import dataclass
 from tfport.runtime.fed_values import FedValue
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan

@@ -7,10 +7,10 @@ Calls are inlined; a branch or loop is one step with inner programs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.runtime.operand import Operand
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]

@@ -8,8 +8,9 @@ a difference of two may be a plain number, and a remainder is often known though
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import Union
+
+from tfport.dataclass import dataclass
 
 Number = Union[int, "SizeExpression"]
 """A known integer, or an expression of unknown ones."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.discovery import STALE
 from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from tfport.dataclass import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
 NO_TENSORFLOW = "tfport does not use a TensorFlow session"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
+from tfport.dataclass import replace
 from tfport.errors import ResourceExhausted
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.status import invalid_argument

@@ -7,9 +7,9 @@ All calls happen in one event loop, so nothing here waits or locks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
+from tfport.dataclass import dataclass, field
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 

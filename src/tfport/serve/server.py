@@ -14,11 +14,11 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from aiohttp import web
 
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb

@@ -7,11 +7,11 @@ a warning.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from google.protobuf import text_format
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.formats.proto import session_config_pb2 as pb

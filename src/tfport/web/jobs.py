@@ -17,10 +17,10 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.web.progress_lines import LINES
 from tfport.web.refused_request import RefusedRequest, unknown
 

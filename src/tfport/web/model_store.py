@@ -10,12 +10,12 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
 import tfport
 from tfport.check.graph_view.graphs import ModelGraphs
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.graph.model import Model
 from tfport.web.allowed_paths import AllowedPaths

@@ -7,9 +7,10 @@ command prints on the page of the command; here they have names and one line eac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
+
+from tfport.dataclass import dataclass, field
 
 Json = dict[str, Any]
 PREFIX = "/api/v1"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 
 LOOPBACK = "127.0.0.1"

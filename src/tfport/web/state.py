@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from aiohttp import web
 
+from tfport.dataclass import dataclass
 from tfport.web.daemon_thread import in_daemon_thread
 from tfport.web.jobs import JobBoard
 from tfport.web.model_store import LoadedModel, ModelStore

@@ -10,8 +10,9 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
+
+from tfport.dataclass import dataclass, field
 
 MOST_INSTRUCTIONS = 10_000
 MOST_HEREDOCS = 16

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tfport.atlas.package_requirement import PackageList
 from tfport.atlas.requirements import pinned, requirement_if_valid
+from tfport.dataclass import dataclass
 
 LONGEST = 512
 """More characters than the name of an image may have."""

@@ -10,11 +10,11 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from tfport.atlas.conda_packages import add_conda_spec
 from tfport.atlas.package_requirement import PackageList
 from tfport.atlas.requirements import AT_WHEEL, from_wheel_name, parse_requirement
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 
 LONGEST_COMMAND = 1 << 14

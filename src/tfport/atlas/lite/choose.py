@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from tfport.atlas.choose_builds import choose_versions
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.lite.releases import PACKAGES, lite_release, lite_versions
 from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
+from tfport.dataclass import dataclass, field
 
 
 @dataclass(frozen=True)

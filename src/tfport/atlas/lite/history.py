@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tfport.atlas.lite.releases import (
@@ -13,6 +12,7 @@ from tfport.atlas.lite.releases import (
     lite_release,
     lite_versions,
 )
+from tfport.dataclass import dataclass
 
 EVERY = (TFLITE_RUNTIME, LITERT, TENSORFLOW)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from tfport.dataclass import dataclass, field
 
 XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
 DELEGATES = (XNNPACK, FLEX, NONE)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from tfport.atlas.atlas import Atlas, Build
 from tfport.atlas.choose_keras import ChosenKeras
 from tfport.atlas.lite.choose import ChosenLite
 from tfport.atlas.lite.converter import PACKAGE as CONVERTER
 from tfport.atlas.target import Target
+from tfport.dataclass import dataclass, replace
 from tfport.registry.registry import OpRegistry, Selection, Source
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from tfport.atlas import serving_releases
 from tfport.atlas.atlas import X86, Atlas, Build, RecordedSource
@@ -59,6 +58,7 @@ from tfport.atlas.resolve.assemble import (
 )
 from tfport.atlas.target import DEVICES, OURS, Target
 from tfport.atlas.target_text import parse_target_text
+from tfport.dataclass import replace
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.registry.registry import Source

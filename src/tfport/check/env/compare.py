@@ -9,7 +9,6 @@ With op libraries, their verdicts in both environments are reported instead of g
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfport.atlas.atlas import Atlas
@@ -26,6 +25,7 @@ from tfport.check.env.system import has_gpus, system_differs
 from tfport.check.env.tensorflow import tensorflow_differs
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.target_libraries import with_libraries
+from tfport.dataclass import dataclass, field, replace
 from tfport.errors import Error
 from tfport.graph.model import Model
 

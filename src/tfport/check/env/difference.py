@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tfport.dataclass import dataclass
 
 BREAKS, MAY_BREAK, NOTE = SEVERITIES = ("breaks", "may-break", "note")
 UNKNOWN, NONE = "?", "none"

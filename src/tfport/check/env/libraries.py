@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfport.atlas.environment import Environment
 from tfport.atlas.system_image import is_image
@@ -18,6 +17,7 @@ from tfport.check.lib.diagnosis import (
     diagnose,
 )
 from tfport.check.lib.files import LibraryFile, libraries_in
+from tfport.dataclass import dataclass
 from tfport.errors import Error, UnreadableFile
 
 

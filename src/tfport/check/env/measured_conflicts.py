@@ -7,7 +7,6 @@ happens; each row holds for the minor releases that were tried.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
 from tfport.atlas.atlas import Build
+from tfport.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
 from tfport.check.findings.finding import Finding, all_findings, finding_class
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 
 HEADING = "## "

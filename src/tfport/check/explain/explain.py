@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfport.check.explain.clues import clues
@@ -25,6 +24,7 @@ from tfport.check.explain.messages import (
     fill,
     messages,
 )
+from tfport.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target

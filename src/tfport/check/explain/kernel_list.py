@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tfport.check.explain.lookup import MessageMatch
+from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.usage import LABEL

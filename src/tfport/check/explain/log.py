@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import IO
+
+from tfport.dataclass import dataclass
 
 LONGEST_LINE = 1 << 15
 WINDOW = 1 << 16

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tfport.check.explain.messages import KnownMessage
+from tfport.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from tfport.atlas.release_spans import Span

@@ -19,9 +19,10 @@ import functools
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tfport.dataclass import dataclass
 
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (

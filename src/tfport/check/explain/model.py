@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tfport.atlas.target import Target
@@ -11,6 +10,7 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.explain.lookup import MessageMatch
 from tfport.check.findings.finding import Finding
 from tfport.check.node_contexts import NodeContexts
+from tfport.dataclass import dataclass
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node

@@ -12,9 +12,10 @@ import json
 import lzma
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tfport.dataclass import dataclass
 
 RECORDED = Path(__file__).with_name("python_names.json.xz")
 INTERNAL = re.compile(r"^tensorflow(_core)?(\._api\.v[12]|\.tools\.api\.generator\.api)?(?=\.|$)")

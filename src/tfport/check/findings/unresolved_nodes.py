@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from tfport.atlas.op_definitions import value_text
 from tfport.atlas.target import Target
@@ -13,6 +12,7 @@ from tfport.check.findings.history import own_libraries
 from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
 from tfport.check.release_quirks import is_loaded_by_python
+from tfport.dataclass import dataclass, field
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Node
 from tfport.graph.usage import LABEL, Usage

@@ -7,9 +7,10 @@ Node `i` is `names[i]`; edge `j` goes from `source[j]` to `target[j]` and has th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
+
+from tfport.dataclass import dataclass, field
 
 VERSION = 1
 

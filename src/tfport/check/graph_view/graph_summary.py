@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from tfport.dataclass import dataclass, field
 
 GRAPH, FUNCTION, BRANCH, LOOP, SUBGRAPH, LAYERS = "graph", "function", "branch", "loop", "subgraph", "layers"
 

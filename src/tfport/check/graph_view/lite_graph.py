@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.check.graph_view.call_joins import operator_call
@@ -17,6 +16,7 @@ from tfport.check.graph_view.columns import VERSION, GraphColumns, NodeRole
 from tfport.check.graph_view.graph_summary import SUBGRAPH, GraphSummary
 from tfport.check.graph_view.tensor_peek import tensor_peek
 from tfport.check.graph_view.value_types import type_text
+from tfport.dataclass import dataclass, field
 from tfport.formats.lite.records import NO_TENSOR, LiteFile, LiteOperator, LiteTensor, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.graph.shapes import Shape

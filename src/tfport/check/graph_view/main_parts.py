@@ -6,9 +6,9 @@ A node belongs to every signature that needs it. One that no signature needs bel
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.known_ops import KnownOps
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.format import ModelFormat
 from tfport.graph.dtypes import DType

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from tfport.atlas.keras_releases import keras_names
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.keras.saved_model import SAVED_MODEL, keras_config_of_saved_model

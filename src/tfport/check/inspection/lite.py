@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from tfport.dataclass import dataclass
 from tfport.formats.lite.metadata import LiteMetadata, lite_metadata
 from tfport.formats.lite.records import LiteFile, LiteTensor, OperatorCode, Subgraph
 from tfport.graph.model import Model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tfport.atlas.keras_releases import KerasRelease
 from tfport.atlas.target import Target
@@ -25,6 +24,7 @@ from tfport.check.keras.keras3_calls import failing_calls
 from tfport.check.keras.load import simulated_load
 from tfport.check.keras.silent_changes import silent_changes, stored_layers
 from tfport.check.loaders import KERAS
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.keras.records import KerasFile
 from tfport.graph.model import Model

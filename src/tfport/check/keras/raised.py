@@ -7,9 +7,9 @@ are what it would raise next. Code around a failing part wraps the text, as the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 from tfport.check.findings.keras_files import KerasFileFinding
+from tfport.dataclass import dataclass, replace
 
 VALUE_ERROR, TYPE_ERROR, ATTRIBUTE_ERROR = "ValueError", "TypeError", "AttributeError"
 

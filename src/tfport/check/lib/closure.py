@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfport.check.lib.host_system import HostSystem
 from tfport.check.lib.library_search import LibrarySearch, LoadedLibrary, search_library
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
+from tfport.dataclass import dataclass, field
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.elf.symbols import Undefined
 

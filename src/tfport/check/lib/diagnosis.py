@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfport.atlas.target import Target
@@ -32,6 +31,7 @@ from tfport.check.lib.library_search import LoadedLibrary
 from tfport.check.lib.origin import BuildOrigin, origin_of
 from tfport.check.lib.registrations import registration_findings
 from tfport.check.lib.undefined_symbols import symbol_findings
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.library import ARM, X86, ElfLibrary, read_header
 from tfport.formats.files import Folder, reason

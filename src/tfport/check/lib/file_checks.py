@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Image
 from tfport.formats.elf.library import ARM, HEADER_SIZE, MAGIC, X86, ElfHeader, ElfLibrary, read_header

@@ -7,13 +7,13 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from email import message_from_bytes
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive.archive import TAR_BLOCK, Archive, open_archive
 from tfport.formats.elf.library import ElfLibrary

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.elf.library import ARM, X86, ElfLibrary, read_header
 from tfport.formats.files import Folder

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfport.check.lib.file_checks import Rejection, check_file
 from tfport.check.lib.host_system import HostSystem
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.library import ARM, X86, ElfLibrary
 from tfport.formats.files import Folder

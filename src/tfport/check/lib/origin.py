@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfport.atlas.atlas import atlas
@@ -13,6 +12,7 @@ from tfport.check.explain.symbols import ABSEIL, ABSEILS
 from tfport.check.lib.closure import DependencyClosure
 from tfport.check.lib.tensorflow_libraries import releases_with
 from tfport.check.lib.visible_symbols import visible_symbols
+from tfport.dataclass import dataclass, field
 from tfport.formats.elf.mangling import demangled, owner
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +21,7 @@ from tfport.check.lib.diagnosis import (
     diagnose,
 )
 from tfport.check.lib.files import LibraryFile, libraries_in
+from tfport.dataclass import dataclass, field, replace
 
 VERSION = 1
 EVERY_RELEASE = {ARM: "tensorflow-aarch64>=2.10"}

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from tfport.atlas.target import OURS, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.lib.diagnosis import FAILS, LOADS, LibrarySubject, diagnose
+from tfport.dataclass import replace
 from tfport.errors import UnreadableFile
 from tfport.registry.library import LibrarySource
 from tfport.registry.registry import OpRegistry

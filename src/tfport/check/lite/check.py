@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding
 from tfport.check.lite.interpreter import simulated_interpreter
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.lite.records import LiteFile
 from tfport.graph.model import Model

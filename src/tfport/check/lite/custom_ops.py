@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tfport.atlas.lite.registry import FLEX, NONE, XNNPACK, LiteRegistry
 from tfport.atlas.lite.releases import LITERT, flex_allow_list
@@ -17,6 +16,7 @@ from tfport.check.findings.lite_files import (
 )
 from tfport.check.lite.places import node_places
 from tfport.check.lite.reach import MAIN, entry_points, reached
+from tfport.dataclass import dataclass
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 
 NEWEST = "2.21.0"

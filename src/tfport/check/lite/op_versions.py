@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tfport.dataclass import dataclass
 from tfport.formats.lite.records import NO_TENSOR, LiteOperator, LiteTensor, Subgraph
 from tfport.formats.lite.schema import lite_schema
 

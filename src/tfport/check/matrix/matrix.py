@@ -7,7 +7,6 @@ with equal results. Each `MatrixCell` is the result of `check_on` on one release
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE, LITE_KIND, lite_origin
 from tfport.check.loaders import KERAS, default_loaders
 from tfport.check.target_libraries import with_libraries
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model

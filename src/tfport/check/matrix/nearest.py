@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
@@ -15,6 +14,7 @@ from tfport.check.keras.check import KERAS_KIND
 from tfport.check.lite.check import LITE_KIND
 from tfport.check.matrix.matrix import release_of, releases
 from tfport.check.target_libraries import with_same_libraries
+from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 
 PACKAGES = (KERAS_KIND, LITE_KIND)

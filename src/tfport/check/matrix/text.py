@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -17,6 +16,7 @@ from tfport.check.findings.finding import LOAD, RUN
 from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.check.matrix.settings import Setting, among, by_outline, label, running, settings_of
 from tfport.check.printable import printable
+from tfport.dataclass import dataclass, replace
 
 STEP = 5
 """Every fifth minor release has a label."""

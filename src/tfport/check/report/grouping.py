@@ -7,13 +7,13 @@ target. The loaders and the stage remain with each result.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result
 from tfport.check.findings.finding import ERROR, LOAD, NOTE, RUN, WARNING, Finding
 from tfport.check.report.report import CheckReport
+from tfport.dataclass import dataclass, field
 
 SEVERITY_ORDER = (ERROR, WARNING, NOTE)
 STAGES = (LOAD, RUN, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import ERROR, NOTE
@@ -14,6 +13,7 @@ from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
 from tfport.check.report.phrases import nodes_text, shortened_message, signatures_text, summary, verdict_text
 from tfport.check.report.report import CheckReport
+from tfport.dataclass import dataclass
 from tfport.graph.text import node_text
 
 UNREAD = "⚠️"

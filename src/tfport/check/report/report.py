@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.atlas.target import OURS, Target
@@ -12,6 +11,7 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.lite.check import lite_origin
 from tfport.check.target_libraries import with_libraries
+from tfport.dataclass import dataclass, field
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tfport.check.check import RUNS
@@ -12,6 +11,7 @@ from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.phrases import summary
 from tfport.check.report.report import CheckReport
 from tfport.check.report.text import line, render, unreadable
+from tfport.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ of an op without a shape function here, is reported as undecided.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from tfport.check.shapes.functions import (
@@ -23,6 +22,7 @@ from tfport.check.shapes.functions import (
     Shapes,
     merge,
 )
+from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee

@@ -9,11 +9,11 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.check.report.formats import ReportFormat
 from tfport.cli.check.request import CheckRequest
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 
 if TYPE_CHECKING:

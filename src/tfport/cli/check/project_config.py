@@ -13,13 +13,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tfport.cli.arguments import DEVICES, LOADERS
 from tfport.cli.check.fail_on import FAIL_ON
 from tfport.cli.check.request import CheckRequest
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.files import reason
 

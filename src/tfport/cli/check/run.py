@@ -8,13 +8,13 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tfport.check.report.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
 from tfport.cli.check.fail_on import exit_code, worst
 from tfport.cli.check.request import CheckRequest
+from tfport.dataclass import replace
 from tfport.errors import Error
 
 

@@ -7,11 +7,11 @@ observed, with the digests of both models, so that the comparison can be repeate
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.check.console import plain
 from tfport.check.printable import printable
+from tfport.dataclass import dataclass, field
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.runner_facts import RunnerFacts
 from tfport.fix.certify.verification import Verification

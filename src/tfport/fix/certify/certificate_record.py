@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.graph.graph_outputs import WHOLE_GRAPH

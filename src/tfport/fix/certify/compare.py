@@ -7,12 +7,12 @@ must always be equal. `tolerance` has the formula.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass, replace
 from tfport.fix.certify.tolerance import PARTS, Tolerance, is_float
 
 LONGEST_TEXT = 40

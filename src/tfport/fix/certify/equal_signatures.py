@@ -6,8 +6,7 @@ are the same, node for node and function body for function body. Only one of the
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tfport.dataclass import replace
 from tfport.fix.certify.runners import ModelSide
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.graph import ARG, Function, Node, Value

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
+from tfport.dataclass import replace
 from tfport.fix.certify.empty_windows import WindowSizes
 from tfport.fix.certify.trials import Sizing, TrialBuilder
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.fix.certify.inputs.arrays import ORDINARY
 from tfport.fix.certify.runners import ModelSide, OwnSession

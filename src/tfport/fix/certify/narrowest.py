@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.fix.certify.inputs.input_uses import PASS_THROUGH, WHILE_LOOPS, CallPath
 from tfport.fix.certify.tolerance import NarrowestType, is_float, precision

@@ -13,11 +13,11 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tfport.atlas.target import Target
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.fix.certify.child_process import run_to_end
 from tfport.fix.certify.runner_facts import RunnerFacts, Wheel

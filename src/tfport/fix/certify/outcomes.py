@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from tfport.dataclass import replace
 from tfport.fix.certify.compare import OutputDifference, compare
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.runners import TrialOutcome

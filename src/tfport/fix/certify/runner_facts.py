@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from typing import Any
 
+from tfport.dataclass import dataclass, replace
 from tfport.fix.certify.version import own_version
 
 OURS = ("numpy", "onnxruntime", "openvino", "ml-dtypes", "protobuf")

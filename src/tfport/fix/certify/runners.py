@@ -6,11 +6,11 @@ A runner runs a model on trials, and returns for each the outputs or why it refu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import CannotRun, Error
 from tfport.fix.certify.inputs.graph_words import graph_words
 from tfport.fix.certify.inputs.table_words import table_words

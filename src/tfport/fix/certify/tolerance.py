@@ -16,12 +16,13 @@ one step apart where a rule rounds in other places, as its own kernels are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+
+from tfport.dataclass import dataclass
 
 # dtype: rtol, and atol as a fraction of the largest |b| of the output; about 1000, 100 and 10 ulps
 DEFAULTS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.certify.fitting_sizes import FittingSizes
 from tfport.fix.certify.inputs.arrays import ORDINARY, ValueProfile

@@ -8,12 +8,12 @@ filters): `TrialBuilder.sizings` are tried first, from likely to unlikely.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.fix.certify.inputs.arrays import (
     PROFILES,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 from tfport.check.console import count
+from tfport.dataclass import dataclass, field
 from tfport.fix.certify.compare import OutputDifference
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.tolerance import NarrowestType, Tolerance

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.fix.certify.constant_outputs import constant_outputs
 from tfport.fix.certify.equal_signatures import without_repeats

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tfport.atlas.keras_releases import TENSORFLOW, KerasObject, KerasRelease
 from tfport.atlas.versions import version_key
 from tfport.check.keras.generation import is_keras_3
+from tfport.dataclass import dataclass
 from tfport.keras.version import KerasVersion
 
 INSIDE_TENSORFLOW = {"2.5": "2.5.0", "2.3": "2.4.0", "1.0": "2.2.4-tf"}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tfport.atlas.keras_releases import KERAS_CORE
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import ERROR
 from tfport.check.report.report import CheckReport, check_model
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import Progress, verify

@@ -7,10 +7,10 @@ or if it is only about training; otherwise the layer is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.atlas.keras_releases import IGNORED
+from tfport.dataclass import dataclass, field
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
 from tfport.keras.config import INPUT_LAYER, INPUT_SHAPES, LayerConfig

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
 from tfport.keras.config import LayerCall, LayerConfig, ModelConfig, every_ref

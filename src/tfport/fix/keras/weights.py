@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.replacements import CUDNN, HARD_SIGMOID, slope

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.fix.rule import Refusal
 from tfport.formats.lite.records import (
     LiteFile,

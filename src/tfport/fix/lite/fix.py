@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import ERROR
 from tfport.check.report.report import check_model
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import Progress, verify

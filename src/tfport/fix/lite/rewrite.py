@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.check.lite.op_versions import needed_version
+from tfport.dataclass import dataclass, field, replace
 from tfport.fix.journal import Journal
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import LITE_RULES, LiteRule

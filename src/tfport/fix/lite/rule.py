@@ -12,9 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 from tfport.fix.rule import Keeps
 from tfport.formats.lite.records import LiteOperator

@@ -7,8 +7,8 @@ written, and whose value reaches no output.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from tfport.dataclass import replace
 from tfport.formats.lite.records import LiteFile, LiteOperator, Subgraph
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"

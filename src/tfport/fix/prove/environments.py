@@ -14,9 +14,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.fix.certify.child_process import log_lines, run_to_end
 from tfport.fix.certify.digests import digest

@@ -6,11 +6,11 @@ QuantizeV2 and Dequantize have `axis` and `narrow_range` since 2.1, QuantizeAndD
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.formula import FLOAT64, NodeFunctions, Term
 from tfport.fix.nodes.shapes import NodeOrValue, cast, rank

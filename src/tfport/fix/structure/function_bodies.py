@@ -7,10 +7,10 @@ would otherwise run outside. Results wait for the effects of the body.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.fix.nodes.control_ops import ENTERS, SWITCHES
 from tfport.fix.structure.functional_ops import is_expanded, is_stateful, parts_of, types_of
 from tfport.graph.attrs import Attr, FunctionRef

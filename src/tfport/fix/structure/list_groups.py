@@ -7,8 +7,8 @@ refused here. Branches and loops must be lowered to those of TF1 before.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.constants import constant

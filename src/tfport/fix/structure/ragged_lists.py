@@ -8,8 +8,7 @@ and the check reports them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder

@@ -9,8 +9,8 @@ converted is refused before anything changes. Functions must be inlined before (
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import RESOURCE, STRING

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tfport.dataclass import replace
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.model import Model

@@ -16,8 +16,8 @@ import mmap
 import posixpath
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 
 MOST_MEMBERS = 100_000

@@ -8,10 +8,10 @@ Opening and listing read the index only; `read` maps the data and verifies it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tfport.dataclass import dataclass
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files

@@ -7,13 +7,13 @@ under a key made by `slice_keys`. A sharded checkpoint is several such files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint import slices
 from tfport.formats.checkpoint.read import (

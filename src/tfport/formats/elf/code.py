@@ -7,12 +7,12 @@ A call goes to the function itself, to a stub that jumps through the table of ad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Segment
 from tfport.formats.elf.library import ARM, ElfLibrary

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import capstone
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.image import Image
 from tfport.formats.elf.library import ARM

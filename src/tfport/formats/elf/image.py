@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ import numpy as np
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.enums import ENUM_P_TYPE_BASE
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 
 PT_LOAD: Final = ENUM_P_TYPE_BASE["PT_LOAD"]

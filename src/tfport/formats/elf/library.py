@@ -9,7 +9,6 @@ in place from the mapped file. The library is not loaded; `check.lib` interprets
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ import numpy as np
 from elftools.elf.descriptions import describe_e_machine
 from elftools.elf.enums import ENUM_D_TAG, ENUM_E_MACHINE, ENUM_E_TYPE, ENUM_P_TYPE_BASE
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Image, Segment, string_at
 from tfport.formats.elf.symbols import SymbolTable, read_defined_versions, read_required_versions

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import pickletools
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 
 _NUMPY = ("numpy.core.multiarray", "numpy._core.multiarray")

@@ -9,8 +9,9 @@ the first fields, for signatures to compare with known messages. `message` parse
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+from tfport.dataclass import dataclass
 
 Bytes: TypeAlias = bytes | memoryview
 

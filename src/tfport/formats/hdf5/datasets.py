@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.attributes import read_attributes
 from tfport.formats.hdf5.datatypes import read_shape, read_type, read_values

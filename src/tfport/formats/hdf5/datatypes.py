@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from struct import Struct
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.source import Cursor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass
 from functools import cached_property
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import records

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.formats.hdf5.heaps import FractalHeap, LocalHeap
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 
+from tfport.dataclass import dataclass
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 
 MESSAGE, SHORT_MESSAGE = Struct("<HHB3x"), Struct("<BHB")

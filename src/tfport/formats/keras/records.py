@@ -7,8 +7,9 @@ releases of Keras. Weights are read on request.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from tfport.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,8 +7,9 @@ ones into a file again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from tfport.dataclass import dataclass, field
 
 CUSTOM = "CUSTOM"
 FLEX = "Flex"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tfport.dataclass import dataclass
 
 SCALARS = {
     "bool": "?", "byte": "b", "ubyte": "B", "utype": "B", "short": "h", "ushort": "H", "int": "i",

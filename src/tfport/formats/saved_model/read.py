@@ -5,8 +5,7 @@ The variables are a checkpoint, which `checkpoint` reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import read_message
 from tfport.formats.files import Files

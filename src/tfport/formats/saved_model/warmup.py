@@ -8,12 +8,12 @@ run them and check that the signature exists.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.encoding.tensor import to_numpy
 from tfport.formats.encoding.tfrecord import read_records

@@ -8,9 +8,9 @@ limited to its section.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeVar
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 
 T = TypeVar("T")

@@ -7,12 +7,12 @@ values: integers, strings, lists, arrays. They are decoded on first access.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.stablehlo.bytecode import (
     DEEPEST,

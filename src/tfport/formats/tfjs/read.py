@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import NotAModel, UnreadableFile
 from tfport.formats.encoding.json_text import parse_json
 from tfport.formats.files import Files

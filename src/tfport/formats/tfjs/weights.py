@@ -7,11 +7,11 @@ weights are dequantized as TensorFlow.js does it.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, missing, shown
 from tfport.formats.encoding.wire import count

@@ -6,9 +6,9 @@ kernel; `gptq` and `awq` only store the kernel in few bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import BY_PATH, Json
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.keras.arrays import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.keras.arrays import expand_dims, reshape, squeeze, transpose
 from tfport.keras.einsum import einsum, expanded

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.keras.arrays import reduce, reshape

@@ -6,9 +6,9 @@ The convolution of the input does not depend on states, so it is computed for al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.keras.arrays import concat, expand_dims, reshape, sizes, split, squeeze, transpose
 from tfport.keras.layer import layer

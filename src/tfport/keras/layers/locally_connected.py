@@ -6,10 +6,10 @@ all outputs of which only the windows count, or the elements of the windows alon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
 from tfport.keras.arrays import batch_matmul, expand_dims, reshape, squeeze, transpose

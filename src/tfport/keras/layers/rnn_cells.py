@@ -6,9 +6,9 @@ The output of a cell is one of its new states. Dropout does nothing at inference
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.keras.activations import activate
 from tfport.keras.arrays import concat, matmul, slice_axis, split

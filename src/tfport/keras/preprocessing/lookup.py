@@ -7,11 +7,11 @@ that stand for everything out of the vocabulary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import FLOAT32, INT64, STRING, DType
 from tfport.keras.arrays import select

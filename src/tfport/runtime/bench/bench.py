@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.deadlines import deadline
 from tfport.runtime.bounds.stop_signal import StopSignal

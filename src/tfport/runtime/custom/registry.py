@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tfport.atlas.known_ops import known_ops
+from tfport.dataclass import dataclass
 from tfport.errors import BadRegistration, Error
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr

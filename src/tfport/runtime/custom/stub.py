@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.known_ops import known_ops
+from tfport.dataclass import dataclass
 from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr

@@ -7,9 +7,9 @@ between them for each island (`auto`); with `none` everything runs on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork

@@ -8,9 +8,9 @@ to the outputs of a model, and `check_pool_sizes` raises EngineFailed, so that t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.program import ONNX_TYPES

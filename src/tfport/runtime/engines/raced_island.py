@@ -13,9 +13,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.engine import Compiled, EngineFailed

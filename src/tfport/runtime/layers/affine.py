@@ -8,11 +8,11 @@ gates split before or after the activation, a bias added to one of them. All of 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.runtime.layers.rnn_activations import Activation, ActivationReader
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step

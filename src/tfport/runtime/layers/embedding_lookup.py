@@ -8,13 +8,13 @@ of the SparseSegment ops compute them, so both ways give the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import NeverLowered, Step
 

@@ -9,9 +9,9 @@ ids without weights, are recognized.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass
 from tfport.runtime.layers.embedding_lookup import EmbeddingLookup, lookup_step
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Program, Step, needed

@@ -8,11 +8,11 @@ shows the output of the step before, or zeros.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass, replace
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
 from tfport.runtime.layers.rnn import Recurrence, as_nodes, exact_rows, is_explained, zeros_of
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest

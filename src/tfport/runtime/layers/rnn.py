@@ -8,11 +8,11 @@ rows (`time_rows`). Anything else stays a loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.sigmoid import sigmoid
 from tfport.runtime.program import Step

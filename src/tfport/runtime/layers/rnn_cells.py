@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass, replace
 from tfport.runtime.layers.affine import ADDS, Affine, AffineReader
 from tfport.runtime.layers.rnn_activations import Activation
 from tfport.runtime.operand import Operand

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.library import ElfLibrary
 

@@ -15,7 +15,6 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from tfport.atlas.cxx_abi import new_abi
@@ -24,6 +23,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
 from tfport.check.lib.cxx_standard import STANDARD as STRING_VIEW
 from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
+from tfport.dataclass import dataclass
 from tfport.errors import BuildFailed
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder

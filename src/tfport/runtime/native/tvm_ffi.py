@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 
 PACKAGE, MODULE, LIBRARY = "apache-tvm-ffi", "tvm_ffi", "libtvm_ffi.so"

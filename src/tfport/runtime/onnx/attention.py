@@ -9,10 +9,10 @@ projections stay products of their own; what they add is given to the node.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.onnx.island_passes import live_nodes
 from tfport.runtime.onnx.model import CONTRIB

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import INT64
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode

@@ -7,12 +7,12 @@ without a copy. bfloat16, which engines do not take as inputs or outputs, is pas
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate

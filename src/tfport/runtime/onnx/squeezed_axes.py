@@ -12,10 +12,10 @@ just before it. Only axes that are known to have one element count: Squeeze fail
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
 from tfport.runtime.onnx.layout_state import like

@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.runtime.profile.times import OpTime
 
 NODE, OF_NODE = "Node", "kernel_time"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.graph.graph import Function, Node
 from tfport.runtime.program import Step
 

@@ -8,8 +8,8 @@ A node that was fused into another has no time of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.runtime.profile.engine_events import EngineEvent
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.profile.recorder import HostStep, Recorder

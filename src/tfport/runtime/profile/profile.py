@@ -11,9 +11,9 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from tfport.dataclass import dataclass, replace
 from tfport.graph.model import Model
 from tfport.runtime.composite import flatten_inputs
 from tfport.runtime.custom.registry import Registry

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.program import NeverLowered, Run, Step
 

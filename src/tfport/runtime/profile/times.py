@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tfport.dataclass import dataclass
 from tfport.runtime.profile.recorder import HostNode
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ Missing values have TensorFlow Serving's defaults. `queue` and `scheduler` use t
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 
 from google.protobuf import text_format
 
+from tfport.dataclass import dataclass, replace
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files, Folder
 from tfport.formats.proto import batching_pb2 as pb

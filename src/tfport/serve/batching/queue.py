@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import RunCancelled
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.batching.joining import pieces_of

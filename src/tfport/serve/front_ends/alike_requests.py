@@ -10,10 +10,10 @@ a request is compared with the last one of its length, and not parsed again.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.serve.front_ends.detached_contents import LARGE, without_contents
 from tfport.serve.front_ends.messages import CallAnswer

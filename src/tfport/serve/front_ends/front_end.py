@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.serve.front_ends.alike_requests import AlikeRequest, AlikeRequests
 from tfport.serve.front_ends.detached_contents import LARGE, without_contents

@@ -15,11 +15,11 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
+from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.runtime.engines.gpu.device_copies import DeviceCopies

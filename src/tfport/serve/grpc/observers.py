@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import unquote
 
+from tfport.dataclass import dataclass
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import RequestTracer
 from tfport.serve.request_metrics import GRPC, RequestMetrics

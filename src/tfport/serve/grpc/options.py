@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.grpc.observers import Observers

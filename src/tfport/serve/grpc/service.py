@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError, Message
 
+from tfport.dataclass import dataclass
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.offload import offload
 from tfport.serve.refusal_reasons import reason_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import grpc
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.formats.encoding.message import parse_text
 from tfport.formats.proto import serving_api_pb2 as pb

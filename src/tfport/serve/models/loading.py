@@ -11,9 +11,9 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from tfport.dataclass import dataclass
 from tfport.errors import DeadlineExceeded, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.find import find_model
 from tfport.keras.load import load_any_model

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from tfport.dataclass import dataclass, field
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.models.policy import LoadStage
 from tfport.serve.models.store import Stamp, VersionStore

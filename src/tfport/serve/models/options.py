@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.formats.files import Files
 
 

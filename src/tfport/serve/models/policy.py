@@ -8,9 +8,10 @@ and the last old version stays until then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeVar
+
+from tfport.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
+from tfport.dataclass import dataclass, field
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings

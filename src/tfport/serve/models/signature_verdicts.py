@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tfport.check.findings.finding import ERROR
 from tfport.check.report.report import check_model
+from tfport.dataclass import dataclass
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.own_target import own_target

@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from tfport.dataclass import dataclass
 
 MOST_CELLS = 4096
 OTHER = "(other)"

@@ -19,11 +19,11 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import Message
 
+from tfport.dataclass import dataclass, field
 from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.formats.proto import monitoring_pb2 as pb

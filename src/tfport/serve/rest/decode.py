@@ -9,10 +9,10 @@ Names, types and the structure of the JSON are checked here; shapes when the sig
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
 from tfport.serve.rest.excerpt import excerpt

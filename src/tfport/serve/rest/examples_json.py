@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 
+from tfport.dataclass import dataclass
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.serve.examples import examples_tensor
 from tfport.serve.rest.decode import signature_name

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from tfport.dataclass import dataclass
 
 try:
     import simdjson

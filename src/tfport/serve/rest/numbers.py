@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Signature
 from tfport.serve.rest.flat_json import FlatJson, Kind, available, flatten

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.request_metrics import RequestMetrics
 from tfport.serve.rest.body_budget import BodyBudget

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from tfport.dataclass import dataclass, field
 from tfport.serve.interface import ServableInterface
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument

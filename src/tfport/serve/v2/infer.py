@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import dataclass, field
 from tfport.graph.shapes import Shape
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding
 from tfport.check.graph_view.finding_nodes import finding_nodes
 from tfport.check.graph_view.graphs import ModelGraphs
+from tfport.dataclass import dataclass
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 from tfport.fix.certify.tolerance import is_float, step_at_one
 from tfport.graph.dtypes import DType

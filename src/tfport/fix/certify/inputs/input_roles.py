@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 
+from tfport.dataclass import dataclass, field
 from tfport.fix.certify.inputs.csv_lines import CsvFields, csv_fields
 from tfport.fix.certify.inputs.examples import WantedFeature, wanted_by
 from tfport.fix.certify.inputs.index_limits import index_limit

@@ -7,11 +7,11 @@ slices and lists. `input_roles` interprets the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import RETURN, Function, Node, Value
 from tfport.graph.inline import callee

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile
 from tfport.fix.certify.inputs.examples import (
     ValueCounts,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
 from tfport.fix.rule import EXACT, ROUNDING, Refusal

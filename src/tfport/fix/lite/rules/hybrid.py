@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
 from tfport.fix.rule import LOSSY, ROUNDING, Refusal

@@ -6,8 +6,7 @@ from its row and column. The range of diagonals and explicit sizes must be const
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import (
     NodeOrValue,

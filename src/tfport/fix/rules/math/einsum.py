@@ -7,8 +7,8 @@ batch of matrices, these are multiplied, and the axes of the product are transpo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import NodeOrValue, first, joined, part, product, rank, size_at
 from tfport.fix.rule import ROUNDING, Replacement, refuse, rule

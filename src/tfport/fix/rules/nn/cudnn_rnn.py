@@ -8,10 +8,10 @@ Ops that only pack or unpack such a vector: `rules.nn.cudnn_params`.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.recurrence import Cell, Inside, run_cell
 from tfport.fix.nodes.sizes import Size, Sizes

@@ -6,12 +6,12 @@ The axes behind the last one that is indexed are taken whole; the others are the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.fix.nodes.sizes import Size
 from tfport.fix.rule import refuse
 from tfport.fix.stablehlo.nodes import HloNodes

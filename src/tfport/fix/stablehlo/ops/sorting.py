@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.fix.nodes.sizes import Size
 from tfport.fix.rule import refuse
 from tfport.fix.stablehlo.declare import translates, translates_call

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.formats.keras.records import Json
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.keras.arrays import concat, slice_axis, squeeze

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import onnxruntime as ort
 
+from tfport.dataclass import dataclass
 from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.nvml import Driver, NvmlError, read_driver
 from tfport.runtime.engines.session_settings import ONLY_FATAL

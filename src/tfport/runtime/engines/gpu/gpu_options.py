@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.errors import Error
 
 TF32, FLOAT32, FLOAT16, BFLOAT16 = "tf32", "float32", "float16", "bfloat16"

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+from tfport.dataclass import dataclass
 
 LIBRARY = "libnvidia-ml.so.1"
 SUCCESS, NO_PERMISSION, DRIVER_NOT_LOADED, LIBRARY_MISMATCH = 0, 4, 9, 18

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.graph.graph import Node, Value
 
 SWITCHES, MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")

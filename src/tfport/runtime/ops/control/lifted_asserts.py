@@ -8,11 +8,11 @@ its message.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.operand import Operand

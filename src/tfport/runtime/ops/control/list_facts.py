@@ -7,8 +7,7 @@ on the host (`tensor_list`). The flows of TensorArrays are lists too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
 from tfport.runtime.operand import Dims, Operand
 

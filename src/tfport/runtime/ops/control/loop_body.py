@@ -7,10 +7,10 @@ constant inside the loop. Dimensions that differ between iterations become unkno
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.operand import Dims, Operand

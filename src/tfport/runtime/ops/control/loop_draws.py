@@ -8,10 +8,10 @@ and the rows are the numbers that it would draw in one iteration after another. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.lower import Context
 from tfport.runtime.operand import Operand

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tfport.dataclass import replace
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.loop_body import Loop, LoopBody, counts_from, falls

@@ -10,11 +10,11 @@ its iterations run on the host.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64, VARIANT
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
 from tfport.runtime.layers.masked_rnn import masked_layer, unmasked_layer

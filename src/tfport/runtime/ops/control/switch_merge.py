@@ -9,11 +9,11 @@ are visited when the unit is traced.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass, field
 from tfport.errors import MalformedGraph, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32

@@ -7,11 +7,11 @@ not depend on the execution order of ops that the flow does not order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape

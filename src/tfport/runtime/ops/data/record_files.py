@@ -7,9 +7,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.graph.dtypes import STRING

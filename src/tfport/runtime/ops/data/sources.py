@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import INT64, DType
 from tfport.graph.shapes import UNKNOWN as ANY

@@ -8,11 +8,11 @@ same order, two for each gate.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 
 if TYPE_CHECKING:

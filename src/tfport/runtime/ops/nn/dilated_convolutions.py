@@ -14,9 +14,9 @@ without the crops is constant. Both are proven with expressions of the unknown s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
 from tfport.runtime.lower import structure

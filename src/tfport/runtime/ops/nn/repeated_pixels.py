@@ -8,8 +8,8 @@ expressions of the unknown sizes (`symbolic_values`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.lowered_sizes import whole
 from tfport.runtime.program import Step

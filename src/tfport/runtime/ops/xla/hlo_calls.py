@@ -8,11 +8,11 @@ at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla import hlo
 

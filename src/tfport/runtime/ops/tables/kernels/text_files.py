@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, scalar_value, string_array
