@@ -73,7 +73,12 @@ class CheckedModel:
     @cached_property
     def usages(self) -> Sequence[Usage]:
         functions = self.model.graph.library.functions
-        return [usage for usage in usages(every_node(self.model.graph)) if usage.op not in functions]
+        return [usage for usage in self._usages_and_calls if usage.op not in functions]
+
+    @cached_property
+    def _usages_and_calls(self) -> Sequence[Usage]:
+        """The usages of ops, and of functions that are called by name."""
+        return usages(every_node(self.model.graph))
 
     @cached_property
     def producer(self) -> int:
@@ -132,7 +137,7 @@ class CheckedModel:
     @cached_property
     def _placed(self) -> Sequence[Usage]:
         """Usages that ask for a device of this machine."""
-        asking = usages(node for node in every_node(self.model.graph) if node.device)  # calls by name too
+        asking = [usage for usage in self._usages_and_calls if usage.device]
         return [u for u in asking if is_valid_name(u.device) and is_local(u.device)]
 
     @cached_property
