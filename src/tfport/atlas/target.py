@@ -14,6 +14,7 @@ from tfport.registry.registry import OpRegistry, Source
 
 DEVICES = ("cpu", "gpu")
 OURS = "tfport"
+CONVERTER_KIND, KERAS_KIND, LITE_KIND = "converter", "keras", "lite"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 
-from tfport.atlas.lite.own_build import is_lite_build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, canonical_name
 from tfport.atlas.package_requirement import PackageList, PackageRequirement, exact_requirement
 from tfport.dataclass import dataclass, field
@@ -172,6 +171,8 @@ def _add_requirement(parts: TargetText, word: str) -> None:
 
 
 def _add_file(parts: TargetText, path: str) -> None:
+    from tfport.atlas.lite.own_build import is_lite_build  # here, as most targets are not files
+
     if path.endswith((".h", ".hpp", ".hh")):
         if parts.header is not None:
             raise Error(f"two headers, {parts.header} and {path}; a target can have only one")

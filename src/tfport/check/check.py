@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
-from tfport.check.keras.check import keras_findings, keras_target, loads_keras_file
-from tfport.check.lite.check import LITE, lite_findings, lite_target, loads_lite_file
-from tfport.check.lite.converter import CONVERTER_KIND, conversion_findings, converts
 from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
 from tfport.check.node_contexts import NodeContext
 from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
@@ -55,12 +52,11 @@ def check_on(
     `soft_placement` says whether a session may use another device than a node asks for (default:
     what each loader does).
     """
-    if converts(model, target):
-        return [_conversion_result(model, target)]
-    if loads_lite_file(model.model, target, loaders):
-        return [_lite_result(model, target)]
-    if loads_keras_file(model.model, target, loaders):
-        return [_keras_result(model, target)]
+    if _may_need_another_loader(model, target):
+        from tfport.check.other_loaders import other_result
+
+        if result := other_result(model, target, loaders):
+            return [result]
     results: list[Result] = []
     for name in loaders or default_loaders(target):
         result = _result(model, target, _loader(name, model, target, soft_placement))
@@ -84,62 +80,23 @@ def runs_on(
 
     It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
     """
-    if model.model.lite is not None:
-        return target.lite is not None and _lite_result(model, target).verdict == RUNS
-    if loader == KERAS and model.model.keras is not None and target.keras is None:
-        return False  # a release before `tf.keras`
-    if loads_keras_file(model.model, target, (loader,)):
-        return _keras_result(model, target).verdict == RUNS
+    if _may_need_another_loader(model, target):
+        from tfport.check.other_loaders import keras_result, lite_result
+
+        if model.model.lite is not None:
+            return target.lite is not None and lite_result(model, target).verdict == RUNS
+        if loader == KERAS and model.model.keras is not None and target.keras is None:
+            return False  # a release before `tf.keras`
+        if result := keras_result(model, target, (loader,)):
+            return result.verdict == RUNS
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))
     return not any(_is_noticed(f) or (as_written and _is_ignored(f)) for f in findings)
 
 
-def _lite_result(model: CheckedModel, target: Target) -> Result:
-    """What the interpreter of a target does with a TensorFlow Lite file."""
-    on = lite_target(target)
-    findings = [finding.on_target(on) for finding in model.once(_lite_findings, target)]
-    for finding in findings:
-        finding.signatures = sorted(_stopped(model, finding))
-        if not finding.signatures:
-            finding.stage = None
-    verdict, stage = verdict_of(findings)
-    return Result(on, (LITE,), verdict, stage, findings)
-
-
-def _conversion_result(model: CheckedModel, target: Target) -> Result:
-    """What the TensorFlow Lite converter of a release does with a model."""
-    findings: list[Finding] = [f.on_target(target) for f in conversion_findings(model, target)]
-    verdict, stage = verdict_of(findings)
-    return Result(target, (CONVERTER_KIND,), verdict, stage, findings)
-
-
-def _stopped(model: CheckedModel, finding: Finding) -> frozenset[str]:
-    """The requested signatures that a finding about a TensorFlow Lite file stops."""
-    if finding.stage == LOAD:
-        return model.signatures
-    return model.signatures.intersection(finding.signatures) if finding.stage else frozenset()
-
-
-def _lite_findings(model: CheckedModel, target: Target) -> list[Finding]:
-    assert model.model.lite is not None
-    return lite_findings(model.model.lite, target)
-
-
-def _keras_result(model: CheckedModel, target: Target) -> Result:
-    """What the Keras of a target does with a Keras file."""
-    file = model.model.keras
-    assert file is not None
-    on = keras_target(target)
-    findings = [finding.on_target(on) for finding in model.once(_keras_findings, target)]
-    for finding in findings:
-        finding.signatures = sorted(model.signatures)
-    verdict, stage = verdict_of(findings)
-    return Result(on, (KERAS,), verdict, stage, findings)
-
-
-def _keras_findings(model: CheckedModel, target: Target) -> list[Finding]:
-    assert model.model.keras is not None
-    return keras_findings(model.model.keras, target)
+def _may_need_another_loader(model: CheckedModel, target: Target) -> bool:
+    """Whether to ask `check.other_loaders`: for a file or a target that is not TensorFlow's alone."""
+    is_file = model.model.lite is not None or model.model.keras is not None
+    return is_file or target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
 
 
 def _loader(name: str, model: CheckedModel, target: Target, soft_placement: bool | None) -> Loader:

@@ -36,6 +36,8 @@ from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved
 
 CAPI, SERVING, PYTHON, KERAS = LOADERS = ("capi", "serving", "python", "keras")
+LITE = "lite"
+"""The loader of TensorFlow Lite files: an interpreter."""
 RUNTIME = "tfport"
 """tfport's own runtime: it resolves only what it runs."""
 LIFTED = ("Const", "Placeholder", "VarHandleOp", "VariableV2", "Variable")

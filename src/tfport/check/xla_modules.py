@@ -13,7 +13,6 @@ from tfport.check.kernel_limits import KernelLimit
 from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
 from tfport.dataclass import dataclass, replace
-from tfport.formats.stablehlo.bytecode import bytecode_version
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
@@ -82,6 +81,8 @@ def _version(reads: ReadModules, version: Attr) -> KernelLimit | None:
 
 
 def _bytecode(reads: ReadModules, module: Attr, target: Target) -> KernelLimit | None:
+    from tfport.formats.stablehlo.bytecode import bytecode_version  # few models have modules
+
     number = bytecode_version(module) if isinstance(module, bytes) else None
     if number is None or number <= reads.bytecode:
         return None

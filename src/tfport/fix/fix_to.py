@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.atlas.target import Target
-from tfport.check.keras.check import KERAS_KIND
-from tfport.check.lite.check import LITE_KIND
+from tfport.atlas.target import KERAS_KIND, LITE_KIND, Target
 from tfport.errors import Error
 from tfport.fix.export import export_for
 from tfport.fix.fix import Progress, fix_model

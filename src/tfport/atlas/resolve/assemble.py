@@ -9,7 +9,7 @@ from tfport.atlas.atlas import Atlas, Build
 from tfport.atlas.choose_keras import ChosenKeras
 from tfport.atlas.lite.choose import ChosenLite
 from tfport.atlas.lite.converter import PACKAGE as CONVERTER
-from tfport.atlas.target import Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.dataclass import dataclass, replace
 from tfport.registry.registry import OpRegistry, Selection, Source
 
@@ -42,7 +42,7 @@ def keras_target(choice: ChosenKeras, notes: Sequence[str]) -> Target:
         choice.requirement,
         OpRegistry(choice.name, []),
         None,
-        kind="keras",
+        kind=KERAS_KIND,
         notes=list(notes),
         keras_notes=choice.notes,
         named_keras=choice.release,
@@ -66,7 +66,7 @@ def lite_target(choice: ChosenLite, notes: Sequence[str]) -> Target:
         choice.requirement,
         OpRegistry(choice.name, []),
         None,
-        kind="lite",
+        kind=LITE_KIND,
         notes=[*notes, *choice.notes],
         named_lite=choice.registry,
     )
@@ -77,7 +77,13 @@ def converter_target(version: str, notes: Sequence[str]) -> Target:
     name = f"{CONVERTER} {version}"
     registry = OpRegistry(name, [])
     return Target(
-        name, f"{CONVERTER}=={version}", registry, None, kind="converter", notes=[*notes], converter=version
+        name,
+        f"{CONVERTER}=={version}",
+        registry,
+        None,
+        kind=CONVERTER_KIND,
+        notes=[*notes],
+        converter=version,
     )
 
 

@@ -18,7 +18,6 @@ target does not resolve. `check.check` decides the stage of both.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
@@ -50,6 +49,8 @@ class _DocstringPart:
 
     def __get__(self, _: object, owner: type) -> str:
         if owner not in self._texts:
+            import inspect  # here, as most findings are not reported
+
             first, _, rest = inspect.cleandoc(owner.__doc__ or "").partition("\n")
             self._texts[owner] = (first, rest.strip())[self.part]
         return self._texts[owner]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfport.atlas.keras_releases import KerasRelease
-from tfport.atlas.target import Target
+from tfport.atlas.target import KERAS_KIND, Target
 from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.findings.keras_files import (
     KerasBackendLayer,
@@ -29,7 +29,6 @@ from tfport.errors import Error
 from tfport.formats.keras.records import KerasFile
 from tfport.graph.model import Model
 
-KERAS_KIND = "keras"
 BACKENDS = {
     "TFSMLayer": "tensorflow",
     "JaxLayer": "jax",

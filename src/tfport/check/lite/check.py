@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import LITE_KIND, Target
 from tfport.check.findings.finding import Finding
 from tfport.check.lite.interpreter import simulated_interpreter
+from tfport.check.loaders import LITE
 from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.lite.records import LiteFile
 from tfport.graph.model import Model
-
-LITE_KIND = "lite"
-LITE = "lite"
-"""The loader of TensorFlow Lite files: an interpreter."""
 
 
 def loads_lite_file(model: Model, target: Target, loaders: Sequence[str] | None) -> bool:
@@ -54,18 +51,3 @@ def lite_target(target: Target) -> Target:
 def lite_findings(file: LiteFile, target: Target) -> list[Finding]:
     """Every reason why the interpreter of a target does not load or run a file."""
     return [finding.on_target(target) for finding in simulated_interpreter(file, target)]
-
-
-def lite_origin(file: LiteFile) -> str:
-    """What wrote a file, and the interpreter that it asks for: `TensorFlow Lite, MLIR Converted.`."""
-    needs = f", needs runtime {version}" if (version := _min_runtime_version(file)) else ""
-    written = f", {file.description.rstrip('.')}" if file.description else ""
-    return f"TensorFlow Lite{written}{needs}"
-
-
-def _min_runtime_version(file: LiteFile) -> str:
-    """The runtime that the converter thinks is needed; it names no op."""
-    for name, buffer in file.metadata:
-        if name == "min_runtime_version" and 0 <= buffer < len(file.buffers):
-            return bytes(file.buffers[buffer][:32]).rstrip(b"\0").decode("ascii", "replace")
-    return ""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tfport.atlas.lite.converter import Converted, converted
 from tfport.atlas.lite.registry import FLEX
 from tfport.atlas.lite.releases import flex_allow_list
-from tfport.atlas.target import Target
+from tfport.atlas.target import CONVERTER_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.lite_converter import (
     ConversionFinding,
@@ -21,7 +21,6 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.reach import called_by, needed_by
 
-CONVERTER_KIND = "converter"
 DEPENDS = "other nodes of this op became builtin ops in real conversions, and others not"
 NEVER_TRIED = "no real conversion of this op is recorded"
 TRAINING = "is_training"

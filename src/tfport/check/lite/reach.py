@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tfport.formats.lite.records import LiteFile, LiteOperator
+if TYPE_CHECKING:
+    from tfport.formats.lite.records import LiteFile, LiteOperator
 
 SUBGRAPH = ("subgraph", "_subgraph_index")
 """How the names of options that refer to a subgraph end."""

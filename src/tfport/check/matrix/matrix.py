@@ -11,14 +11,13 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import DEVICES, Target
+from tfport.atlas.target import DEVICES, KERAS_KIND, LITE_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
-from tfport.check.keras.check import KERAS_KIND
-from tfport.check.lite.check import LITE, LITE_KIND, lite_origin
-from tfport.check.loaders import KERAS, default_loaders
+from tfport.check.lite.origin import lite_origin
+from tfport.check.loaders import KERAS, LITE, default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.dataclass import dataclass
 from tfport.errors import Error

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import Target
+from tfport.atlas.target import KERAS_KIND, LITE_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
-from tfport.check.keras.check import KERAS_KIND
-from tfport.check.lite.check import LITE_KIND
 from tfport.check.matrix.matrix import release_of, releases
 from tfport.check.target_libraries import with_same_libraries
 from tfport.dataclass import dataclass, replace

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import Target
-from tfport.check.keras.check import KERAS_KIND
-from tfport.check.lite.check import LITE_KIND
+from tfport.atlas.target import KERAS_KIND, LITE_KIND, Target
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.environments import CannotProve, PackageRelease, release_environment

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
