@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from tfport.graph.constants import constant
 from tfport.graph.node import Value
 
@@ -33,6 +31,8 @@ DEEPEST = 8
 def largest(value: Value, deep: int = 0) -> float:
     """A bound of the absolute values of a real tensor; infinity if none is known."""
     if (known := constant(value)) is not None:
+        import numpy as np  # here and below, as most checks do without it
+
         numbers = np.abs(known.numpy().astype(np.float64))
         return float(numbers.max(initial=0)) if np.all(np.isfinite(numbers)) else math.inf
     node = value.node
@@ -56,5 +56,7 @@ def _of_short_integers(value: Value, deep: int) -> float:
     if kind.name == "bool":
         return 1.0
     if kind.is_integer and kind.numpy.itemsize <= 2:
+        import numpy as np
+
         return float(np.iinfo(kind.numpy).max) + 1
     return largest(value, deep + 1)
