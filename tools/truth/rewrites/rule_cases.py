@@ -1,10 +1,11 @@
 """Run every case of every rule, rewritten for a release by all rules, in the real binary of the release.
 
-    python tools/truth/rewrites/rule_cases.py 1.4.1 1.15.5 [--only 'test_softmax*']
+    python tools/truth/rewrites/rule_cases.py 1.4.1 1.15.5 [--only 'test_softmax*'] [--python COMMAND]
 
 What a kernel refuses though it is registered, and what it computes otherwise, shows here and nowhere
 else. Expected are tfport's own answers to the graph before. A case that no chain makes acceptable is
-counted and left out. Prints what differs; exits with 1 where anything does.
+counted and left out. Prints what differs; exits with 1 where anything does. `--python` is for machines
+that are not x86-64 (see `release`).
 """
 
 import argparse
@@ -20,7 +21,7 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[3]))
 
 from jobs import Job
-from release import unpacked_release
+from release import add_python, unpacked_release
 from tests.fix.rule_cases import PRODUCER, RuleCase, answers, assert_alike, case_modules
 
 from tfport.atlas.resolve.targets import resolve_targets
@@ -43,11 +44,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run rewritten rule cases in real releases.")
     parser.add_argument("releases", nargs="+")
     parser.add_argument("--only", nargs="+", default=["*"], help="families, with * and ?")
+    add_python(parser)
     args = parser.parse_args()
     cases = [c for name in families(args.only) for c in named_cases(name)]
     bad = 0
     for release in args.releases:
-        counted = hold(release, cases)
+        counted = hold(release, cases, args.python)
         print(f"{release}: " + ", ".join(f"{n} {what}" for what, n in counted.most_common()), flush=True)
         bad += counted[REFUSED] + counted[DIFFERS]
     return 1 if bad else 0
@@ -63,7 +65,7 @@ def named_cases(module: str) -> list[tuple[str, RuleCase]]:
     return [(f"{module}[{i}] {c}", c) for i, c in enumerate(cases)]
 
 
-def hold(release: str, cases: list[tuple[str, RuleCase]]) -> Counter[str]:
+def hold(release: str, cases: list[tuple[str, RuleCase]], python: list[str]) -> Counter[str]:
     """Run the cases that can be rewritten for a release in its binary, and compare."""
     target, counted = resolve_targets(f"tensorflow=={release}")[0], Counter[str]()
     jobs, asked = [], []
@@ -78,7 +80,7 @@ def hold(release: str, cases: list[tuple[str, RuleCase]]) -> Counter[str]:
             inputs = {k: np.asarray(v) for k, v in c.feeds.items() if k not in c.constants}
             jobs.append(Job(path, inputs, fetches=tuple(c.fetches)))
             asked.append((name, c))
-        with unpacked_release(release) as there:
+        with unpacked_release(release, python=python) as there:
             answered = there.run(jobs).answers
     for (name, c), answer in zip(asked, answered, strict=True):
         what, why = outcome(c, answer)

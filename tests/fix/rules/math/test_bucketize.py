@@ -1,4 +1,4 @@
-"""Bucketize by comparisons."""
+"""Bucketize and histograms by older ops."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,12 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, f64, i32, i64
 
-from tfport.fix.rules.math.bucketize import boundaries_below, boundaries_not_above
+from tfport.fix.rules.math.bucketize import boundaries_below, boundaries_not_above, counted_by_width
 
 EDGES = "boundaries=[0.0, 0.1, 5.0]"
 ODD = f32(np.nan, -1, -0.0, 0, 0.1, 5, np.inf, -np.inf)
 TREES = "y = BoostedTreesBucketize({}) {{num_features={}}}"
+HISTOGRAM = "y = HistogramFixedWidth(x, r, n) {T=%s, dtype=%s}"
 OLD = {"answers": "tfport"}  # no release after 2.8 has a kernel
 CASES = [
     rule_case(boundaries_not_above, f"y = Bucketize(x) {{T=float32, {EDGES}}}", x=ODD, open=("x",)),
@@ -25,6 +26,13 @@ CASES = [
     rule_case(boundaries_below, TREES.format("x, b", 1), x=f32(-1, 0, 1, 1.5, 2, 9), b=f32(0, 1, 2), **OLD),
     rule_case(boundaries_below, TREES.format("x, z, b, c", 2), x=f32(-1, 5), z=f32(0, 1, 2), b=f32(3),
               c=f32(0.5, 1.5), fetches=["y:0", "y:1"], open=("x", "z", "b"), **OLD),
+    rule_case(counted_by_width, HISTOGRAM % ("float32", "int32"), x=f32([-9, 0, 0.1], [0.3, 0.7, 99]),
+              r=f32(0, 0.7), n=i32(7)[0]),
+    rule_case(counted_by_width, HISTOGRAM % ("float64", "int64"), x=np.linspace(-1, 1, 101), r=f64(-0.5, 0.3),
+              n=i32(9)[0], open=("x",)),
+    rule_case(counted_by_width, HISTOGRAM % ("int32", "int32"), x=i32(*range(-5, 30)), r=i32(0, 20),
+              n=i32(3)[0]),
+    rule_case(counted_by_width, HISTOGRAM % ("float32", "int32"), x=f32(), r=f32(0, 1), n=i32(2)[0]),
 ]  # fmt: skip
 
 
@@ -35,7 +43,7 @@ def test_answers_stay(c):
 
 @pytest.mark.parametrize("target", ["tensorflow==1.4.1", "tensorflow==2.21.0"])
 def test_the_oldest_and_the_newest_target_take_it(target):
-    c = CASES[-1]
+    c = next(c for c in reversed(CASES) if c.rule is boundaries_below)
     assert check_chain(chain_case(c.text, fetches=c.fetches, **c.feeds), target) == ["boundaries_below"]
 
 
