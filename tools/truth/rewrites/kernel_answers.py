@@ -34,7 +34,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         jobs = [job(name, Path(folder)) for name in PROGRAMS]
-        expected = Installation(live_package()).run(jobs, reference=True).answers
+        expected = Installation(live_package()).run(jobs).answers
         for release in args.releases:
             with unpacked_release(release, python=args.python) as there:
                 answers = there.run(jobs).answers
@@ -52,8 +52,10 @@ def job(name: str, folder: Path) -> Job:
 
 
 def words(answer: Answer, expected: Answer) -> str:
-    if isinstance(answer, str) or isinstance(expected, str):
-        return str(answer)[:100]
+    if isinstance(answer, str):
+        return answer[:100]
+    if isinstance(expected, str):
+        return f"today's release does not answer: {expected[:100]}"
     pairs = [(answer[name].astype(np.float64), expected[name].astype(np.float64)) for name in expected]
     same = all(a.shape == b.shape and np.allclose(a, b, rtol=1e-5, equal_nan=True) for a, b in pairs)
     return "same" if same else f"other: {pairs[0][0].reshape(-1)[:6]}, not {pairs[0][1].reshape(-1)[:6]}"
