@@ -1,14 +1,16 @@
 """Measure `tfport ui`, Netron and Model Explorer on the same models: time to the first picture, and memory.
 
-    python benchmarks/viewers.py MODEL… [--rounds 3] [--pictures FOLDER]
+    python benchmarks/viewers.py MODEL… [--rounds 3] [--pictures FOLDER] [--only VIEWER…]
 
 Each viewer runs as its own command, and Chromium opens its page. *Ready* is the time from the start of the
 command until it serves the page; *picture* the time from opening the page until the graph is drawn;
-*memory* the proportional share of the server and of all processes of the browser at that moment.
+*memory* the proportional share of the server and of all processes of the browser at that moment. The viewers
+take turns; the medians of all rounds are printed.
 Needs `netron`, `ai-edge-model-explorer`, `playwright` and `psutil` in this Python.
 """
 
 import argparse
+import os
 import re
 import shutil
 import statistics
@@ -140,38 +142,49 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=[v.name for v in VIEWERS], metavar="VIEWER")
     parser.add_argument("--pictures", type=Path, help="write a screenshot of each here")
     args = parser.parse_args()
+    chosen = [viewer for viewer in VIEWERS if not args.only or viewer.name in args.only]
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     port = 8700
     print("| model | viewer | ready, s | picture, s | memory, MB |\n|---|---|---|---|---|")
+    began = os.getloadavg()[0]
     with sync_playwright() as driver:
+
+        def turn(viewer: Viewer, model: Path) -> Measured | str:
+            nonlocal port
+            port += 1
+            picture = f"{model.name}_{viewer.name.split()[0]}.png"
+            place = args.pictures / picture if args.pictures else None
+            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            try:
+                return measure(viewer, model, browser, port, place)
+            except (Error, RuntimeError) as error:
+                if place and browser.contexts:
+                    browser.contexts[0].pages[0].screenshot(path=str(place))
+                return str(error).splitlines()[0][:60]
+            finally:
+                browser.close()
+
         for model in args.models:
-            for viewer in VIEWERS:
-                results: list[Measured] = []
-                problem = ""
-                for _ in range(args.rounds):
-                    port += 1
-                    picture = f"{model.name}_{viewer.name.split()[0]}.png"
-                    place = args.pictures / picture if args.pictures else None
-                    browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-                    try:
-                        results.append(measure(viewer, model, browser, port, place))
-                    except (Error, RuntimeError) as error:
-                        problem = str(error).splitlines()[0][:60]
-                        if place:
-                            browser.contexts and browser.contexts[0].pages[0].screenshot(path=str(place))
-                        break
-                    finally:
-                        browser.close()
-                print(row(model, viewer, results, problem), flush=True)
+            turns: dict[str, list[Measured | str]] = {viewer.name: [] for viewer in chosen}
+            for _ in range(args.rounds):
+                for viewer in chosen:
+                    if not any(isinstance(one, str) for one in turns[viewer.name]):
+                        turns[viewer.name].append(turn(viewer, model))
+            for name, results in turns.items():
+                print(row(model, name, results), flush=True)
+    print(f"\nload average at the beginning and end: {began:.1f}, {os.getloadavg()[0]:.1f}")
 
 
-def row(model: Path, viewer: Viewer, results: list[Measured], problem: str) -> str:
-    if problem:
-        return f"| {model.name} | {viewer.name} | | no picture: {problem} | |"
-    ready, picture, used = (statistics.median(values) for values in zip(*results, strict=True))
-    return f"| {model.name} | {viewer.name} | {ready:.1f} | {picture:.2f} | {used:,.0f} |"
+def row(model: Path, viewer: str, results: list[Measured | str]) -> str:
+    for problem in results:
+        if isinstance(problem, str):
+            return f"| {model.name} | {viewer} | | no picture: {problem} | |"
+    measured = [result for result in results if not isinstance(result, str)]
+    ready, picture, used = (statistics.median(values) for values in zip(*measured, strict=True))
+    return f"| {model.name} | {viewer} | {ready:.1f} | {picture:.2f} | {used:,.0f} |"
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="print every request that was refused")
     args = parser.parse_args()
     models = [path.resolve() for path in args.paths] or downloaded()
-    allow = [f"--allow={path}" for path in models]
+    allow = [f"--allow={folder}" for folder in {path.parent for path in models}]
     command = [sys.executable, "-m", "tfport", "ui", "--no-browser", *allow]
     with tempfile.TemporaryFile("w+") as printed:
         server = subprocess.Popen(command, stderr=printed)

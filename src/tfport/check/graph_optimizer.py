@@ -37,6 +37,7 @@ class DeviceRequests:
 
     def __init__(self, graph: Graph, contexts: NodeContexts) -> None:
         self._main, self._contexts = graph, contexts
+        self._ignored: dict[Node, bool] = {}
         self._callers: dict[str, list[Node]] = {}
         for body in (graph, *graph.library.functions.values()):
             for node, names in contexts.callers.of(body):
@@ -45,6 +46,11 @@ class DeviceRequests:
 
     def is_ignored(self, node: Node) -> bool:
         """Whether a session runs a node on another device of this machine than it asks for, or not at all."""
+        if node not in self._ignored:
+            self._ignored[node] = self._is_ignored(node)
+        return self._ignored[node]
+
+    def _is_ignored(self, node: Node) -> bool:
         function = node.graph
         if _follows_state(node):
             return True
