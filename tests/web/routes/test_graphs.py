@@ -1,6 +1,9 @@
 """Graphs of the API: the list, columns, and nodes in detail."""
 
 from tests.recorded_models import path_of
+from tests.web.ui_client import running
+
+from tfport.formats.proto.graph_pb2 import GraphDef
 
 
 def test_the_graphs_of_a_model_with_functions(ui):
@@ -42,3 +45,30 @@ def test_unknown_ids_are_answered_with_404(ui):
         answer = ui.get(path)
         assert answer.status == 404, path
         assert answer.error
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "abc\u202edef\u200f",
+    "n" * 10_000,
+    "..",
+    "%2e%2e/%00",
+    "a b\tc\n",
+    "☃",
+]
+
+
+def test_hostile_names_come_back_as_they_are(tmp_path):
+    graph = GraphDef()
+    for name in HOSTILE:
+        node = graph.node.add(name=name, op="<img src=x onerror=alert(1)>")
+        node.attr["<b>"].s = b"\xff\x00</script>"
+    (tmp_path / "hostile.pb").write_bytes(graph.SerializeToString())
+    with running(allow=(str(tmp_path),)) as client:
+        model = client.open(tmp_path / "hostile.pb")
+        assert client.graph(model)["names"] == HOSTILE
+        assert [client.node(model, "main", name)["node"] for name in HOSTILE] == HOSTILE
+        found = client.get(f"/models/{model}/search?q=%3Cscript").json["matches"]
+        assert found == [{"graph": "main", "node": HOSTILE[0]}]
+        answer = client.get(f"/models/{model}/inspect")
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
