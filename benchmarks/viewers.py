@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 import psutil
 from playwright.sync_api import Error, Page, sync_playwright
 
-LIMIT = 90
+from tfport.web.model_store import model_id
+
+LIMIT = 180
 SIZE = {"width": 1400, "height": 900}
 BIN = Path(sys.executable).parent
 MODEL_FILE = "saved_model.pb"
@@ -35,8 +37,8 @@ class Viewer(NamedTuple):
 
     name: str
     command: Callable[[Path, int], list[str]]
-    prepare: Callable[[Page], None]
-    """What comes before the address of the graph is known."""
+    address: Callable[[str, Path], str]
+    """Where the graph is, from the address that the command prints."""
     wait: Callable[[Page], None]
     """Wait until the graph is drawn."""
 
@@ -64,10 +66,12 @@ def file_of(model: Path) -> Path:
     return model / MODEL_FILE if (model / MODEL_FILE).exists() else model
 
 
-def open_graph(page: Page) -> None:
-    page.wait_for_selector("a[href*='/model/']")
-    model = re.search(r"#/model/[^/?]+", page.get_attribute("a[href*='/model/']", "href") or "")
-    page.goto(re.sub(r"#.*", "", page.url) + model[0] + "/graph" if model else page.url)
+def graph_of_tfport(printed: str, model: Path) -> str:
+    return f"{printed}&/model/{model_id(os.path.realpath(model))}/graph"
+
+
+def as_printed(printed: str, model: Path) -> str:
+    return printed
 
 
 def wait_for_tfport(page: Page) -> None:
@@ -77,7 +81,8 @@ def wait_for_tfport(page: Page) -> None:
 
 def wait_for_netron(page: Page) -> None:
     page.get_by_text("Accept").click()  # it asks for consent to report usage
-    page.locator(".node-item").first.wait_for(state="attached", timeout=LIMIT * 1000)
+    drawn = "() => document.body.classList.contains('default') && document.querySelector('.node-item')"
+    page.wait_for_function(drawn, timeout=LIMIT * 1000)
 
 
 def wait_for_explorer(page: Page) -> None:
@@ -85,9 +90,9 @@ def wait_for_explorer(page: Page) -> None:
 
 
 VIEWERS = [
-    Viewer("tfport ui", tfport_command, open_graph, wait_for_tfport),
-    Viewer("Netron", netron_command, lambda page: None, wait_for_netron),
-    Viewer("Model Explorer", explorer_command, lambda page: None, wait_for_explorer),
+    Viewer("tfport ui", tfport_command, graph_of_tfport, wait_for_tfport),
+    Viewer("Netron", netron_command, as_printed, wait_for_netron),
+    Viewer("Model Explorer", explorer_command, as_printed, wait_for_explorer),
 ]
 
 
@@ -97,14 +102,10 @@ def measure(viewer: Viewer, model: Path, browser: Any, port: int, picture: Path 
         viewer.command(model, port), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
         try:
-            address = served_address(server)
+            address = viewer.address(served_address(server), model)
             ready = time.perf_counter() - began
             context = browser.new_context(viewport=SIZE)
             page = context.new_page()
-            page.goto(address)
-            viewer.prepare(page)
-            address = page.url
-            page.goto("about:blank")
             opened = time.perf_counter()
             page.goto(address, timeout=LIMIT * 1000)
             viewer.wait(page)

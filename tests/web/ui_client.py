@@ -81,7 +81,7 @@ def running(**options: Any):
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = UiServer(UiOptions(token=TOKEN, remember=False, **options))
+    server = UiServer(UiOptions(token=TOKEN, **{"remember": False} | options))
     try:
         address = asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
         yield UiClient(urlsplit(address).port)

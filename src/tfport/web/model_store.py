@@ -89,11 +89,11 @@ class ModelStore:
         real = self.allowed.resolve(path)
         id = model_id(real)
         with self._lock:
-            if id not in self._known:
-                while len(self._known) >= MOST_KNOWN:
-                    self._known.pop(next(iter(self._known)))
-                self._known[id] = KnownModel(id, real, path, example=example)
-            return self._known[id]
+            known = self._known.pop(id, None) or KnownModel(id, real, path, example=example)
+            while len(self._known) >= MOST_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            self._known[id] = known
+            return known
 
     def forget(self, id: str) -> None:
         with self._lock:

@@ -34,6 +34,18 @@ def test_models_of_the_command_line_are_listed():
         assert client.post("/models", {"path": path_of("loops")}).status == 403
 
 
+def test_the_model_that_was_named_or_opened_last_is_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    paths = [path_of("conditions"), path_of("loops")]
+    for named in (paths[0], paths[1], paths[0]):
+        with running(models=(named,), allow=(str(MODELS),), remember=True) as client:
+            assert client.get("/models").json["models"][0]["path"] == named
+            client.open(named)
+    with running(models=(paths[0],), allow=(str(MODELS),), remember=True) as client:
+        client.open(paths[1])
+        assert [model["path"] for model in client.get("/models").json["models"]] == paths[::-1]
+
+
 def test_inspect_answers_what_the_command_prints(ui):
     model = ui.open(path_of("strings"))
     expected = json.loads(json.dumps(tfport.inspect(path_of("strings")).to_json()))

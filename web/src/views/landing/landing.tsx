@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { ModelEntry } from "../../api/types";
 import { Combobox } from "../../components/combobox";
 import { bytes, kindTitle, modelTitle } from "../../components/format";
-import { useRequest } from "../../components/states";
+import { Problem, useRequest } from "../../components/states";
 import { Name } from "../../components/text";
 import { notice, tell } from "../../shell/notice";
 import { go, modelAddress } from "../../shell/router";
@@ -71,6 +71,7 @@ function RecentModels(): JSX.Element | null {
       tell(error);
     }
   };
+  if (request.state === "failed") return <Problem sentence={request.sentence} onRetry={request.again} />;
   if (models.length === 0) return null;
   return (
     <section aria-labelledby="recent">
