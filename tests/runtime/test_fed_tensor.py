@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.runtime.programs import session_of
 
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
@@ -51,11 +50,3 @@ def test_what_cannot_be_fed():
             FedTensor("r:0", DType.parse(name), Shape(None)).array(1, any_shape=False)
     with pytest.raises(RunFailed, match="got the int 1"):
         FedTensor("s:0", DType.parse("string"), Shape(None)).array(np.array([1], object), any_shape=False)
-
-
-def test_a_session_looks_a_tensor_up_once():
-    session = session_of("x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}")
-    session.run("y:0", {"x:0": [1]})
-    first = session._fed_tensor("x:0")
-    session.run("y:0", {"x": [1, 2]})
-    assert session._fed_tensor("x:0") is first

@@ -1,6 +1,7 @@
 """Which steps run in the engine, and which on the host."""
 
 import numpy as np
+import pytest
 from tests.runtime.programs import islands_of, session_of
 
 SIZES = """
@@ -41,3 +42,19 @@ def test_sizes_between_host_steps_are_computed_on_the_host():
 def test_an_island_that_computes_more_than_sizes_runs_in_the_engine():
     (island,) = islands_of(SIZES + FLOATS, ["c:0"], ["words:0"])
     assert {"Exp", "Sqrt", "Tanh"} <= {node.op_type for node in island.graph.node}
+
+
+@pytest.mark.parametrize("fetches", [["p:0", "q:0"], ["q:0", "p:0"], ["q:0", "q:0"], ["p:0", "x:0"]])
+@pytest.mark.parametrize("feeds", [["x:0", "y:0"], ["y:0", "x:0"]])
+def test_a_plan_of_one_island_takes_inputs_and_gives_results_in_the_order_of_the_call(fetches, feeds):
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(2, 2)}
+        y = Placeholder() {dtype=float32, shape=(2, 2)}
+        p = MatMul(x, y) {T=float32, transpose_a=false, transpose_b=false}
+        q = Sub(p, x) {T=float32}
+    """)
+    x, y = np.float32([[1, 2], [3, 4]]), np.float32([[0, 1], [1, 0]])
+    expected = {"x:0": x, "p:0": x @ y, "q:0": x @ y - x}
+    given = {"x:0": x, "y:0": y}
+    for answer, name in zip(session.run(fetches, {n: given[n] for n in feeds}), fetches, strict=True):
+        np.testing.assert_array_equal(answer, expected[name])

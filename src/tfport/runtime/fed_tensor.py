@@ -30,7 +30,7 @@ class FedTensor:
         """The value as an array of the tensor's type; RunFailed where type or shape do not match."""
         ready = type(value) is np.ndarray and value.dtype is self._kind
         array: NDArray[Any] = value if ready else self._converted(value)  # type: ignore[assignment]
-        if not any_shape and not self._fits(array):
+        if not any_shape and not self.fits(array):
             raise RunFailed(f"`{self.name}` must have shape {self.shape}, got {Shape(array.shape)}")
         return array
 
@@ -43,19 +43,20 @@ class FedTensor:
 
     def undeclared_rank(self, array: NDArray[Any]) -> int | None:
         """The rank to plan for; None for an array that has the shape that the tensor declares."""
-        return None if self.shape.dims is not None and self._fits(array) else array.ndim
+        return None if self.shape.dims is not None and self.fits(array) else array.ndim
 
     def special_value(self, array: NDArray[Any]) -> FedValue | None:
         """The value of a fed switch; None for an ordinary input."""
         return None if array.ndim else special_value(self.shape.dims, on_host(array))
 
-    def _fits(self, array: NDArray[Any]) -> bool:
-        dims = self.shape.dims
-        if dims is None:
+    def fits(self, array: NDArray[Any]) -> bool:
+        """Whether an array has the shape that the tensor declares."""
+        dims, shape = self.shape.dims, array.shape
+        if dims is None or dims == shape:
             return True
-        if len(dims) != array.ndim:
+        if len(dims) != len(shape):
             return False
-        for size, actual in zip(dims, array.shape, strict=True):
+        for size, actual in zip(dims, shape, strict=True):
             if size is not None and size != actual:
                 return False
         return True

@@ -95,6 +95,8 @@ def host_run(
             elif type(result) is tuple:
                 if [type(array) is np.ndarray and array.dtype for array in result] == kinds:
                     return result
+            elif result is None and kinds == []:
+                return ()
             elif kind is not None and type(result) is kind.type:  # a NumPy scalar
                 return (np.asarray(result),)
             return flat_outputs(result, context)

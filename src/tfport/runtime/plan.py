@@ -14,6 +14,7 @@ from tfport.dataclass import dataclass, field
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
+from tfport.runtime.effect_order import EffectOrder
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.host_loop import HostCall, host_loop
@@ -78,6 +79,7 @@ class Plan:
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
         self._freed = self._last_uses()
+        self._direct = self._only_stage()
         self._on_device = engine.on_device
         self._names = {slot: operand.name for operand, slot in self._slots.items()}
         """The node that computes each slot."""
@@ -89,6 +91,10 @@ class Plan:
 
     def _run_bounded(self, inputs: Sequence[Any]) -> list[Any]:
         scope = current_scope()
+        if self._direct is not None and (scope is None or not scope.max_bytes):
+            if scope is not None:
+                scope.stop.check()
+            return list(self._direct(inputs))
         if scope is None:
             return self._run(inputs)
         before = scope.in_use
@@ -135,6 +141,24 @@ class Plan:
             stage.steps, stage.reads, stage.writes, engine, alone=alone, release=release
         )
         return run
+
+    def _only_stage(self) -> Compiled | None:
+        """The function of a plan of one stage that takes the inputs and computes all results; else None."""
+        if len(self._stages) != 1:
+            return None
+        ((run, reads, writes),) = self._stages
+        results = [slot for _, slot in self._results]
+        if reads != list(range(len(self.inputs))) or not set(results) <= set(writes):
+            return None
+        if results == writes:
+            return run
+        places = [writes.index(slot) for slot in results if slot is not None]
+
+        def chosen(inputs: Sequence[Any]) -> list[Any]:
+            outputs = run(inputs)
+            return [outputs[place] for place in places]
+
+        return chosen
 
     def _last_uses(self) -> list[list[int]]:
         """The slots that are not read after each stage."""
@@ -208,25 +232,18 @@ def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[tuple[int,
     """Group steps by how many changes between host and engine come before them."""
     level: dict[Step, int] = {}
     producer: dict[Operand, Step] = {}
-    last_effect: Step | None = None
+    effects = EffectOrder()
     for step in steps:
         before = {producer[o] for o in reads_of(step, lowered[step]) if o in producer}
-        if _is_ordered(step) and last_effect is not None:
-            before.add(last_effect)
+        before.update(effects.before(step))
         level[step] = max((level[b] + (lowered[b] != lowered[step]) for b in before), default=0)
         producer.update(dict.fromkeys(step.outputs, step))
         if lowered[step]:
             producer.update((o, step) for node in step.lowered or () for o in node.outputs)
-        if _is_ordered(step):
-            last_effect = step
     groups: dict[tuple[int, bool], list[Step]] = {}
     for step in steps:
         groups.setdefault((level[step], lowered[step]), []).append(step)
     return [(at, is_lowered, group) for (at, is_lowered), group in sorted(groups.items(), key=lambda g: g[0])]
-
-
-def _is_ordered(step: Step) -> bool:
-    return step.effect or any(o.dtype.name == "resource" or o.dtype.is_ref for o in step.inputs)
 
 
 def reads_of(step: Step, lowered: bool) -> list[Operand]:

@@ -28,7 +28,7 @@ from tfport.errors import Error
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.graph import Node
-from tfport.graph.model import Model, Signature
+from tfport.graph.model import Model
 from tfport.graph.state import assets
 from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
@@ -43,13 +43,15 @@ from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
-from tfport.runtime.model_tracer import ModelTracer, unassumed
+from tfport.runtime.model_tracer import ModelTracer
 from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
 from tfport.runtime.plan_cache import AnyPlan, PlanCache, PlanKey
+from tfport.runtime.prepared_run import MAX_PREPARED, PreparedRun
 from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
+from tfport.runtime.signature_call import signature_call
 from tfport.runtime.state import State
 from tfport.runtime.unsupported import raise_unsupported
 
@@ -85,7 +87,7 @@ class Session:
         self.engine = engine
         self.plans = PlanCache()
         self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
-        self._fed_tensors: dict[str, FedTensor] = {}
+        self._prepared: dict[tuple[tuple[str, ...], tuple[str, ...]], PreparedRun] = {}
         self._lock = threading.RLock()
         self._initialize()
         self._unset = self._without_values()
@@ -117,17 +119,18 @@ class Session:
         self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool, on_device: bool
     ) -> Any:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
-        arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
-        tensors = [self._fed_tensor(name) for name in arrays]
-        inputs = [
-            tensor.array(value, any_shape) for tensor, value in zip(tensors, arrays.values(), strict=True)
-        ]
-        key, plan = self._plan(_key(names, tensors, inputs))
+        fed = feeds or {}
+        prepared = self._prepared.get((names, tuple(fed)))
+        if prepared is None:
+            fed = {_tensor_name(name): value for name, value in fed.items()}
+            prepared = self._prepare(names, tuple(fed))
+        inputs = prepared.inputs(fed.values(), any_shape)
+        key, plan = self._plan(prepared.key(inputs, any_shape))
         try:
-            outputs = iter(plan.run(unassumed(inputs, key.assumed), on_device=on_device))
+            outputs = plan.run(prepared.unassumed(inputs, key), on_device=on_device)
         except EngineFailed as error:
-            outputs = iter(self._run_on_host(key, inputs, error))
-        results = [next(outputs) if ":" in name else None for name in names]
+            outputs = self._run_on_host(key, inputs, error)
+        results = prepared.results(outputs)
         return results[0] if isinstance(fetches, str) else results
 
     def _run_on_host(self, key: PlanKey, inputs: list[NDArray[Any]], error: EngineFailed) -> list[Any]:
@@ -154,7 +157,7 @@ class Session:
             raise Error(f"{self.model.where}: no signature `{name}`; signatures: {existing}")
         if unset := [v for v in self._unset.get(name, ()) if not self.state.is_set(v)]:
             raise unset_error(self.model, unset)
-        return self._function(signature)
+        return signature_call(signature, self.run)
 
     def bind(self, name: str) -> Callable[..., dict[str, Any]]:
         """Like `signature`, with arrays that stay on the device.
@@ -163,7 +166,8 @@ class Session:
         memory of the GPU. The outputs are `DeviceArray`s, which those read through DLPack.
         """
         self.signature(name)
-        return self._function(self.model.signatures[name], on_device=True)
+        signature = self.model.signatures[name]
+        return signature_call(signature, self.run, on_device=True)
 
     def prepare(self, name: str) -> None:
         """Make the plan of a signature in advance, unless the rank of an input is unknown."""
@@ -174,17 +178,6 @@ class Session:
         if None not in shapes:
             nothing = (None,) * len(feeds)
             self._plan(PlanKey(fetches, tuple(feeds), nothing, nothing))
-
-    def _function(self, signature: Signature, *, on_device: bool = False) -> Callable[..., dict[str, Any]]:
-        from tfport.runtime.composite import flatten_inputs, pack_outputs
-
-        fetches = tuple(name for spec in signature.outputs.values() for name in spec.tensors)
-
-        def call(**inputs: ArrayLike) -> dict[str, Any]:
-            feeds = flatten_inputs(signature, inputs)
-            return pack_outputs(signature, self.run(fetches, feeds, on_device=on_device))
-
-        return call
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """The program for these fetches and feeds, before it is cut into islands."""
@@ -260,21 +253,19 @@ class Session:
         by_name = {_tensor_name(name): text for name, text in texts.items() if name}
         Plan(program, self.engine).run([_string(by_name[name]) for name in feeds])
 
-    def _fed_tensor(self, name: str) -> FedTensor:
-        """The tensor of this name, for the values that are fed to it."""
-        tensor = self._fed_tensors.get(name)
-        if tensor is None:
-            value = self._tracer.value(name)
-            tensor = self._fed_tensors[name] = FedTensor(name, self._tracer.dtype(value), value.shape)
-        return tensor
-
-
-def _key(fetches: tuple[str, ...], tensors: Sequence[FedTensor], inputs: Sequence[NDArray[Any]]) -> PlanKey:
-    """What to plan for: values of switches, and ranks that the tensors do not declare."""
-    pairs = list(zip(tensors, inputs, strict=True))
-    ranks = tuple(tensor.undeclared_rank(array) for tensor, array in pairs)
-    values = tuple(tensor.special_value(array) for tensor, array in pairs)
-    return PlanKey(fetches, tuple(tensor.name for tensor in tensors), ranks, values)
+    def _prepare(self, fetches: tuple[str, ...], feeds: tuple[str, ...]) -> PreparedRun:
+        """What runs of these fetches and feeds have in common."""
+        prepared = self._prepared.get((fetches, feeds))
+        if prepared is None:
+            values = [self._tracer.value(name) for name in feeds]
+            tensors = [
+                FedTensor(n, self._tracer.dtype(v), v.shape) for n, v in zip(feeds, values, strict=True)
+            ]
+            prepared = PreparedRun(fetches, tensors)
+            if len(self._prepared) >= MAX_PREPARED:
+                self._prepared.clear()
+            self._prepared[fetches, feeds] = prepared
+        return prepared
 
 
 def _string(text: str) -> NDArray[Any]:

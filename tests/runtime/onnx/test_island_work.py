@@ -66,6 +66,8 @@ def test_an_unknown_rank_is_unknown_work():
         (IslandWork(LIGHT, 16), [16], False),
         (UNKNOWN_WORK, [1], False),
         (IslandWork(0, 1), [], True),
+        (IslandWork(LIGHT / 2, 16, is_fixed=True), [16], True),
+        (IslandWork(LIGHT, 16, is_fixed=True), [16], False),
     ],
 )
 def test_larger_inputs_are_more_work(work, sizes, light):
@@ -85,3 +87,8 @@ def test_a_light_island_starts_no_threads():
 def list_threads():
     """The threads of this process, with those of libraries."""
     return os.listdir("/proc/self/task")
+
+
+@pytest.mark.parametrize(("shape", "is_fixed"), [("(2, 16)", True), ("(?, 16)", False)])
+def test_work_is_fixed_where_all_sizes_are_known(shape, is_fixed):
+    assert work_of(DENSE.replace("(?, 16)", shape)).is_fixed is is_fixed

@@ -8,25 +8,31 @@ from tfport.graph.shapes import Shape
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.operator import builtin
 from tfport.lite.ops.control import as_scalar
+from tfport.lite.quantized_value import unsigned
 from tfport.lite.tensor import LiteValue
 from tfport.lite.variables import variable_key
+
+STORED = {"INT8": "UINT8"}
+"""How variables are kept: bytes as activations are, so that nothing is converted where these are read."""
 
 
 @builtin("VAR_HANDLE")
 def var_handle(b: OperatorBuilder, *, container: str = "", shared_name: str = "") -> Node:
-    kind = b.graph.file.variables.get(variable_key(b.operator), "FLOAT32")
+    kind = STORED.get(kind := b.graph.file.variables.get(variable_key(b.operator), "FLOAT32"), kind)
     name = "/".join(part for part in (container, shared_name) if part) or "variable"
     return b.VarHandleOp(container="", shared_name=name, dtype=b.dtype(kind), shape=Shape(None))
 
 
 @builtin("READ_VARIABLE", any_type=True)
 def read_variable(b: OperatorBuilder, handle: LiteValue) -> Node:
-    return b.effect("ReadVariableOp", handle, dtype=b.dtype(b.outputs[0].type))
+    kind = b.outputs[0].type
+    value = b.effect("ReadVariableOp", handle, dtype=b.dtype(STORED.get(kind, kind)))
+    return b.LiteSigned(value) if kind in STORED else value
 
 
 @builtin("ASSIGN_VARIABLE", any_type=True)
 def assign_variable(b: OperatorBuilder, handle: LiteValue, value: LiteValue) -> None:
-    b.effect("AssignVariableOp", handle, value)
+    b.effect("AssignVariableOp", handle, unsigned(b, value) if value.record.type in STORED else value)
 
 
 @builtin("HASHTABLE")

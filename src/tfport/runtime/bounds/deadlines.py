@@ -61,11 +61,8 @@ os.register_at_fork(after_in_child=_WATCH.__init__)  # type: ignore[misc]  # a c
 
 
 @contextmanager
-def deadline(outer: StopSignal | None, seconds: float | None) -> Iterator[StopSignal]:
-    """A signal that is set with the outer one, and if the block takes longer; None means no limit."""
-    if seconds is None:
-        yield outer or StopSignal()
-        return
+def deadline(outer: StopSignal | None, seconds: float) -> Iterator[StopSignal]:
+    """A signal that is set with the outer one, and if the block takes longer."""
     signal = StopSignal()
     if outer is not None:
         outer.handle(signal, lambda: (signal, lambda: _pass_on(outer, signal)))

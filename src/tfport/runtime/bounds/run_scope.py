@@ -9,7 +9,7 @@ shares the memory of another one counts nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,9 @@ def bounded(
     around = current_scope()
     outer = stop or (around.stop if around is not None else None)
     max_bytes = limits.max_bytes or (around.max_bytes if around is not None else 0)
-    with deadline(outer, timeout) as signal:
+    # without a deadline there is no second generator, which every call of a server would make
+    watched = nullcontext(outer or StopSignal()) if timeout is None else deadline(outer, timeout)
+    with watched as signal:
         signal.check()
         token = _CURRENT.set(RunScope(signal, max_bytes))
         try:

@@ -80,7 +80,8 @@ class AutoEngine:
             return island_key(graph, weights, self._usual.threads, hints.alone), self._rivals(graph)
 
         usual = Choice("onnxruntime", self._usual.threads)
-        if sum(array.nbytes for array in weights.values()) > MAX_WEIGHTS:
+        is_always_light = hints.work.is_fixed and hints.work.may_be_light
+        if is_always_light or sum(array.nbytes for array in weights.values()) > MAX_WEIGHTS:
             return compiled_by(usual)
         return RacedIsland(
             compiled_by,

@@ -19,16 +19,20 @@ _FLUSH = {
 """By processor: the words of the C library's `fenv_t`, the index of the word with the mode, and its bits."""
 
 
-def _environment() -> tuple[Any, Any, tuple[int, int, int]] | None:
-    """The C functions that read and set the mode; None where that is not known."""
+def _environment() -> tuple[Any, Any, Any, int, int] | None:
+    """The C functions that read and set the mode, the type of its words, the index of the word with the mode,
+    and its bits; None where that is not known."""
     bits = _FLUSH.get(platform.machine())
     try:
-        library = ctypes.CDLL("libm.so.6")
+        library = ctypes.PyDLL("libm.so.6")  # keeps the interpreter's lock: the calls take nanoseconds
         read, write = library.fegetenv, library.fesetenv
     except (OSError, AttributeError):
         return None
     read.argtypes = write.argtypes = [ctypes.c_void_p]
-    return (read, write, bits) if bits is not None else None
+    if bits is None:
+        return None
+    size, at, flush = bits
+    return read, write, ctypes.c_uint32 * size, at, flush
 
 
 _C = _environment()
@@ -40,7 +44,7 @@ def flushed(call: Callable[..., Result], *arguments: Any, **options: Any) -> Res
 
     Threads that the call starts inherit the mode.
     """
-    return _in_mode(_C[2][2] if _C is not None else 0, call, *arguments, **options)
+    return _in_mode(_C[4] if _C is not None else 0, call, *arguments, **options)
 
 
 def mode_kept(call: Callable[..., Result], *arguments: Any, **options: Any) -> Result:
@@ -52,8 +56,8 @@ def _in_mode(bits: int, call: Callable[..., Result], *arguments: Any, **options:
     """The result of a call with these bits set; the mode is restored after it."""
     if _C is None:
         return call(*arguments, **options)
-    read, write, (size, at, _) = _C
-    mode = (ctypes.c_uint32 * size)()
+    read, write, words, at, _ = _C
+    mode = words()
     read(mode)
     before = mode[at]
     mode[at] = before | bits

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
+from tfport.dataclass import dataclass, field
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -26,6 +26,8 @@ class IslandWork:
 
     most: float = math.inf
     elements: int = 1
+    is_fixed: bool = field(default=False, compare=False)
+    """Whether all sizes of the inputs are known, so that the work is the same in every call."""
 
     @property
     def may_be_light(self) -> bool:
@@ -36,8 +38,8 @@ class IslandWork:
 
         Work may grow with the square of the inputs, as in attention, so it is taken to do so.
         """
-        if not self.may_be_light:
-            return False
+        if self.is_fixed or not self.may_be_light:
+            return self.may_be_light
         size: int = sum(array.size for array in arrays)
         growth = max(1.0, size / self.elements)
         return self.most * growth * growth < LIGHT
@@ -52,7 +54,8 @@ def island_work(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> IslandW
     amounts = [0.0, *map(_work, _all_nodes(nodes))]
     if not math.isfinite(elements + sum(amounts)):
         return UNKNOWN_WORK
-    return IslandWork(max(amounts), max(1, int(elements)))
+    is_fixed = all(operand.shape is not None and None not in operand.shape for operand in inputs)
+    return IslandWork(max(amounts), max(1, int(elements)), is_fixed)
 
 
 def _all_nodes(nodes: Iterable[OnnxNode]) -> Iterator[OnnxNode]:

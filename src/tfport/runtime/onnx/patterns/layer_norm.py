@@ -1,7 +1,7 @@
 """Mean, variance, scale and offset over the last axis as one node `LayerNormalization`.
 
 Keras writes it as a batch normalization: `x·g + (offset - mean·g)` where
-`g = scale / √(variance + ε)`.
+`g = scale / √(variance + ε)`. Others write the definition: `(x - mean) / √(variance + ε) · scale + offset`.
 """
 
 from __future__ import annotations
@@ -31,19 +31,44 @@ def layer_norm(node: OnnxNode, producers: Producers) -> OnnxNode | None:
             if offset is not None and _along_last(scale, x) and _along_last(offset, x):
                 inputs = (x, _flat(scale), _flat(offset))
                 return OnnxNode("LayerNormalization", inputs, node.outputs, {"axis": -1, "epsilon": epsilon})
+    return _as_defined(node, producers)
+
+
+def _as_defined(node: OnnxNode, producers: Producers) -> OnnxNode | None:
+    for product, offset in producers.pairs(node.outputs[0], "Add"):
+        for normal, scale in producers.pairs(product, "Mul"):
+            if scale is None or offset is None or scale.array is None or offset.array is None:
+                continue
+            for difference, inverse in producers.pairs(normal, "Mul"):
+                centered, parts = producers.of(difference, "Sub"), _inverse(inverse, producers)
+                if centered is None or parts is None or (x := centered.inputs[0]) is None:
+                    continue
+                epsilon, variance = parts
+                mean = _mean_of_square(variance, x, producers)
+                is_whole = _along_last(scale.array, x) and _along_last(offset.array, x)
+                if mean is not None and mean is centered.inputs[1] and is_whole:
+                    inputs = (x, _flat(scale.array), _flat(offset.array))
+                    attrs = {"axis": -1, "epsilon": epsilon}
+                    return OnnxNode("LayerNormalization", inputs, node.outputs, attrs)
     return None
 
 
 def _scale(g: Operand | None, producers: Producers) -> tuple[Any, float, Operand | None] | None:
     """For `scale / √(variance + ε)`: scale, ε and the variance."""
     for inverse, scale in producers.pairs(g, "Mul"):
-        reciprocal = producers.of(inverse, "Reciprocal")
-        root = producers.of(reciprocal.inputs[0], "Sqrt") if reciprocal else None
-        if root is None or scale is None or scale.array is None:
-            continue
-        for variance, epsilon in producers.pairs(root.inputs[0], "Add"):
-            if epsilon is not None and epsilon.array is not None and epsilon.array.size == 1:
-                return scale.array, float(epsilon.array.reshape(-1)[0]), variance
+        parts = _inverse(inverse, producers)
+        if parts is not None and scale is not None and scale.array is not None:
+            return scale.array, *parts
+    return None
+
+
+def _inverse(inverse: Operand | None, producers: Producers) -> tuple[float, Operand | None] | None:
+    """For `1 / √(variance + ε)`: ε and the variance."""
+    reciprocal = producers.of(inverse, "Reciprocal")
+    root = producers.of(reciprocal.inputs[0], "Sqrt") if reciprocal else None
+    for variance, epsilon in producers.pairs(root.inputs[0], "Add") if root is not None else ():
+        if epsilon is not None and epsilon.array is not None and epsilon.array.size == 1:
+            return float(epsilon.array.reshape(-1)[0]), variance
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,17 @@ if TYPE_CHECKING:
 class Producers:
     """The nodes of an island by their outputs."""
 
-    def __init__(self, nodes: Sequence[OnnxNode]) -> None:
+    def __init__(self, nodes: Sequence[OnnxNode], outputs: Sequence[Operand] = ()) -> None:
+        """`outputs`: those of the island."""
         self._of = {output: node for node in nodes for output in node.outputs}
+        captured = (o for node in nodes for program in node.programs for o in program.captures())
+        self._uses = Counter(
+            (*outputs, *captured, *(o for node in nodes for o in node.inputs if o is not None))
+        )
+
+    def uses(self, operand: Operand) -> int:
+        """How often nodes read an operand, and once more if it is an output of the island."""
+        return self._uses[operand]
 
     def of(self, operand: Operand | None, op: str) -> OnnxNode | None:
         """The node that computes an operand, if it has this op."""

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from tfport.runtime.onnx.patterns.clamp import clamp
 from tfport.runtime.onnx.patterns.dense import dense
 from tfport.runtime.onnx.patterns.gelu import gelu
+from tfport.runtime.onnx.patterns.gemm_bias import gemm_bias
 from tfport.runtime.onnx.patterns.layer_norm import layer_norm
 from tfport.runtime.onnx.patterns.prelu import prelu
 from tfport.runtime.onnx.patterns.producers import Producers
+from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 _BY_OP = {
-    "Add": (layer_norm, prelu),
+    "Add": (layer_norm, prelu, gemm_bias),
     "Max": (clamp, prelu),
     "Min": (clamp,),
     "Mul": (gelu,),
@@ -23,9 +25,12 @@ _BY_OP = {
 }
 
 
-def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
-    """The nodes, with those that end a pattern replaced; nodes that become unused stay."""
-    producers = Producers(nodes)
+def simplified(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
+    """The nodes, with those that end a pattern replaced; nodes that become unused stay.
+
+    `outputs`: those of the island.
+    """
+    producers = Producers(nodes, outputs)
     replaced = []
     for node in nodes:
         matches = (pattern(node, producers) for pattern in _BY_OP.get(node.op, ()))
