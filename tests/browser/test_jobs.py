@@ -72,3 +72,24 @@ def test_work_goes_on_while_the_user_looks_elsewhere_and_can_be_canceled(opened)
     page.get_by_role("region", name="Ops of the model").wait_for()
     page.get_by_role("link", name="Fix").click()
     page.locator(".progress, .answer").first.wait_for(timeout=LONG_MS)
+
+
+def test_a_bar_shows_how_much_is_done_where_the_job_knows(opened):
+    states = [(None, "rewriting"), (0.4, "serving_default: zeros, rewritten")]
+    job = {"version": 1, "id": "j", "kind": "fix", "model": "m", "state": "running", "seconds": 0.5}
+    job |= {"result": None, "error": None}
+
+    def answer(route):
+        fraction, stage = states[0]
+        route.fulfill(json={**job, "stage": stage, "fraction": fraction})
+
+    opened.page.route("**/api/v1/models/*/fix", answer)
+    opened.page.route("**/api/v1/jobs/j", answer)
+    page = settled(opened.path(ATTENTION, "fix", target="tensorflow==1.13.2"))
+    page.get_by_role("button", name="Rewrite", exact=True).click()
+    bar = page.get_by_role("progressbar")
+    bar.wait_for()
+    assert bar.evaluate("(bar) => bar.position") == -1  # nobody knows
+    states.pop(0)
+    page.get_by_text("40 %").wait_for()
+    assert bar.evaluate("(bar) => bar.value") == 0.4

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tfport.progress_step import ProgressStep
 from tfport.web.progress_lines import LINES
 
 DELAY_SECONDS = 2.0
@@ -41,7 +42,8 @@ def show_progress(activity: str) -> Iterator[Callable[[str], None]]:
 
 def _print_line(doing: str) -> None:
     """For a program that reads standard error: one JSON object in a line."""
-    print(json.dumps({"progress": doing}), file=sys.stderr, flush=True)
+    fraction = doing.fraction if isinstance(doing, ProgressStep) else None
+    print(json.dumps({"progress": doing, "fraction": fraction}), file=sys.stderr, flush=True)
 
 
 class _Spinner:

@@ -34,6 +34,20 @@ Finish = Callable[[dict[str, Any], Path], Awaitable[dict[str, Any]]]
 """Makes the result of a job from what its command printed; the folder of the job has its files."""
 
 
+def read_step(line: str) -> tuple[str, float | None] | None:
+    """What a line says that the command is doing, and how much of it is done."""
+    if not line.startswith("{"):
+        return None
+    try:
+        document = json.loads(line)
+        stage, fraction = document.get("progress"), document.get("fraction")
+    except (ValueError, AttributeError):
+        return None
+    if not isinstance(stage, str):
+        return None
+    return stage, float(fraction) if isinstance(fraction, int | float) and 0 <= fraction <= 1 else None
+
+
 @dataclass(eq=False)
 class Job:
     """One job and its state."""
@@ -42,6 +56,8 @@ class Job:
     model: str
     folder: Path
     stage: str
+    fraction: float | None = None
+    """How much of the stage is done, if it knows."""
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = RUNNING
     result: dict[str, Any] | None = None
@@ -59,7 +75,7 @@ class Job:
             "model": self.model,
             "state": self.state,
             "stage": self.stage,
-            "fraction": None,
+            "fraction": self.fraction,
             "seconds": (self.ended or time.monotonic()) - self.started,
             "result": self.result,
             "error": self.error,
@@ -128,7 +144,7 @@ class JobBoard:
             if printed is None:
                 self._end(job, FAILED, sentence or f"the command ended with the code {code}")
                 return
-            job.stage = "finishing"
+            job.stage, job.fraction = "finishing", None
             job.result = await finish(printed, job.folder)
             self._end(job, DONE, None)
         except Exception as error:  # a job must end, whatever happens
@@ -168,25 +184,15 @@ class JobBoard:
             if not line:
                 return last.removeprefix("tfport: ")
             text = line.decode(errors="replace").strip()
-            stage = _stage(text)
-            if stage is not None:
-                job.stage = stage
+            step = read_step(text)
+            if step is not None:
+                job.stage, job.fraction = step
             elif text:
                 last = text
 
     def _end(self, job: Job, state: str, error: str | None) -> None:
         if job.state == RUNNING:
             job.state, job.error, job.ended = state, error, time.monotonic()
-
-
-def _stage(line: str) -> str | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        stage = json.loads(line).get("progress")
-    except (ValueError, AttributeError):
-        return None
-    return stage if isinstance(stage, str) else None
 
 
 def _printed(path: Path) -> dict[str, Any] | None:

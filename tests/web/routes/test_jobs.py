@@ -11,6 +11,7 @@ from tests.recorded_models import MODELS, graph, path_of
 from tests.web.ui_client import UiClient, running
 
 import tfport
+from tfport.web.jobs import read_step
 
 EXAMPLES = MODELS.parents[1] / "examples"
 IDENTITY = """x = Placeholder() {dtype=DTYPE, shape=SHAPE}
@@ -175,3 +176,18 @@ def test_a_job_is_canceled_and_too_many_are_refused():
 def test_an_unknown_job_is_answered_with_404(ui, path):
     assert ui.get(path).status == 404
     assert ui.delete("/jobs/1").status == 404
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ('{"progress": "run 2 of 4", "fraction": 0.25}', ("run 2 of 4", 0.25)),
+        ('{"progress": "rewriting", "fraction": null}', ("rewriting", None)),
+        ('{"progress": "rewriting", "fraction": 7}', ("rewriting", None)),
+        ('{"progress": 1}', None),
+        ("{broken", None),
+        ("tfport: no such file", None),
+    ],
+)
+def test_what_a_command_tells_is_read(line, step):
+    assert read_step(line) == step

@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.input_values import input_names, read_inputs
     from tfport.cli.progress import show_progress
+    from tfport.progress_step import ProgressStep
     from tfport.runtime.bounds.run_scope import bounded
     from tfport.runtime.composite import flatten_inputs, pack_outputs
     from tfport.runtime.select_signature import select_signature
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     fed = [name for name in input_names(args.input, args.inputs) if model.has_tensor(name)]
     signature = select_signature(model, args.signature, args.fetch, fed)
     feeds = flatten_inputs(signature, read_inputs(signature, args.input, args.inputs))
-    with show_progress(f"running {args.model}"), bounded(timeout=args.timeout):
+    with show_progress(f"running {args.model}") as progress, bounded(timeout=args.timeout):
         session = tfport.Session(
             model,
             registry=registry,
@@ -76,7 +77,10 @@ def run(args: argparse.Namespace) -> int:
         )
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
         seconds = []
-        for _ in range(args.repeat or 1):
+        repeats = args.repeat or 1
+        for done in range(repeats):
+            if repeats > 1:
+                progress(ProgressStep(f"run {done + 1} of {repeats}", done, repeats))
             started = time.perf_counter()
             arrays = session.run(fetches, feeds)
             seconds.append(time.perf_counter() - started)

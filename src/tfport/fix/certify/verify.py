@@ -30,6 +30,7 @@ from tfport.fix.certify.trials import GENERATED, Trial
 from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
 from tfport.fix.certify.version import own_name
 from tfport.graph.model import Model
+from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
 
 Progress = Callable[[str], None]
@@ -140,8 +141,9 @@ class _Verifier:
                 outcomes.append(outcome)
                 self._record(trial, outcome)
             original.release_memory()
-            for trial in trials:
-                self.progress(f"{trial.signature}: {trial.name}, rewritten")
+            for done, trial in enumerate(trials):
+                doing = f"{trial.signature}: {trial.name}, rewritten"
+                self.progress(ProgressStep(doing, done, len(trials)))
                 answers.append(rewritten.ask(trial))
             rewritten.release_memory()
             self.trials += trials
@@ -227,7 +229,8 @@ class _Verifier:
         (first,) = runner.ask([self.before], self.trials)
         results: list[RunnerResult] = []
         for number in range(1, runner.facts.runs + 1):
-            self.progress(f"{runner.name}: run {number} of {runner.facts.runs}")
+            doing = f"{runner.name}: run {number} of {runner.facts.runs}"
+            self.progress(ProgressStep(doing, number - 1, runner.facts.runs))
             results += runner.ask([self.after], self.trials)
             if results[-1].why and not results[-1].crashes:  # refused: it would be again
                 break
