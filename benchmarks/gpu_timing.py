@@ -45,7 +45,7 @@ def inputs_of(path: Path, batch: int) -> dict[str, Any]:
         shape = (batch, *example.shape[1:])
         if example.dtype.kind == "S":
             made[name] = np.array([example[0]] * batch, object)
-        elif example.dtype.kind == "i":
+        elif example.dtype.kind in "iu":
             made[name] = random.integers(0, max(int(example.max()), 1), shape).astype(example.dtype)
         else:
             made[name] = random.random(shape, np.float32)

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 MODELS = ("mobilenet_v2", "resnet50", "efficientnet_b0", "transformer", "text_lstm", "wide_and_deep")
+"""Those of the benchmark; `resnet50_bytes` is for servers."""
 BATCHES = (1, 8)
 WORDS = [
     "the",
@@ -48,6 +49,16 @@ def resnet50(path: str) -> None:
     import keras
 
     keras.applications.ResNet50(weights=None).export(path, verbose=False)
+
+
+def resnet50_bytes(path: str) -> None:
+    """ResNet-50 as it is served: images are bytes, which the model scales itself."""
+    import keras
+
+    image = keras.Input((224, 224, 3), dtype="uint8", name="image")
+    scaled = keras.layers.Rescaling(1 / 127.5, offset=-1)(image)
+    scores = keras.applications.ResNet50(weights=None)(scaled)
+    keras.Model(image, scores).export(path, verbose=False)
 
 
 def efficientnet_b0(path: str) -> None:
@@ -162,6 +173,10 @@ def images(batch: int) -> np.ndarray:
     return np.random.default_rng(0).random((batch, 224, 224, 3), np.float32)
 
 
+def byte_images(batch: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (batch, 224, 224, 3), np.uint8)
+
+
 def tokens(batch: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 20000, (batch, 128)).astype(np.int32)
 
@@ -169,6 +184,7 @@ def tokens(batch: int) -> np.ndarray:
 INPUTS = {
     "mobilenet_v2": images,
     "resnet50": images,
+    "resnet50_bytes": byte_images,
     "efficientnet_b0": images,
     "transformer": tokens,
     "text_lstm": sentences,
