@@ -7,6 +7,7 @@ from tests.recorded_models import graph
 import tfport
 from tfport.check.other_answers import other_answers
 from tfport.fix.remaining import remaining
+from tfport.formats.proto.graph_pb2 import AttrValue, GraphDef, NodeDef, TensorProto
 from tfport.graph.build import graph_to_def
 from tfport.registry.unresolved import Question
 
@@ -101,3 +102,35 @@ def test_fix_corrects_lost_precision_once(name, rule):
     assert [(entry.name, entry.count) for entry in fixed.journal.entries] == [(rule, 1)]
     again = tfport.check(fixed.model, on="tensorflow==1.4.1", fetches=["y"])
     assert "TFP312" not in [finding.code for finding in again.findings]
+
+
+LISTED = GraphDef(
+    node=[
+        NodeDef(
+            name="c",
+            op="Const",
+            attr={
+                "dtype": AttrValue(type="DT_BFLOAT16"),
+                "value": AttrValue(tensor=TensorProto(dtype="DT_BFLOAT16", half_val=[0x3F00])),
+            },
+        ),
+        NodeDef(
+            name="y",
+            op="Cast",
+            input=["c"],
+            attr={"SrcT": AttrValue(type="DT_BFLOAT16"), "DstT": AttrValue(type="DT_FLOAT")},
+        ),
+    ]
+)
+
+
+def test_constants_of_bfloat16_become_raw_bytes():
+    """1.4.1 reads 0 from the list, and 0.5 from raw bytes."""
+    report = tfport.check(LISTED.SerializeToString(), on="tensorflow==1.4.1", fetches=["y"])
+    assert "TFP312" in [finding.code for finding in report.findings]
+    fixed = tfport.fix(LISTED.SerializeToString(), target="tensorflow==1.4.1", fetches=["y"])
+    assert [(entry.name, entry.count) for entry in fixed.journal.entries] == [("as_raw_bytes", 1)]
+    (made,) = (node for node in graph_to_def(fixed.model.graph).node if node.op == "Const")
+    assert made.attr["value"].tensor.tensor_content == bytes([0x00, 0x3F])
+    newer = tfport.check(LISTED.SerializeToString(), on="tensorflow==1.5.1", fetches=["y"])
+    assert "TFP312" not in [finding.code for finding in newer.findings]

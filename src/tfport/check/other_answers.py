@@ -14,6 +14,7 @@ from tfport.check.release_quirks import since
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.node import Value
+from tfport.graph.tensors import Tensor
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
 
@@ -69,6 +70,14 @@ def _to_bfloat16(usage: Usage, attrs: Attrs) -> bool:
     return not all(_is_rounded(node.inputs[0]) for node in usage.nodes if node.inputs)
 
 
+def _listed_bfloat16(usage: Usage, attrs: Attrs) -> bool:
+    """Whether a file has constants of bfloat16 in a list, which is another one in old releases."""
+    if attrs.get("dtype") != BFLOAT16:
+        return False
+    values = (node.attrs.get("value") for node in usage.nodes)
+    return any(isinstance(value, Tensor) and value.is_listed for value in values)
+
+
 def _is_rounded(value: Value) -> bool:
     """Whether `fix` has rounded the numbers: Select(…, …, Bitcast(BitwiseAnd(…)))."""
     for op in ROUNDED_BY:
@@ -97,6 +106,8 @@ OTHER_ANSWERS = (
                 "NEAREST"),
     KernelLimit("Cast", _to_bfloat16, "", until="1.11", about="bfloat16",
                 cause="the kernel cuts bits off instead of rounding to the nearest number"),
+    KernelLimit("Const", _listed_bfloat16, "", until="1.5", about="bfloat16",
+                cause="the release reads another list than the one that is written, and finds zeros"),
     KernelLimit("Sin", _large_angles, "", until="1.14", about="large angles", cause=WRONG_ANGLES),
     # right in 1.5 to 1.12
     KernelLimit("Cos", _large_angles, "", until="1.5", about="large angles", cause=WRONG_ANGLES),
@@ -105,16 +116,17 @@ OTHER_ANSWERS = (
 )  # fmt: skip
 
 
-def has_other_answers(op: str) -> bool:
-    """Whether kernels of an op answer otherwise, which may depend on more than types."""
-    return any(op in row.ops.split() for row in OTHER_ANSWERS)
+def ops_with_other_answers(target: Target) -> frozenset[str]:
+    """Ops whose kernels in a target may answer otherwise."""
+    return frozenset(op for row in OTHER_ANSWERS if _affects(row, target) for op in row.ops.split())
+
+
+def _affects(row: KernelLimit, target: Target) -> bool:
+    return target.device == "cpu" and since(target, row.first) and not since(target, row.until)
 
 
 def other_answers(usage: Usage, target: Target) -> Iterator[Unresolved]:
     """What the CPU kernels of a target compute otherwise than later releases, in the nodes of a usage."""
-    if target.device != "cpu":
-        return
     for row in OTHER_ANSWERS:
-        is_affected = since(target, row.first) and not since(target, row.until)
-        if usage.op in row.ops.split() and is_affected and row.applies(usage, usage.attrs):
+        if usage.op in row.ops.split() and _affects(row, target) and row.applies(usage, usage.attrs):
             yield Unresolved(Question.KERNEL_ANSWER, expected=row)

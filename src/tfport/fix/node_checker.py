@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tfport.atlas.target import Target
 from tfport.check.devices import plain_devices
 from tfport.check.kernel_limits import has_limits
-from tfport.check.other_answers import has_other_answers
+from tfport.check.other_answers import ops_with_other_answers
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.dataclass import dataclass
@@ -42,6 +42,7 @@ class NodeChecker:
         self.target, self.producer = target, producer
         self.facts = Facts()
         self._resolver = Resolver()
+        self._other_answers = ops_with_other_answers(target)
         self._fills_defaults = fills_defaults_in_functions(target)
         self._resolved: set[tuple[object, ...]] = set()
         """Usages that the target runs; without ops for which more than that matters."""
@@ -52,7 +53,7 @@ class NodeChecker:
         if node.op in node.graph.library.functions:
             return ()
         inputs = tuple(value.dtype for value in node.inputs)
-        if _depends_on_more(node.op) or node.op in cannot_lower(self.target):
+        if self._depends_on_more(node.op) or node.op in cannot_lower(self.target):
             return self._ask(node, inputs)
         key = (usage_key(node), inputs, isinstance(node.graph, Function))
         if key in self._resolved:
@@ -67,7 +68,9 @@ class NodeChecker:
         return {
             node
             for usage in usages(nodes)
-            if not _depends_on_more(usage.op) and INVALID not in usage.inputs and not self._problems(usage)
+            if not self._depends_on_more(usage.op)
+            and INVALID not in usage.inputs
+            and not self._problems(usage)
             for node in usage.nodes
             if not any(self._missing_defaults(node))
         }
@@ -97,7 +100,6 @@ class NodeChecker:
         """The target's definition of an op; None if it does not register the op."""
         return self.target.registry.get(op)
 
-
-def _depends_on_more(op: str) -> bool:
-    """Whether more than the types of a node decides whether a kernel computes it."""
-    return has_limits(op) or has_other_answers(op)
+    def _depends_on_more(self, op: str) -> bool:
+        """Whether more than the types of a node decides whether a kernel computes it."""
+        return has_limits(op) or op in self._other_answers

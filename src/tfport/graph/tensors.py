@@ -101,6 +101,11 @@ class Tensor:
         return not any(field.name not in _DESCRIBING for field, _ in self._proto.ListFields())
 
     @property
+    def is_listed(self) -> bool:
+        """Whether its file has the elements in a list of their type, not as raw bytes."""
+        return self._proto is not None and not self._proto.tensor_content and not self.is_stripped
+
+    @property
     def nbytes(self) -> int:
         """The size of the elements in the file, if they are in the graph."""
         return self._proto.ByteSize() if self._proto is not None else 0

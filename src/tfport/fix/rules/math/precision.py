@@ -7,6 +7,7 @@ from tfport.fix.nodes.shapes import cast
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node
+from tfport.graph.tensors import Tensor
 
 FLOAT64 = DType.parse("float64")
 KEPT = -(1 << 16)
@@ -40,3 +41,12 @@ def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
     # the sum of a NaN and itself has one of the kept bits
     rounded = op.Select(op.IsNan(x), op.Add(x, x), op.Bitcast(nearest, type=FLOAT32))
     return op.Cast(rounded, DstT=kind)
+
+
+@rule("Const", keeps=EXACT)
+def as_raw_bytes(op: NodeBuilder, n: Node) -> Replacement:
+    """All releases read constants of bfloat16 that are raw bytes, and not a list."""
+    value = n.attrs["value"]
+    if not isinstance(value, Tensor) or value.dtype.name != "bfloat16":
+        return OtherProblem("it is not a constant of bfloat16")
+    return op.const(value.numpy(), value.dtype)
