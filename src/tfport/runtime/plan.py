@@ -7,6 +7,7 @@ small to be worth the copying is computed on the host instead.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.layers.string_chains import with_string_chains
+from tfport.runtime.onnx.cut_islands import cut_island
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
@@ -204,9 +206,17 @@ def cut_into_stages(program: Program) -> list[Stage]:
     if small:
         lowered.update((step, False) for steps in small for step in steps)
         groups = _levels(program.steps, lowered)
-    stages = [Stage(steps, is_lowered) for _, is_lowered, steps in groups]
+    stages = [
+        Stage(part, is_lowered)
+        for _, is_lowered, steps in groups
+        for part in (_parts(steps, program) if is_lowered else [steps])
+    ]
     _borders(stages, program)
     return stages
+
+
+def _parts(steps: Sequence[Step], program: Program) -> list[list[Step]]:
+    return cut_island(steps, functools.partial(reads_of, lowered=True), program.results)
 
 
 def _is_worthwhile(steps: Sequence[Step]) -> bool:

@@ -121,6 +121,8 @@ class _Writer:
         name = self.name(operand) if dtype == operand.dtype else f"{self.name(operand)}@border"
         info = into.add(name=name)
         _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)
+        if into is self.graph.input and self.forms is not NodeForms.PLAIN:
+            _name_unknown_sizes(info)
         return name
 
     def name(self, operand: Operand) -> str:
@@ -239,3 +241,14 @@ def _set_type(into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | No
             dim = tensor.shape.dim.add()
             if size is not None:
                 dim.dim_value = size
+
+
+def _name_unknown_sizes(info: pb.ValueInfoProto) -> None:
+    """Name the unknown sizes of an input.
+
+    ONNX Runtime compares the shape of a node's output with those of all free tensors, to reuse their memory.
+    One with an unnamed size equals none, so the list only grows, and a session for n nodes takes n² steps.
+    """
+    for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+        if not dim.HasField("dim_value"):
+            dim.dim_param = f"{info.name}@{axis}"
