@@ -78,6 +78,12 @@ def test_large_angles_are_wrong_in_some_releases(op):
     assert found == {**dict.fromkeys(wrong, True), **dict.fromkeys(right, False)}
 
 
+def test_casts_of_other_types_cut_off_once_they_are_supported():
+    text = (X % "(?,)").replace("float32", "float64") + "y = Cast(x) {SrcT=float64, DstT=bfloat16}"
+    found = [len(list(other_answers(*usage_on(text, release)))) for release in ("1.4.1", "1.8.0", "1.11.0")]
+    assert found == [0, 1, 0]
+
+
 SMALL = {
     "angles of a known range": X % "(?,)" + "t = Tanh(x) {T=float32}\ny = Sin(t) {T=float32}",
     "angles in float64": (X % "(?,)").replace("float32", "float64") + "y = Sin(x) {T=float64}",

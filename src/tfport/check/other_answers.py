@@ -63,11 +63,15 @@ def _large_angles(usage: Usage, attrs: Attrs) -> bool:
     return any(largest(node.inputs[0]) >= LARGE_ANGLE for node in usage.nodes if node.inputs)
 
 
-def _to_bfloat16(usage: Usage, attrs: Attrs) -> bool:
+def _shortens_float32(usage: Usage, attrs: Attrs) -> bool:
     """Whether numbers are shortened to bfloat16 that may have more bits."""
-    if attrs.get("DstT") != BFLOAT16 or attrs.get("SrcT") == BFLOAT16:
+    if attrs.get("DstT") != BFLOAT16 or attrs.get("SrcT") != FLOAT32:
         return False
     return not all(_is_rounded(node.inputs[0]) for node in usage.nodes if node.inputs)
+
+
+def _shortens_others(usage: Usage, attrs: Attrs) -> bool:
+    return attrs.get("DstT") == BFLOAT16 and attrs.get("SrcT") not in (BFLOAT16, FLOAT32)
 
 
 def _listed_bfloat16(usage: Usage, attrs: Attrs) -> bool:
@@ -88,6 +92,7 @@ def _is_rounded(value: Value) -> bool:
 
 
 WRONG_ANGLES = "the kernel is wrong by 0.005 for angles of 2^17 (131072), and by more for larger ones"
+CUT_OFF = "the kernel cuts bits off instead of rounding to the nearest number"
 OTHER_ANSWERS = (
     KernelLimit("DepthwiseConv2dNative", is_dilated, "", until="2.10", about="dilations",
                 cause="the kernel ignores dilations"),
@@ -104,8 +109,9 @@ OTHER_ANSWERS = (
                 about="fill_mode",
                 cause="the kernel fills with zeros between the last pixel and the edge, and does not know "
                 "NEAREST"),
-    KernelLimit("Cast", _to_bfloat16, "", until="1.11", about="bfloat16",
-                cause="the kernel cuts bits off instead of rounding to the nearest number"),
+    KernelLimit("Cast", _shortens_float32, "", until="1.11", about="bfloat16", cause=CUT_OFF),
+    # not supported before 1.8
+    KernelLimit("Cast", _shortens_others, "", first="1.8", until="1.11", about="bfloat16", cause=CUT_OFF),
     KernelLimit("Const", _listed_bfloat16, "", until="1.5", about="bfloat16",
                 cause="the release reads another list than the one that is written, and finds zeros"),
     KernelLimit("Sin", _large_angles, "", until="1.14", about="large angles", cause=WRONG_ANGLES),
