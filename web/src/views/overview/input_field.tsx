@@ -1,4 +1,4 @@
-/** One input of a signature: typed, made up, or dropped. */
+/** One input of a signature: typed, generated, or dropped. */
 
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";

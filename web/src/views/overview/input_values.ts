@@ -1,4 +1,4 @@
-/** Values for the inputs of a signature: typed, made up, or from a file. */
+/** Values for the inputs of a signature: typed, generated, or from a file. */
 
 import type { TensorSpec } from "../../api/reports";
 import { shape } from "../../components/format";

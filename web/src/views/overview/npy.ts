@@ -1,4 +1,4 @@
-/** Arrays as .npy files in base 64: large inputs that were made up travel like this. */
+/** Arrays as .npy files in base 64: large generated inputs travel like this. */
 
 interface Layout {
   code: string;

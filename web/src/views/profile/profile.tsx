@@ -43,7 +43,7 @@ function ProfileForm({ inspection, session, running }: ProfileFormProps): JSX.El
   return (
     <section class="card stack" aria-labelledby="profile">
       <h2 id="profile">Time a run, node by node</h2>
-      <p class="soft">The model runs on this machine in tfport's runtime, on inputs that are made up.</p>
+      <p class="soft">The model runs on this machine in tfport's runtime, on generated inputs.</p>
       <div class="flow">
         {names.length > 1 && (
           <label class="flow">
