@@ -13,6 +13,7 @@ from tfport.graph.graph import Node, Value
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.operator import builtin
 from tfport.lite.recurrent import backward, nothing, over_time, real, rounded, rounding, stacked
+from tfport.lite.recurrent_options import LstmOptions
 from tfport.lite.tensor import LiteValue
 
 Inputs = Sequence[LiteValue | None]
@@ -24,14 +25,10 @@ def sequence_lstm(
     b: OperatorBuilder,
     x: LiteValue,
     *rest: LiteValue | None,
-    fused_activation_function: str,
-    cell_clip: float,
-    proj_clip: float,
     time_major: bool,
-    asymmetric_quantize_inputs: bool,
+    options: LstmOptions = LstmOptions,  # type: ignore[assignment]
 ) -> Value:
-    options = _options(fused_activation_function, cell_clip, proj_clip)
-    layer = _layer(b, x, rest[:17], rest[19:], asymmetric=asymmetric_quantize_inputs)
+    layer = _layer(b, x, rest[:17], rest[19:], asymmetric=options.asymmetric_quantize_inputs)
     sequence = rounded(b, over_time(b, x, time_major=time_major), layer["rounding"])
     y = _run(b, sequence, layer, rest[17:19], 18, options)
     return over_time(b, y, time_major=time_major)
@@ -42,20 +39,16 @@ def bidirectional_lstm(
     b: OperatorBuilder,
     x: LiteValue,
     *rest: LiteValue | None,
-    fused_activation_function: str,
-    cell_clip: float,
-    proj_clip: float,
     merge_outputs: bool,
     time_major: bool,
-    asymmetric_quantize_inputs: bool,
+    options: LstmOptions = LstmOptions,  # type: ignore[assignment]
 ) -> Any:
     """The second half of the weights reads the sequence backward; an auxiliary input joins the first."""
-    options = _options(fused_activation_function, cell_clip, proj_clip)
     inputs: Inputs = [x, *rest, *[None] * (48 - len(rest) - 1)]
     outputs = []
     for direction, states in enumerate((35, 37)):
         weights = inputs[1 + 17 * direction : 18 + 17 * direction]
-        layer = _layer(b, x, weights, (), asymmetric=asymmetric_quantize_inputs)
+        layer = _layer(b, x, weights, (), asymmetric=options.asymmetric_quantize_inputs)
         sequence = rounded(b, over_time(b, x, time_major=time_major), layer["rounding"])
         first = AUXILIARY_WEIGHTS + 4 * direction
         sequence = _with_auxiliary(
@@ -73,17 +66,13 @@ def lstm(
     b: OperatorBuilder,
     x: LiteValue,
     *rest: LiteValue | None,
-    fused_activation_function: str,
-    cell_clip: float,
-    proj_clip: float,
     kernel_type: str,
-    asymmetric_quantize_inputs: bool,
+    options: LstmOptions = LstmOptions,  # type: ignore[assignment]
 ) -> Any:
     """One step."""
     if kernel_type == "BASIC":
         return _basic(b, x, *rest)
-    options = _options(fused_activation_function, cell_clip, proj_clip)
-    layer = _layer(b, x, rest[:17], rest[19:], asymmetric=asymmetric_quantize_inputs)
+    layer = _layer(b, x, rest[:17], rest[19:], asymmetric=options.asymmetric_quantize_inputs)
     sequence = rounded(b, b.ExpandDims(x, 0).output(0), layer["rounding"])
     y = b.Squeeze(_run(b, sequence, layer, rest[17:19], 18, options), squeeze_dims=[0])
     return [y] if len(b.outputs) == 1 else [*_scratch(b), y]
@@ -105,10 +94,6 @@ def _basic(b: OperatorBuilder, x: Any, state: Any, weights: Any, bias: Any, cell
 def _scratch(b: OperatorBuilder) -> list[Node]:
     """Zeros for outputs of old files that only kernels use."""
     return [b.Fill(list(output.shape), 0.0) for output in b.outputs[:-1]]
-
-
-def _options(activation: str, cell_clip: float, proj_clip: float) -> dict[str, Any]:
-    return {"activation": activation, "cell_clip": cell_clip, "projection_clip": proj_clip}
 
 
 def _layer(
@@ -168,12 +153,12 @@ def _run(
     layer: dict[str, Any],
     states: Inputs,
     place: int,
-    options: dict[str, Any],
+    options: LstmOptions,
 ) -> Value:
     """The outputs of a sequence; the states are kept for the next invocation."""
     names = ("weights", "recurrent", "bias", "peephole", "norm", "projection", "projection_bias")
     node = b.LiteLstm(
-        sequence, *(layer[name] for name in names), *states, rounding=layer["rounding"], **options
+        sequence, *(layer[name] for name in names), *states, rounding=layer["rounding"], **options.attrs
     )
     b.keep(place, node.output(1))
     b.keep(place + 1, node.output(2))

@@ -19,6 +19,7 @@ from tfport.lite.fixed_point_functions import TANH_BITS
 from tfport.lite.operator import quantized
 from tfport.lite.quantized_value import INT8
 from tfport.lite.recurrent import over_time, stacked
+from tfport.lite.recurrent_options import LstmOptions
 from tfport.lite.tensor import LiteValue
 
 GATE_SCALE = np.float32(2.0**-12)
@@ -33,12 +34,9 @@ def sequence_lstm(
     b: OperatorBuilder,
     x: LiteValue,
     *rest: LiteValue | None,
-    fused_activation_function: str,
-    cell_clip: float,
-    proj_clip: float,
     time_major: bool,
-    asymmetric_quantize_inputs: bool,
     diagonal_recurrent_tensors: bool = False,
+    options: LstmOptions = LstmOptions,  # type: ignore[assignment]
 ) -> Value:
     inputs = [x, *rest, *[None] * (24 - len(rest))]
     if any(part is not None for part in (*inputs[9:12], *inputs[20:24])):
@@ -49,7 +47,7 @@ def sequence_lstm(
     weights, recurrent, bias = (_present(b, inputs[first : first + 4]) for first in (1, 5, 12))
     attrs = _factors(b, x, state, weights, recurrent, inputs[16])
     attrs["cell_power"] = _cell_power(b, cell, has_input_gate=len(weights) == 4)
-    attrs |= _clips(cell, b, cell_clip, proj_clip)
+    attrs |= _clips(cell, b, options.cell_clip, options.proj_clip)
     projection = inputs[16] if inputs[16] is not None else b.constant(np.zeros((0, 0), np.int8), INT8)
     added = inputs[17] if inputs[17] is not None else b.constant(np.zeros(0, np.int32), INT32)
     node = b.LiteIntegerLstm(

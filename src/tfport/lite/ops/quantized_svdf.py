@@ -9,6 +9,7 @@ from tfport.graph.graph import Value
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import quantized_multipliers
 from tfport.lite.operator import quantized
+from tfport.lite.recurrent_options import SvdfOptions
 from tfport.lite.tensor import LiteValue
 
 
@@ -21,13 +22,12 @@ def svdf(
     bias: LiteValue | None,
     state: LiteValue,
     *,
-    rank: int,
-    fused_activation_function: str,
-    asymmetric_quantize_inputs: bool,
+    options: SvdfOptions = SvdfOptions,  # type: ignore[assignment]
 ) -> Value:
     """The kernel for integers asks for RELU and applies none: the range of the output starts at zero."""
-    if fused_activation_function != "RELU":
-        raise b.refuse(f"the activation {fused_activation_function} is not supported for integers")
+    rank, activation = options.rank, options.fused_activation_function
+    if activation != "RELU":
+        raise b.refuse(f"the activation {activation} is not supported for integers")
     output = b.outputs[0].quantization
     if output is None or not output.scale or (x.type, state.type, times.type) != ("INT8", "INT16", "INT16"):
         raise b.refuse("only int8 with an int16 state is supported")

@@ -10,6 +10,7 @@ from tfport.lite.builder import OperatorBuilder
 from tfport.lite.hybrid import rounded_rows
 from tfport.lite.operator import builtin
 from tfport.lite.recurrent import backward, over_time, real, rounded, rounding
+from tfport.lite.recurrent_options import SvdfOptions
 from tfport.lite.tensor import LiteValue
 
 
@@ -105,13 +106,11 @@ def svdf(
     bias: LiteValue | None,
     state: LiteValue,
     *,
-    rank: int,
-    fused_activation_function: str,
-    asymmetric_quantize_inputs: bool,
+    options: SvdfOptions = SvdfOptions,  # type: ignore[assignment]
 ) -> Value:
     """Filters of the input, a memory of their last results, and a sum over it weighted by time."""
     filters, memory = times.record.shape
-    how = rounding(x, features, asymmetric=asymmetric_quantize_inputs)
+    how = rounding(x, features, asymmetric=options.asymmetric_quantize_inputs)
     rows = rounded_rows(b, x, asymmetric=how == "asymmetric") if how else x
     newest = b.MatMul(rows, real(b, x, features), transpose_b=True)
     before = b.Reshape(state, [-1, filters, memory])
@@ -119,5 +118,5 @@ def svdf(
     recent = b.ConcatV2([older, b.ExpandDims(newest, 2)], 2)
     b.keep(4, b.Reshape(recent, [-1, filters * memory]))
     weighted = b.Sum(b.Mul(recent, real(b, x, times)), [2])
-    y = b.Sum(b.Reshape(weighted, [-1, filters // max(rank, 1), rank]), [2])
-    return activate(b, y if bias is None else b.BiasAdd(y, bias), fused_activation_function)
+    y = b.Sum(b.Reshape(weighted, [-1, filters // max(options.rank, 1), options.rank]), [2])
+    return activate(b, y if bias is None else b.BiasAdd(y, bias), options.fused_activation_function)
