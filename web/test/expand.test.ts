@@ -64,3 +64,12 @@ test("after a failed layout, the picture and what is open are as before", async 
   await explorer.toggle(before!.blocks[0]!);
   assert(explorer.scene !== before);
 });
+
+test("at first, a large part of a graph stays closed if it has too many boxes to see at once", async () => {
+  const chain = (scope: string, count: number) => Array.from({ length: count }, (_, k) => `${scope}/n${k} = Op${k}(${k ? `${scope}/n${k - 1}` : "x"})`);
+  const graph = graphOf(["x = Placeholder()", ...chain("large", 100), ...chain("small", 30)].join("\n"));
+  const { explorer } = await explore(graph, []);
+  assert.deepEqual(explorer.scene!.blocks.map(({ title }) => title), ["x", "large", "small"]);
+  const less = await explore(graphOf(["x = Placeholder()", ...chain("main", 50), ...chain("small", 30)].join("\n")), []);
+  assert(less.explorer.scene!.blocks.some(({ title, expanded }) => title === "main" && expanded));
+});

@@ -15,7 +15,8 @@ export function bytes(size: number | null): string {
 
 /** `1 node`, `1,234 nodes`. */
 export function count(number: number, noun: string): string {
-  return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+  const ending = number === 1 ? "" : /(s|x|ch|sh)$/.test(noun) ? "es" : "s";
+  return `${number.toLocaleString("en-US")} ${noun}${ending}`;
 }
 
 /** A whole number with separators. */

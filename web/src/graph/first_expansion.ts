@@ -6,7 +6,7 @@ import { blocksOf, type Block } from "./scene/block";
 const SMALL = 60;
 /** What holds this part of all nodes in sight is opened, if it has not too many boxes itself. */
 const MAIN_PART = 0.6;
-const MOST_CHILDREN = 400;
+const MOST_CHILDREN = 60;
 const DEEPEST = 10;
 /** Functions that save and restore variables are not what a model is about. */
 const HOUSEKEEPING = /traced_(save|restore)|^save|^saver|_save_|_restore_/;
@@ -27,7 +27,10 @@ export async function firstExpansion(explorer: Openable): Promise<void> {
     if (!main) break;
     opened.add(main.key);
     await openQuietly(explorer, main);
-    if (childCount(explorer, main) > MOST_CHILDREN && closed.length > 1) explorer.expanded.delete(main.key);
+    if (childCount(explorer, main) > MOST_CHILDREN && closed.length > 1) {
+      explorer.expanded.delete(main.key);
+      break;
+    }
   }
   openSmall(explorer);
 }

@@ -52,6 +52,7 @@ function ModelTitle({ model }: { model: string }): JSX.Element {
   const inspection = useRequest(() => session.entry().then(session.inspection), [model]);
   if (entry.state !== "ready") return <span class="model-title" />;
   const { name, path, kind, bytes: size } = entry.value;
+  const producer = inspection.state === "ready" ? producerOf(inspection.value.producer) : "";
   return (
     <div class="model-title">
       <h1 title={path}>
@@ -60,7 +61,7 @@ function ModelTitle({ model }: { model: string }): JSX.Element {
       <p class="model-facts">
         {kind && <span>{kindTitle(kind)}</span>}
         {size > 0 && <span>{bytes(size)}</span>}
-        {inspection.state === "ready" && <span>{producerOf(inspection.value.producer)}</span>}
+        {producer && <span>{producer}</span>}
       </p>
     </div>
   );
