@@ -87,6 +87,7 @@ def test_casts_of_other_types_cut_off_once_they_are_supported():
 SMALL = {
     "angles of a known range": X % "(?,)" + "t = Tanh(x) {T=float32}\ny = Sin(t) {T=float32}",
     "angles in float64": (X % "(?,)").replace("float32", "float64") + "y = Sin(x) {T=float64}",
+    "numbers that are to be cut off": X % "(?,)" + "y = Cast(x) {SrcT=float32, DstT=bfloat16, Truncate=true}",
     "numbers that are bfloat16": "x = Placeholder() {dtype=bfloat16, shape=(?,)}\n"
     "y = Cast(x) {SrcT=bfloat16, DstT=float32}",
 }

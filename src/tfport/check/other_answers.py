@@ -64,14 +64,16 @@ def _large_angles(usage: Usage, attrs: Attrs) -> bool:
 
 
 def _shortens_float32(usage: Usage, attrs: Attrs) -> bool:
-    """Whether numbers are shortened to bfloat16 that may have more bits."""
-    if attrs.get("DstT") != BFLOAT16 or attrs.get("SrcT") != FLOAT32:
+    """Whether numbers are rounded to bfloat16 that may have more bits."""
+    if attrs.get("DstT") != BFLOAT16 or attrs.get("SrcT") != FLOAT32 or attrs.get("Truncate"):
         return False
     return not all(_is_rounded(node.inputs[0]) for node in usage.nodes if node.inputs)
 
 
 def _shortens_others(usage: Usage, attrs: Attrs) -> bool:
-    return attrs.get("DstT") == BFLOAT16 and attrs.get("SrcT") not in (BFLOAT16, FLOAT32)
+    if attrs.get("DstT") != BFLOAT16 or attrs.get("Truncate"):
+        return False
+    return attrs.get("SrcT") not in (BFLOAT16, FLOAT32)
 
 
 def _listed_bfloat16(usage: Usage, attrs: Attrs) -> bool:

@@ -41,3 +41,5 @@ def test_what_is_cut_off_is_zero():
 
 def test_refuses():
     assert_refuses(rounded_by_bits, CAST % "complex64", because="complex numbers", x=np.ones(2, np.complex64))
+    truncates = CAST.replace("}", ", Truncate=true}") % "float32"
+    assert_refuses(rounded_by_bits, truncates, because="cuts bits off", x=TIES)

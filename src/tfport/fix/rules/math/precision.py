@@ -31,6 +31,8 @@ def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
     kind = n.attrs["DstT"]
     if kind.name != "bfloat16":
         return OtherProblem("it does not cast to bfloat16")
+    if n.attrs.get("Truncate"):
+        return refuse("Truncate=True cuts bits off")
     if n.inputs[0].dtype.base.is_complex:
         return refuse("it casts complex numbers")
     x = cast(op, n.inputs[0], FLOAT32)
