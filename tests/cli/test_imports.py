@@ -20,10 +20,17 @@ RARE = {
     "importlib.metadata",
     "importlib.resources",
     "multiprocessing",
+    "rich",
     "tfport.graph.inference_outputs",
 }
-REQUIREMENTS = {"packaging.specifiers", "packaging.markers", "packaging.utils", "logging", "subprocess"}
+REQUIREMENTS = {
+    "dataclasses", "packaging.specifiers", "packaging.markers", "packaging.utils", "logging", "subprocess"
+}  # fmt: skip
 OTHER_CASES = {
+    "tfport.check.keras.check",
+    "tfport.check.lite.check",
+    "tfport.formats.lite.records",
+    "tfport.formats.stablehlo.bytecode",
     "tfport.formats.tfjs.weights",
     "tfport.formats.hdf5.file",
     "tfport.atlas.op_search",
@@ -32,12 +39,12 @@ OTHER_CASES = {
 ON = ["--on", "tensorflow==2.21.0"]
 OLD = ["--on", "tensorflow==1.13.2"]
 COMMANDS = [  # arguments                                    modules that it must not import
-    (["--help"], {"google.protobuf", "sqlite3", "rich", "dataclasses", *RARE, *RUNTIME}),
-    (["inspect", ATTENTION], {"packaging", *RARE, *RUNTIME}),
-    (["inspect", ATTENTION, "--json"], {"rich", *RARE, *RUNTIME}),
-    (["check", ATTENTION, *ON], {*OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),
-    (["check", ATTENTION, *ON, "--json"], {"rich", *REQUIREMENTS, *RARE, *RUNTIME}),
-    (["check", ATTENTION, *OLD, "--json"], {"rich", *RARE, *RUNTIME}),
+    (["--help"], {"google.protobuf", "sqlite3", *REQUIREMENTS, *RARE, *RUNTIME}),
+    (["inspect", ATTENTION], {"dataclasses", "packaging", *RARE, *RUNTIME}),
+    (["inspect", ATTENTION, "--json"], {*RARE, *RUNTIME}),
+    (["check", ATTENTION, *ON], {"inspect", *OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),
+    (["check", ATTENTION, *ON, "--json"], {"inspect", *OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),
+    (["check", ATTENTION, *OLD, "--json"], {*RARE, *RUNTIME}),
     (["matrix", ATTENTION], {*RARE, *RUNTIME}),
     (["ops", "MatMul"], {"packaging.specifiers", *RARE, *RUNTIME}),
     (["run", ATTENTION, "--input", 'words=[["a"]]'], {"scipy", "packaging", *RARE, *SERVER}),

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-import io
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.lines import Line, plain_text
+from tfport.check.layout.parts import Group, Indented, ReportPart, Text
 from tfport.check.printable import printable
 
 WIDTH = 80
 INDENT = GAP = 2
 LABEL = 26
-Render = Callable[[int], Iterable[RenderableType]]
+ANSI_CODES = {
+    "bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36,
+}  # fmt: skip
+Render = Callable[[int], Iterable[ReportPart | str]]
 
 
 def show(render: Render) -> None:
     """Print the parts that `render` returns for the width of the output."""
     if sys.stdout.isatty():
-        console = Console(highlight=False)
-        console.print(Group(*render(console.width)))
+        width = shutil.get_terminal_size().columns
+        sys.stdout.write(colored(render(width), width))
     else:
         print(plain(render))
 
 
 def plain(render: Render) -> str:
     """The text without color, 80 columns wide."""
-    out = io.StringIO()
-    Console(file=out, width=WIDTH, no_color=True, highlight=False).print(Group(*render(WIDTH)))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return "\n".join(plain_text(line).rstrip() for line in Group(*render(WIDTH)).lines(WIDTH))
+
+
+def colored(parts: Iterable[ReportPart | str], width: int) -> str:
+    """The text with the colors of a terminal, where it has some and the user wants them."""
+    has_colors = os.environ.get("TERM") not in ("dumb", "unknown") and not os.environ.get("NO_COLOR")
+    paint = _painted if has_colors else plain_text
+    return "".join(f"{paint(line)}\n" for line in Group(*parts).lines(width))
+
+
+def _painted(line: Line) -> str:
+    return "".join([_in_style(text, style) if style and text else text for text, style in line])
+
+
+def _in_style(text: str, style: str) -> str:
+    codes = ";".join(str(ANSI_CODES[word]) for word in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m"
 
 
 def title(text: str, note: str = "") -> Text:
@@ -40,11 +56,11 @@ def title(text: str, note: str = "") -> Text:
     return Text.assemble("\n", (printable(text), "bold"), f"  {printable(note)}" if note else "")
 
 
-def facts(rows: Iterable[tuple[str, Iterable[str]]], width: int) -> RenderableType:
+def facts(rows: Iterable[tuple[str, Iterable[str]]], width: int) -> ReportPart:
     """Labels with their items, wrapped between items."""
     shown = [(cut_off(printable(name), LABEL), items) for name, row in rows if (items := list(row))]
     label = max((len(name) for name, _ in shown), default=0)
-    grid = Table.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for name, items in shown:
@@ -57,8 +73,8 @@ def cut_off(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def indented(part: RenderableType) -> RenderableType:
-    return Padding(part, (0, 0, 0, INDENT))
+def indented(part: ReportPart) -> ReportPart:
+    return Indented(part, INDENT)
 
 
 def flowing(items: Iterable[str], width: int) -> Text:
@@ -80,7 +96,7 @@ def _flow(items: list[str], width: int) -> Iterator[str]:
 
 def columns(
     rows: Iterable[Iterable[str]], width: int, *, head: Iterable[str] = (), gap: int = GAP, right: int = 0
-) -> RenderableType:
+) -> ReportPart:
     """A table without lines whose last column has the remaining width.
 
     The last `right` columns are numbers; empty columns are omitted.
@@ -89,7 +105,7 @@ def columns(
     names = list(head)
     total = max(map(len, table), default=0)
     used = [i for i in range(total) if any(row[i] for row in table)]
-    grid = Table.grid(padding=(0, gap))
+    grid = Grid(gap=gap)
     for i in used:
         number = i >= total - right
         grid.add_column(
@@ -102,7 +118,7 @@ def columns(
     return indented(grid)
 
 
-def more(left_out: int) -> Iterator[RenderableType]:
+def more(left_out: int) -> Iterator[ReportPart]:
     """The line below a shortened list."""
     if left_out > 0:
         yield Text(f"… {left_out:,} more; --all shows them", style="dim")

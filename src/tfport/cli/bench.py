@@ -18,8 +18,7 @@ from tfport.cli.model_arguments import (
 from tfport.errors import Error
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from tfport.check.layout.parts import ReportPart
     from tfport.graph.model import Model, Signature
     from tfport.runtime.bench.bench import Measured
     from tfport.runtime.custom.registry import Registry
@@ -140,7 +139,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
     else:
         from tfport.check.console import show, title
 
-        def render(width: int) -> Iterator[RenderableType]:
+        def render(width: int) -> Iterator[ReportPart]:
             yield title(args.model, signature.name)
             for batch, profile in profiles.items():
                 yield from profile_text(profile, batch, width)
@@ -184,15 +183,16 @@ def _json(measurements: Sequence[Measured]) -> list[dict[str, Any]]:
     ]
 
 
-def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iterator[RenderableType]:
-    from rich.table import Table
-
-    from tfport.check.console import indented, title
+def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iterator[ReportPart]:
+    from tfport.check.console import GAP, indented, title
+    from tfport.check.layout.grid import Grid
+    from tfport.check.layout.parts import Text
 
     yield title(model, signature)
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = Grid(gap=GAP)
     for name in COLUMNS:
-        table.add_column(name, justify="left" if not name else "right")
+        table.add_column(justify="left" if not name else "right")
+    table.add_row(*(Text(name, style="bold") for name in COLUMNS))
     tensorflow = {row.batch: row.latency for row in measurements if row.contender == "tensorflow"}
     for row in measurements:
         table.add_row(

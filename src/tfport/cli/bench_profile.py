@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from tfport.check.layout.parts import ReportPart
     from tfport.runtime.profile.node_times import NodeTime
     from tfport.runtime.profile.recorder import HostNode
     from tfport.runtime.profile.times import IslandTime, OpTime, Profile
@@ -69,11 +68,10 @@ def _ops_json(times: Sequence[OpTime]) -> list[dict[str, Any]]:
     return [{"op": time.op, "calls": time.calls, "ms": time.seconds * MILLI} for time in times]
 
 
-def profile_text(profile: Profile, batch: int, width: int) -> Iterator[RenderableType]:
+def profile_text(profile: Profile, batch: int, width: int) -> Iterator[ReportPart]:
     """The report, slowest parts first."""
-    from rich.text import Text
-
     from tfport.check.console import columns, count, title
+    from tfport.check.layout.parts import Text
 
     yield Text(
         f"  batch {batch}: {_ms(profile.total)}, processor {_ms(profile.processor)}: "

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from tfport.check.console import facts, title
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from tfport.check.layout.parts import ReportPart
     from tfport.runtime.engines.gpu.availability import GpuReport
 
 NONE = "none"
 
 
-def render_gpus(report: GpuReport, width: int) -> Iterator[RenderableType]:
+def render_gpus(report: GpuReport, width: int) -> Iterator[ReportPart]:
     driver = report.driver
     yield title("GPUs", "usable" if not report.problem else "cannot be used")
     rows = {"problem": report.problem} if report.problem else {}

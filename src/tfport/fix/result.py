@@ -34,7 +34,7 @@ from tfport.graph.model import Model
 from tfport.graph.save import save_model
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from tfport.check.layout.parts import ReportPart
 
 VERSION = 1
 FIXED, REMAINS = "fixed", "remains"
@@ -141,7 +141,7 @@ class Fixed:
             "certificate": self.certificate.to_json() if self.verification is not None else None,
         }
 
-    def render(self, width: int) -> Iterator[RenderableType]:
+    def render(self, width: int) -> Iterator[ReportPart]:
         from tfport.fix.text import render
 
         return render(self, width)

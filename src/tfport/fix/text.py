@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from tfport.check.console import count, indented, title
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.printable import printable
 from tfport.fix.certify.text import render as certificate_text
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from tfport.fix.result import Fixed
 
 
-def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
+def render(fixed: Fixed, width: int) -> Iterator[ReportPart]:
     """Format the whole result."""
     if fixed.verification is not None:
         yield from certificate_text(fixed.certificate, width)

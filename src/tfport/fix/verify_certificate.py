@@ -34,7 +34,7 @@ from tfport.keras.load import load_any_model
 from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_with
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from tfport.check.layout.parts import ReportPart
 
 VERSION = 1
 VERIFIED, CHANGED = "verified", "changed"
@@ -73,7 +73,7 @@ class CertificateCheck:
             "comparison": comparison,
         }
 
-    def render(self, width: int) -> Iterator[RenderableType]:
+    def render(self, width: int) -> Iterator[ReportPart]:
         from tfport.fix.certify.text import check_text
 
         return check_text(self, width)

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from tfport.check.console import GAP, columns, indented, title
 from tfport.check.env.compare import BOTH, BUILD, EnvironmentComparison, ModelComparison
 from tfport.check.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, EnvironmentDifference
 from tfport.check.env.environment_facts import environment_facts
 from tfport.check.env.libraries import LibraryComparison
 from tfport.check.findings.finding import Finding
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.printable import printable
 from tfport.check.report.phrases import nodes_text, verdict_text
 from tfport.check.report.text import STYLES
@@ -34,7 +32,7 @@ LABEL = len("declared: ")
 
 def render(
     comparison: EnvironmentComparison, width: int, *, everything: bool = False
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     """Render the whole report; long lists are cut unless `everything` is set."""
     yield title(f"{comparison.build.name} → {comparison.runtime.name}")
     yield indented(Text(printable(_verdict(comparison)), style=VERDICTS[comparison.verdict]))
@@ -76,7 +74,7 @@ def _verdict(comparison: EnvironmentComparison) -> str:
     return ", ".join(counts) or nothing
 
 
-def _conflicts(comparison: EnvironmentComparison, side: str, where: str) -> Iterator[RenderableType]:
+def _conflicts(comparison: EnvironmentComparison, side: str, where: str) -> Iterator[ReportPart]:
     """What does not fit together inside an environment."""
     conflicts = [each.conflict for each in comparison.conflicts if each.side == side]
     if conflicts:
@@ -96,7 +94,7 @@ def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
 
 def _difference(
     difference: EnvironmentDifference, *, everything: bool, inside: bool = False
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     word, style = WORDS[difference.severity]
     yield Text.assemble("\n", (f"{word}: ", style), (printable(difference.breaks), "bold"))
     versions = difference.runtime if inside else f"{difference.build} → {difference.runtime}"
@@ -113,8 +111,8 @@ def _names(names: Sequence[str], *, everything: bool) -> str:
     return ", ".join([*shown, *more])
 
 
-def _labeled(body: Iterable[tuple[str, str]]) -> RenderableType:
-    grid = Table.grid()
+def _labeled(body: Iterable[tuple[str, str]]) -> ReportPart:
+    grid = Grid()
     grid.add_column(width=LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
     for label, text in body:
@@ -122,10 +120,10 @@ def _labeled(body: Iterable[tuple[str, str]]) -> RenderableType:
     return indented(grid)
 
 
-def _model(model: ModelComparison) -> Iterator[RenderableType]:
+def _model(model: ModelComparison) -> Iterator[ReportPart]:
     """The verdicts on the model in both environments, then its new findings in the second."""
     yield title(model.model)
-    grid = Table.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     for result in [*model.build, *model.runtime]:
         grid.add_row(
             Text(printable(result.target.name)),
@@ -137,10 +135,10 @@ def _model(model: ModelComparison) -> Iterator[RenderableType]:
         yield from _finding(finding)
 
 
-def _library(library: LibraryComparison) -> Iterator[RenderableType]:
+def _library(library: LibraryComparison) -> Iterator[ReportPart]:
     """The verdicts on an op library in both environments, then why it does not load in the second."""
     yield title(library.file)
-    grid = Table.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     for result in (library.build, library.runtime):
         style = STYLES.get(result.verdict, "green")
         grid.add_row(Text(printable(result.target.name)), Text(result.verdict, style=style))
@@ -149,7 +147,7 @@ def _library(library: LibraryComparison) -> Iterator[RenderableType]:
         yield from _finding(finding)
 
 
-def _finding(finding: Finding) -> Iterator[RenderableType]:
+def _finding(finding: Finding) -> Iterator[ReportPart]:
     yield Text.assemble(
         "\n", (f"{finding.severity}[{finding.code}]", "bold red"), (f": {printable(finding.message)}", "bold")
     )

@@ -6,13 +6,11 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.table import Table as Grid
-from rich.text import Text
-
 from tfport.check.console import GAP, INDENT, columns, count, cut_off, indented, title
 from tfport.check.explain.explain import Explained, Explanation
 from tfport.check.explain.messages import HARMLESS
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import Group, ReportPart, Text
 from tfport.check.printable import printable
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ LONGEST_QUOTE = 160
 LABEL = len("means")
 
 
-def render(explained: Explained, width: int) -> Iterator[RenderableType]:
+def render(explained: Explained, width: int) -> Iterator[ReportPart]:
     """Render all explanations, or the nearest known message if nothing was recognized."""
     for explanation in explained.explanations:
         yield from _explanation(explanation, explained, width)
@@ -37,7 +35,7 @@ def render(explained: Explained, width: int) -> Iterator[RenderableType]:
         yield from _rows([("near", near), ("facts", explained.clues)], width)
 
 
-def _explanation(explanation: Explanation, explained: Explained, width: int) -> Iterator[RenderableType]:
+def _explanation(explanation: Explanation, explained: Explained, width: int) -> Iterator[ReportPart]:
     times = f"{explanation.count:,} times" if explanation.count > 1 else ""
     kind = HARMLESS if explanation.kind == HARMLESS else ""
     note = ", ".join(filter(None, (explanation.code, kind, times)))
@@ -69,9 +67,9 @@ def _node_text(node: AffectedNode) -> str:
     return f"{node.node} ({node.op}){inside}: {' and '.join(runs) or 'run by no signature'}"
 
 
-def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[RenderableType]:
+def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[ReportPart]:
     """Labels with sentences beside them, each sentence on a new line."""
-    grid = Grid.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_column(no_wrap=True, min_width=LABEL)
     grid.add_column(overflow="fold")
     for name, sentences in rows:
@@ -88,7 +86,7 @@ def _wrapped(sentence: str, width: int) -> Text:
     return Text("\n".join(lines))
 
 
-def page(code: CodePage, width: int) -> Iterator[RenderableType]:
+def page(code: CodePage, width: int) -> Iterator[ReportPart]:
     """Render the page of a code."""
     yield title(f"{code.code} {code.name}", code.severity)
     yield indented(Text(code.title))
@@ -115,7 +113,7 @@ def _filled(lines: list[str], width: int) -> Iterator[Text]:
         yield Text(textwrap.fill(" ".join(lines), width))
 
 
-def code_list(codes: list[CodePage], width: int) -> Iterator[RenderableType]:
+def code_list(codes: list[CodePage], width: int) -> Iterator[ReportPart]:
     """Render the list of all codes with their titles."""
     yield title("codes", "`tfport explain CODE` shows the page of a code")
     yield columns(((code.code, code.name, code.title) for code in codes), width)

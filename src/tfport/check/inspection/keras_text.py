@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.table import Table as Grid
-from rich.text import Text
-
 from tfport.check.console import GAP, INDENT, count, facts, indented, more, title
 from tfport.check.inspection.inspection import KERAS_2
 from tfport.check.inspection.keras import KerasInspection
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import Group, ReportPart, Text
 from tfport.check.printable import printable
 from tfport.keras.summary import LayerSummary
 from tfport.keras.tensor import Dims
@@ -49,7 +47,7 @@ def compile_rows(report: KerasInspection) -> Iterator[tuple[str, list[str]]]:
     yield from report.compiled.items()
 
 
-def render_keras(report: KerasInspection, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def render_keras(report: KerasInspection, width: int, *, everything: bool) -> Iterator[ReportPart]:
     most = 1 << 30 if everything else MOST_LAYERS
     if report.summary.layers or (report.has_architecture and not report.is_saved_model):
         yield from _layers(report, width, most)
@@ -66,7 +64,7 @@ def render_keras(report: KerasInspection, width: int, *, everything: bool) -> It
         yield indented(Text(printable(report.no_graph), style="red"))
 
 
-def _layers(report: KerasInspection, width: int, most: int) -> Iterator[RenderableType]:
+def _layers(report: KerasInspection, width: int, most: int) -> Iterator[ReportPart]:
     summary = report.summary
     own = sum(layer.depth == 0 for layer in summary.layers)
     name = f"{summary.class_name} model `{summary.name}`".strip()
@@ -106,7 +104,7 @@ def _table(layers: list[LayerSummary], width: int) -> Grid:
     natural[1] = min(natural[1], max(NARROW, width // 3))
     left = width - natural[1] - natural[2] - GAP * (3 if connected else 2)
     names = min(natural[0], max(NARROW, left - min(natural[3], left // 2) if connected else left))
-    grid = Grid.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_column(width=names, overflow="fold")
     grid.add_column(width=natural[1], overflow="fold")
     grid.add_column(no_wrap=True, justify="right")
@@ -124,7 +122,7 @@ def _shape(shape: Dims) -> str:
     return f"({', '.join('?' if size is None else str(size) for size in shape)})"
 
 
-def _arrays(report: KerasInspection, width: int, most: int) -> Iterator[RenderableType]:
+def _arrays(report: KerasInspection, width: int, most: int) -> Iterator[ReportPart]:
     """The weights of a file without an architecture."""
     summary = report.summary
     yield title(

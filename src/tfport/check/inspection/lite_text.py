@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.table import Table as Grid
-from rich.text import Text
-
 from tfport.check.console import GAP, count, facts, indented, more, title
 from tfport.check.inspection.lite import LiteInspection
 from tfport.check.inspection.sizes import byte_size
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import Group, ReportPart, Text
 from tfport.check.printable import printable
 from tfport.formats.lite.metadata import associated_files
 from tfport.formats.lite.records import CUSTOM, LiteTensor, OperatorCode
@@ -48,7 +46,7 @@ def _quantization(report: LiteInspection) -> list[str]:
     return [part for part in (report.quantization, channels) if part]
 
 
-def render_lite(report: LiteInspection, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def render_lite(report: LiteInspection, width: int, *, everything: bool) -> Iterator[ReportPart]:
     most = 1 << 30 if everything else MOST_OPERATORS
     for name, (inputs, outputs) in report.signatures.items():
         yield title(*((f"signature {name}",) if name else ("no signatures", "the first subgraph")))
@@ -67,7 +65,7 @@ def render_lite(report: LiteInspection, width: int, *, everything: bool) -> Iter
 
 
 def _operators(codes: list[tuple[OperatorCode, int]]) -> Grid:
-    grid = Grid.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_column(overflow="fold")
     grid.add_column(justify="right")
     for code, used in codes:
@@ -81,8 +79,8 @@ def _operators(codes: list[tuple[OperatorCode, int]]) -> Grid:
     return grid
 
 
-def _tensors(rows: list[tuple[str, str, LiteTensor]], most: int) -> RenderableType:
-    grid = Grid.grid(padding=(0, GAP))
+def _tensors(rows: list[tuple[str, str, LiteTensor]], most: int) -> ReportPart:
+    grid = Grid(gap=GAP)
     for direction, name, tensor in rows[:most]:
         sizes = ", ".join("?" if size is None else str(size) for size in tensor.dims)
         stored = tensor.quantization

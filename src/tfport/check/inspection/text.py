@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from rich.console import Group, RenderableType
-from rich.table import Table as Grid
-from rich.text import Text
-
 from tfport.check.console import GAP, LABEL, count, cut_off, facts, indented, more, title
 from tfport.check.inspection.inspection import KERAS_2, Inspection
 from tfport.check.inspection.sizes import byte_size
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import Group, ReportPart, Text
 from tfport.check.printable import printable
 from tfport.graph.model import Signature, TensorSpec
 
@@ -19,7 +17,7 @@ MOST_ROWS = 8
 MOST_TENSORS = 50
 
 
-def render(report: Inspection, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(report: Inspection, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the whole report; long lists are cut unless `everything` is set."""
     most = 1 << 30 if everything else MOST_ROWS
     if report.lite is not None:
@@ -40,7 +38,7 @@ def render(report: Inspection, width: int, *, everything: bool = False) -> Itera
     yield from _problems(report, most)
 
 
-def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+def _head(report: Inspection, width: int, most: int) -> Iterator[ReportPart]:
     has_graph = bool(report.nodes)
     yield title(report.model, report.format.name)
     versions = [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"]
@@ -77,10 +75,10 @@ def _tensorflow(report: Inspection) -> list[str]:
 
 
 def _grid() -> Grid:
-    return Grid.grid(padding=(0, GAP))
+    return Grid(gap=GAP)
 
 
-def _signatures(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+def _signatures(report: Inspection, width: int, most: int) -> Iterator[ReportPart]:
     for name, signature in list(report.signatures.items())[:most]:
         yield title(f"signature {name}", signature.method.rpartition("/")[2])
         yield _signature(signature, max(most, MOST_TENSORS))
@@ -94,14 +92,14 @@ def _signatures(report: Inspection, width: int, most: int) -> Iterator[Renderabl
         yield facts([("rest", [others] * bool(report.fetched.unneeded))], width)
 
 
-def _signature(signature: Signature, most: int) -> RenderableType:
+def _signature(signature: Signature, most: int) -> ReportPart:
     ins = [("in", name, spec) for name, spec in signature.inputs.items()]
     outs = [("out", name, spec) for name, spec in signature.outputs.items()]
     left_out = max(0, len(ins) - most) + max(0, len(outs) - most)
     return _tensors(ins[:most] + outs[:most], left_out)
 
 
-def _tensors(rows: list[tuple[str, str, TensorSpec]], left_out: int) -> RenderableType:
+def _tensors(rows: list[tuple[str, str, TensorSpec]], left_out: int) -> ReportPart:
     grid = _grid()
     for direction, name, spec in rows:
         kind = f"{spec.dtype} {spec.shape}" + ("" if spec.form == "dense" else f" {spec.form}")
@@ -118,7 +116,7 @@ def _cut(names: list[str], most: int) -> list[str]:
     return names[:most] + [f"… {len(names) - most} more; --all shows them"] * (len(names) > most)
 
 
-def _ops(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+def _ops(report: Inspection, width: int, most: int) -> Iterator[ReportPart]:
     census = report.census
     if census.total:
         yield title("ops", count(len(census.total), "kind"))
@@ -161,7 +159,7 @@ def _counts(counter: Counter[str]) -> list[str]:
     return [f"{op} {n}" if n > 1 else op for op, n in rows]
 
 
-def _state(report: Inspection, most: int) -> Iterator[RenderableType]:
+def _state(report: Inspection, most: int) -> Iterator[ReportPart]:
     if report.stored:
         size = sum(t.nbytes or 0 for t in report.stored)
         yield title("checkpoint", f"{count(len(report.stored), 'tensor')}, {byte_size(size)}")
@@ -180,7 +178,7 @@ def _state(report: Inspection, most: int) -> Iterator[RenderableType]:
         yield _rows(((a.file, a.tensor, byte_size(a.nbytes)) for a in report.assets), most)
 
 
-def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> RenderableType:
+def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> ReportPart:
     grid = _grid()
     all_rows = list(rows)
     for name, kind, note in all_rows[:most]:
@@ -189,7 +187,7 @@ def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> RenderableType:
     return indented(Group(grid, *more(len(all_rows) - most)))
 
 
-def _problems(report: Inspection, most: int) -> Iterator[RenderableType]:
+def _problems(report: Inspection, most: int) -> Iterator[ReportPart]:
     if report.problems:
         yield title("problems")
         shown = [Text(printable(problem), style="red") for problem in report.problems[:most]]

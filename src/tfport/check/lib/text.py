@@ -9,14 +9,12 @@ import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from tfport.atlas.release_spans import Span, spans, spans_text
 from tfport.atlas.versions import version_key
 from tfport.check.console import GAP, columns, cut_off, facts, indented, title
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult
 from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.labels import label_of
@@ -38,7 +36,7 @@ LABEL_WIDTH = 36
 _LABEL = len("cause: ")
 
 
-def render(report: LibraryReports, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(report: LibraryReports, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the reports; of many libraries, only a few that do not load are shown in full."""
     libraries = report.libraries
     if len(libraries) == 1 or everything:
@@ -54,7 +52,7 @@ def render(report: LibraryReports, width: int, *, everything: bool = False) -> I
         yield Text(f"\n{others} without ops", style="dim")
 
 
-def _summary(report: LibraryReports, width: int) -> Iterator[RenderableType]:
+def _summary(report: LibraryReports, width: int) -> Iterator[ReportPart]:
     """A line for each library, sorted by verdict."""
     libraries = report.libraries
     counts = {verdict: len([1 for library in libraries if library.verdict == verdict]) for verdict in STYLES}
@@ -69,7 +67,7 @@ def _summary(report: LibraryReports, width: int) -> Iterator[RenderableType]:
     yield columns(sorted(rows), width)
 
 
-def _library(library: LibraryReport, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def _library(library: LibraryReport, width: int, *, everything: bool) -> Iterator[ReportPart]:
     subject = library.subject
     inside = [f"in {os.path.basename(subject.archive)}"] if subject.archive else []
     if not subject.is_readable:
@@ -141,8 +139,8 @@ def _needs(library: ElfLibrary) -> list[str]:
     return shown
 
 
-def _verdicts(library: LibraryReport) -> RenderableType:
-    grid = Table.grid(padding=(0, GAP))
+def _verdicts(library: LibraryReport) -> ReportPart:
+    grid = Grid(gap=GAP)
     for result in library.results:
         codes = dict.fromkeys(f.code for f in result.findings if f.severity != NOTE)
         style = STYLES[result.verdict]
@@ -150,7 +148,7 @@ def _verdicts(library: LibraryReport) -> RenderableType:
     return grid
 
 
-def _strip(library: LibraryReport) -> Iterator[RenderableType]:
+def _strip(library: LibraryReport) -> Iterator[ReportPart]:
     """A row for each major release, a column for each minor release."""
     series: dict[int, dict[int, set[str]]] = {}
     for result in library.results:
@@ -197,7 +195,7 @@ def _spans(library: LibraryReport, verdict: str) -> tuple[Span, ...]:
     return spans(builds, having)
 
 
-def _breaks(library: LibraryReport, width: int) -> Iterator[RenderableType]:
+def _breaks(library: LibraryReport, width: int) -> Iterator[ReportPart]:
     """The releases that load it, and the findings on the others by code."""
     yield title("loads on")
     yield indented(Text(spans_text(_spans(library, LOADS)) or "no recorded release"))
@@ -219,7 +217,7 @@ def _breaks(library: LibraryReport, width: int) -> Iterator[RenderableType]:
 
 def _findings(
     results: Sequence[LibraryResult], *, everything: bool, only: str | None = None
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     """Every finding once, with its targets if not all have it."""
     groups: dict[tuple[str, str, str], list[tuple[LibraryResult, Finding]]] = {}
     for result in results:
@@ -236,20 +234,20 @@ def _findings(
 
 def _finding(
     places: list[tuple[LibraryResult, Finding]], targets: int, *, everything: bool
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     finding = places[0][1]
     head = f"{finding.severity}[{finding.code}]"
     yield Text.assemble(
         "\n", (head, SEVERITIES[finding.severity]), (f": {printable(finding.message)}", "bold")
     )
-    grid = Table.grid()
+    grid = Grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
     for label, text in _body(finding, everything=everything):
         grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, text.split("\n")))))
     if len(places) > 1 and len(places) < targets:
         grid.add_row(Text("also:", style="dim"), Text(", ".join(r.target.name for r, _ in places[1:])))
-    if grid.row_count:
+    if grid.rows:
         yield indented(grid)
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from tfport.check.check import FAILS, RUNS, UNKNOWN
 from tfport.check.console import GAP, INDENT, cut_off, flowing, indented, title
 from tfport.check.fetched import outputs_sentence
 from tfport.check.findings.finding import LOAD, RUN
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.check.matrix.settings import Setting, among, by_outline, label, running, settings_of
 from tfport.check.printable import printable
@@ -44,7 +42,7 @@ CELL_MARKS: dict[object, CellMark] = {
 }
 
 
-def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the whole report; `everything` also lists every patch release."""
     yield title(matrix.model, _origin(matrix))
     if matrix.outputs is not None:
@@ -59,7 +57,7 @@ def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[
     yield from _rendered(matrix, width, everything=everything)
 
 
-def _rendered(matrix: Matrix, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def _rendered(matrix: Matrix, width: int, *, everything: bool) -> Iterator[ReportPart]:
     """Strips of the same releases, where the model runs, and what breaks."""
     cells = matrix.strips[0].cells
     if all(cell.verdict == RUNS for strip in matrix.strips for cell in strip.cells):
@@ -83,14 +81,14 @@ def _origin(matrix: Matrix) -> str:
     return f"saved by TensorFlow {matrix.tensorflow}" if matrix.tensorflow not in ("", "unknown") else ""
 
 
-def _strips(matrix: Matrix, width: int) -> Iterator[RenderableType]:
+def _strips(matrix: Matrix, width: int) -> Iterator[ReportPart]:
     """One line for each group of settings with equal outcomes."""
     minors = _minors(matrix.strips[0].cells)
     every = settings_of(matrix.strips)
     rows = [(cut_off(label(settings, every), LABEL), strip) for settings, strip in by_outline(matrix.strips)]
     space = width - INDENT - max(len(name) for name, _ in rows) - GAP
     size = 2 if len(minors) * 2 + GAP <= space else 1
-    grid = Table.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_row("", Text(_scale(minors, size), style="dim"))
     for name, strip in rows:
         grid.add_row(Text(printable(name)), _symbols(strip, size))
@@ -147,7 +145,7 @@ def _legend(matrix: Matrix) -> Text:
     return Text("   ").join(Text.assemble((mark.symbol, mark.style), f" {mark.means}") for mark in shown)
 
 
-def _edges(matrix: Matrix, width: int) -> Iterator[RenderableType]:
+def _edges(matrix: Matrix, width: int) -> Iterator[ReportPart]:
     """Where the model runs, and every cause with the releases that it breaks."""
     yield title("runs")
     yield _table(running(matrix.strips), [], width)
@@ -158,11 +156,11 @@ def _edges(matrix: Matrix, width: int) -> Iterator[RenderableType]:
         yield _table(head, [sorted(row.subjects) for row in rows], width)
 
 
-def _table(heads: Sequence[Sequence[str]], lists: Sequence[list[str]], width: int) -> RenderableType:
+def _table(heads: Sequence[Sequence[str]], lists: Sequence[list[str]], width: int) -> ReportPart:
     """Columns of the needed width, and lists that wrap in the remaining space."""
     sizes = [max(map(len, column)) for column in zip(*heads, strict=True)]
     used = [i for i, size in enumerate(sizes) if size]
-    grid = Table.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_column(max_width=WHEN)
     space = width - INDENT - sum(min(sizes[i], WHEN) + GAP for i in used)
     for i, head in enumerate(heads):
@@ -199,11 +197,11 @@ def _broken(strips: Sequence[Strip]) -> list[BreakRow]:
     return sorted(rows.values(), key=lambda row: (-row.last, row.when, row.stage, row.where, row.code))
 
 
-def _releases(matrix: Matrix, width: int) -> Iterator[RenderableType]:
+def _releases(matrix: Matrix, width: int) -> Iterator[ReportPart]:
     """Every release with its outcome and causes."""
     for settings, strip in by_outline(matrix.strips):
         yield title("releases", label(settings, settings_of(matrix.strips)))
-        grid = Table.grid(padding=(0, GAP))
+        grid = Grid(gap=GAP)
         for cell in strip.cells:
             mark = CELL_MARKS[cell.verdict, cell.stage]
             causes = [f"{cause.subject} ({cause.code})" for cause in cell.causes]

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.console import GAP, INDENT, count, cut_off, indented, title
 from tfport.check.fetched import outputs_sentence
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
+from tfport.check.layout.grid import Grid
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.printable import printable
 from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
 from tfport.check.report.phrases import WHEN, nodes_text, shortened_message, signatures_text, verdict_text
@@ -32,7 +30,7 @@ ARROW = "--> "
 _LABEL = len("cause: ")
 
 
-def render(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the whole report; long texts and lists are cut unless `everything` is set."""
     yield title(report.model, _origin(report))
     yield indented(_verdicts(report))
@@ -73,12 +71,12 @@ def _origin(report: CheckReport) -> str:
     return ", ".join([*made_by, f"GraphDef {report.graph_def}"])
 
 
-def _verdicts(report: CheckReport) -> RenderableType:
+def _verdicts(report: CheckReport) -> ReportPart:
     """A line for each target, with a column for each loader if they differ."""
     by_target = {t: [r for r in report.results if r.target is t] for t in targets_of(report)}
     differ = any(len(results) > 1 for results in by_target.values())
     loaders = list(dict.fromkeys(name for result in report.results for name in result.loaders))
-    grid = Table.grid(padding=(0, GAP))
+    grid = Grid(gap=GAP)
     grid.add_column(overflow="fold")
     for _ in loaders if differ else (1, 2):
         grid.add_column(no_wrap=True)
@@ -116,7 +114,7 @@ def _stopped(results: Sequence[Result], report: CheckReport) -> Text:
     return Text(printable(codes + partly))
 
 
-def _remarks(report: CheckReport) -> Iterator[RenderableType]:
+def _remarks(report: CheckReport) -> Iterator[ReportPart]:
     """Which outputs were checked, and how the targets were resolved."""
     remarks = dict.fromkeys(note for target in targets_of(report) for note in target.notes)
     if report.outputs is not None:
@@ -130,17 +128,17 @@ def _several_stages(groups: Iterable[GroupedFinding]) -> bool:
 
 def _finding(
     group: GroupedFinding, width: int, *, several_stages: bool, everything: bool
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     head = f"{group.severity}[{group.finding.code}]"
     yield Text.assemble("\n", (head, SEVERITIES[group.severity]), (f": {printable(group.message)}", "bold"))
     for text in _where(group, width - INDENT - len(ARROW), everything=everything):
         yield indented(text)
-    grid = Table.grid()
+    grid = Grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
     for label, words in _body(group, several_stages=several_stages, everything=everything):
         grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, words.split("\n")))))
-    if grid.row_count:
+    if grid.rows:
         yield indented(grid)
 
 
@@ -181,7 +179,7 @@ def _body(group: GroupedFinding, *, several_stages: bool, everything: bool) -> I
         yield "", f"… {len(fixes) - MOST_FIXES} more; --all shows them"
 
 
-def _note(group: GroupedFinding) -> RenderableType:
+def _note(group: GroupedFinding) -> ReportPart:
     code = (f"note[{group.finding.code}]", SEVERITIES[NOTE])
     nodes = f" ({count(len(group.finding.nodes), 'node')})" if group.finding.nodes else ""
     return indented(Text.assemble(code, f": {printable(group.message)}{nodes}"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from tfport.check.check import RUNS
-from tfport.check.console import plain
+from tfport.check.console import colored, plain
 from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.phrases import summary
 from tfport.check.report.report import CheckReport
@@ -42,7 +42,7 @@ class TextFormat(ReportFormat):
 
     def whole(self, parts: Sequence[TextPart]) -> str:
         rows = list(_rows(parts))
-        return _colored(rows) if self.layout.color else plain(lambda _: rows) + "\n"
+        return colored(rows, self.layout.width) if self.layout.color else plain(lambda _: rows) + "\n"
 
 
 def _rows(parts: Sequence[TextPart]) -> Iterator[Any]:
@@ -52,12 +52,3 @@ def _rows(parts: Sequence[TextPart]) -> Iterator[Any]:
         yield from part.rows
     if len(parts) > 1:
         yield f"\n{summary([part.verdict for part in parts])}"
-
-
-def _colored(rows: Sequence[Any]) -> str:
-    from rich.console import Console, Group
-
-    console = Console(highlight=False)
-    with console.capture() as captured:
-        console.print(Group(*rows))
-    return captured.get()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import RenderableType
-
 from tfport.check.console import facts, title
+from tfport.check.layout.parts import ReportPart
 from tfport.check.lib.diagnosis import LibrarySubject
 from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.json import registers_json
@@ -37,9 +36,7 @@ def library_json(subject: LibrarySubject, record: LibraryRecord | None) -> dict[
     return {**header, "for": TFPORT, **versions, "registers": {"ops": ops, "kernels": kernels}}
 
 
-def render_library(
-    subject: LibrarySubject, record: LibraryRecord | None, width: int
-) -> Iterator[RenderableType]:
+def render_library(subject: LibrarySubject, record: LibraryRecord | None, width: int) -> Iterator[ReportPart]:
     """A library as text."""
     elf = subject.library
     yield title(subject.file, f"{machine_text(elf.header.machine)}, {elf.size:,} bytes")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-
 from tfport.atlas.lite.history import EVERY, LiteOpHistory, LiteOpVersion
 from tfport.check.console import columns, title
+from tfport.check.layout.parts import ReportPart
 from tfport.check.lite.op_versions import features_of
 
 NONE = "-"
 
 
-def lite_op_page(history: LiteOpHistory, width: int) -> Iterator[RenderableType]:
+def lite_op_page(history: LiteOpHistory, width: int) -> Iterator[ReportPart]:
     """A line for each version: since when, and for which nodes."""
     yield title(history.op, f"builtin op {history.number} of TensorFlow Lite")
     rows = [_row(history.op, version) for version in history.versions]

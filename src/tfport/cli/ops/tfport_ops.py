@@ -6,8 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 
-from rich.console import RenderableType
-
+from tfport.check.layout.parts import ReportPart
 from tfport.runtime.custom.registry import PROCESS_WIDE
 from tfport.runtime.own_target import IN_NUMPY, IN_ONNX, WHILE_PLANNING, own_target, ways_to_run
 
@@ -44,7 +43,7 @@ def list_tfport_ops(args: argparse.Namespace) -> int:
 
 def _render(
     ways: Mapping[str, tuple[str, ...]], providers: Mapping[str, str | None], width: int
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     from tfport.check.console import flowing, indented, title
 
     count = sum(map(bool, ways.values()))

@@ -6,9 +6,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from tfport.atlas.history import OpHistory, ProviderHistory
 from tfport.atlas.kernel_history import KernelAvailability, device_order
 from tfport.atlas.kernel_text import kernel_text, merged
@@ -16,6 +13,7 @@ from tfport.atlas.op_definitions import arg_text, attr_def_text, register_op
 from tfport.atlas.op_search import OpSummary
 from tfport.atlas.release_spans import Span, spans_text
 from tfport.check.console import INDENT, columns, count, facts, indented, title
+from tfport.check.layout.parts import Group, ReportPart, Text
 from tfport.check.printable import printable
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ MOST_SPANS = 3
 HANGING = 4
 
 
-def op_page(history: OpHistory, width: int) -> Iterator[RenderableType]:
+def op_page(history: OpHistory, width: int) -> Iterator[ReportPart]:
     """The history of an op."""
     first, *others = history.provisions
     op = history.definition
@@ -60,7 +58,7 @@ def _few(releases: tuple[Span, ...]) -> str:
     return f"{releases[0]}, … {releases[-1]}"
 
 
-def _changes(provision: ProviderHistory, width: int) -> Iterator[RenderableType]:
+def _changes(provision: ProviderHistory, width: int) -> Iterator[ReportPart]:
     if provision.changes:
         yield title("changes", _provider_note(provision))
         yield columns(((c.release, "\n".join(c.changes)) for c in provision.changes), width)
@@ -77,7 +75,7 @@ def _name(provision: ProviderHistory) -> str:
 
 def _kernels(
     provision: ProviderHistory, type_attr: str | None, missing: tuple[Span, ...], width: int
-) -> Iterator[RenderableType]:
+) -> Iterator[ReportPart]:
     if provision.kernels:
         yield title(f"kernels by {type_attr}" if type_attr else "kernels", _provider_note(provision))
         yield columns(_kernel_rows(provision.kernels, bool(type_attr)), width)
@@ -106,7 +104,7 @@ def _for(line: KernelAvailability, typed: bool) -> str:
     return ": ".join(part for part in (label, types) if part)
 
 
-def search_results(pattern: str, matches: list[OpSummary], width: int) -> Iterator[RenderableType]:
+def search_results(pattern: str, matches: list[OpSummary], width: int) -> Iterator[ReportPart]:
     """The ops that match a pattern."""
     yield title(f"{count(len(matches), 'op')} matching {pattern}")
     rows = ((op.name, _few(op.releases), ", ".join(map(_file_name, op.providers))) for op in matches)
@@ -117,7 +115,7 @@ def _file_name(provider: str) -> str:
     return provider.rpartition("/")[2]
 
 
-def registered_op(target: Target, name: str, width: int) -> Iterator[RenderableType]:
+def registered_op(target: Target, name: str, width: int) -> Iterator[ReportPart]:
     """The definition and all kernels that one target registers."""
     registry = target.registry
     provider = registry.provider(name)

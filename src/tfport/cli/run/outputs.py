@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from rich.console import RenderableType
-from rich.text import Text
 
 from tfport.check.console import indented, title
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.printable import printable
 from tfport.errors import Error
 from tfport.formats.output import new_path
@@ -21,7 +20,7 @@ MOST_SHOWN = 100
 """A larger array is abbreviated."""
 
 
-def render_outputs(outputs: dict[str, Any], width: int) -> Iterator[RenderableType]:
+def render_outputs(outputs: dict[str, Any], width: int) -> Iterator[ReportPart]:
     for name, array in flatten_outputs(outputs).items():
         yield title(name, f"{_dtype(array)} {tuple(array.shape)}")
         yield indented(Text(harmless_lines(_array_text(array, width - 2))))

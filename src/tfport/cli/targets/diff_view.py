@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import RenderableType
-
 from tfport.atlas.diff import KernelChange, RegistryDiff
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.check.console import INDENT, columns, count, facts, flowing, indented, more, title
+from tfport.check.layout.parts import ReportPart
 from tfport.cli.targets.build_facts import flat
 
 MOST_ROWS = 20
@@ -19,7 +18,7 @@ HIDDEN = ("build_info", "built", "compiler", "git", "requires", "tensorflow", "u
 """Facts that differ in every release and explain nothing; `--all` and JSON include them."""
 
 
-def render_diff(diff: RegistryDiff, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def render_diff(diff: RegistryDiff, width: int, *, everything: bool) -> Iterator[ReportPart]:
     """The ops, kernels and build facts that differ."""
     most = 1 << 30 if everything else 0
     yield title(f"{diff.before} → {diff.after}")
@@ -48,19 +47,19 @@ def _counts(diff: RegistryDiff) -> Iterator[tuple[str, list[str]]]:
         yield device, [f"{count(added[device], 'kernel')} added", f"{removed[device]:,} removed"]
 
 
-def _names(heading: str, names: list[str], most: int, width: int) -> Iterator[RenderableType]:
+def _names(heading: str, names: list[str], most: int, width: int) -> Iterator[ReportPart]:
     if names:
         yield title(heading)
         yield indented(flowing(names[:most], width - INDENT))
         yield from map(indented, more(len(names) - most))
 
 
-def _rows(rows: Sequence[tuple[str, ...]], most: int, width: int) -> Iterator[RenderableType]:
+def _rows(rows: Sequence[tuple[str, ...]], most: int, width: int) -> Iterator[ReportPart]:
     yield columns(rows[:most], width)
     yield from map(indented, more(len(rows) - most))
 
 
-def _kernels(changes: list[KernelChange], most: int, width: int) -> Iterator[RenderableType]:
+def _kernels(changes: list[KernelChange], most: int, width: int) -> Iterator[ReportPart]:
     rows = [
         (change, sign, kernels)
         for change in changes
@@ -74,7 +73,7 @@ def _kernels(changes: list[KernelChange], most: int, width: int) -> Iterator[Ren
     yield from map(indented, more(len(rows) - most))
 
 
-def _facts(diff: RegistryDiff, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def _facts(diff: RegistryDiff, width: int, *, everything: bool) -> Iterator[ReportPart]:
     before = flat({name: pair[0] for name, pair in diff.facts.items()})
     after = flat({name: pair[1] for name, pair in diff.facts.items()})
     names = [name for name in before | after if everything or not name.startswith(HIDDEN)]

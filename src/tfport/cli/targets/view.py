@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-
 from tfport.atlas.atlas import ARM
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.overview import Overview, Package, Release
 from tfport.atlas.target_summary import SourceSummary, TargetSummary
 from tfport.check.console import columns, count, facts, title
+from tfport.check.layout.parts import ReportPart
 from tfport.cli.targets import build_facts
 
 
-def render_overview(overview: Overview, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def render_overview(overview: Overview, width: int, *, everything: bool) -> Iterator[ReportPart]:
     """The releases of TensorFlow, then the other packages with one line each."""
     others = [package for package in overview.packages if not package.is_tensorflow]
     for package in overview.packages:
@@ -31,7 +30,7 @@ def render_overview(overview: Overview, width: int, *, everything: bool) -> Iter
         yield title("", "Newest patch of each release; --all lists every patch.")
 
 
-def _releases(package: Package, width: int, *, everything: bool) -> Iterator[RenderableType]:
+def _releases(package: Package, width: int, *, everything: bool) -> Iterator[ReportPart]:
     shown = package.releases if everything else package.newest_patches()
     yield title(_name(package), f"{count(len(package.releases), 'build')}, {_range(package)}")
     head = ("release", *build_facts.HEAD, "ops", "kernels")
@@ -62,7 +61,7 @@ def _version_line(entry: tuple[str, list[str]]) -> tuple[str, ...]:
     return package, count(len(versions), "release"), f"{versions[0]} to {versions[-1]}"
 
 
-def render_target(target: TargetSummary, width: int) -> Iterator[RenderableType]:
+def render_target(target: TargetSummary, width: int) -> Iterator[ReportPart]:
     """A target with all its parts."""
     yield title(target.name, count(target.ops, "op") if target.parts else "")
     if target.notes:

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from tfport.check.console import columns, count, cut_off, facts, indented, title
+from tfport.check.layout.parts import ReportPart, Text
 from tfport.check.printable import printable
 from tfport.fix.certify.certificate import Certificate
 from tfport.fix.certify.compare import OutputDifference
@@ -34,7 +32,7 @@ LONGEST_MESSAGE = 300
 HEAD = ("output", "type", "largest absolute", "relative", "ulps", "unequal")
 
 
-def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
+def render(certificate: Certificate, width: int) -> Iterator[ReportPart]:
     verification = certificate.verification
     yield title(certificate.source, f"for {certificate.target}")
     statement = cut_off(printable(verification.statement), LONGEST_MESSAGE)
@@ -58,7 +56,7 @@ def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     yield facts(list(_models(certificate)), width)
 
 
-def check_text(check: CertificateCheck, width: int) -> Iterator[RenderableType]:
+def check_text(check: CertificateCheck, width: int) -> Iterator[ReportPart]:
     """A certificate whose comparison was repeated."""
     yield title(check.certificate.path, f"for {check.certificate.target}: {check.verdict}")
     style = "bold green" if check.ok else "bold red"
@@ -82,7 +80,7 @@ def _models(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
             yield "sha256", [digest]
 
 
-def _comparison(comparison: AnswerComparison, width: int) -> Iterator[RenderableType]:
+def _comparison(comparison: AnswerComparison, width: int) -> Iterator[ReportPart]:
     yield title(comparison.signature, heading(comparison))
     if comparison.stopped:
         yield indented(Text(cut_off(printable(comparison.stopped), LONGEST_MESSAGE), style="red"))

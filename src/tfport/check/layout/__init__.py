@@ -1,0 +1,1 @@
+"""The layout of text reports, without importing `rich`."""
