@@ -58,13 +58,18 @@ class ColocatedNodes(NamedTuple):
     """A node for each kind of device that they ask for."""
     examples: list[Node]
     """A node for each usage of an op among them; a training graph has thousands that are alike."""
+    alike: tuple[object, ...]
+    """Equal for groups that every target treats in the same way, such as most variables of a model."""
 
 
 @check
 def colocated_nodes_have_a_device(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     if target.device == "gpu" and not loader.soft_placement:
+        reasons: dict[tuple[object, ...], str] = {}
         for group in model.once(_groups):
-            if reason := _conflict(group, model, target):
+            if group.alike not in reasons:
+                reasons[group.alike] = _conflict(group, model, target)
+            if reason := reasons[group.alike]:
                 node, head = group.other, group.head
                 yield NoCommonDevice(nodes=[node], op=node.op, other=head.name, reason=reason)
 
@@ -82,7 +87,10 @@ def _groups(model: CheckedModel) -> Iterator[ColocatedNodes]:
                 groups.setdefault(head, [graph.nodes[head]]).append(node)
     for group in groups.values():
         examples = {model.usage_of(node): node for node in group}
-        yield ColocatedNodes(group[0], group[1], _requested(group), list(examples.values()))
+        requested = _requested(group)
+        devices = frozenset((kind, node.device) for kind, node in requested.items())
+        alike = (group[0].op, group[1].op, devices, frozenset(examples))
+        yield ColocatedNodes(group[0], group[1], requested, list(examples.values()), alike)
 
 
 def _requested(group: list[Node]) -> dict[str, Node]:
