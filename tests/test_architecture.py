@@ -211,3 +211,14 @@ def test_every_folder_of_modules_is_a_package():
     """Discovery finds nothing in a folder without `__init__.py`."""
     folders = {file.parent for file in PACKAGE.rglob("*.py")}
     assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+def test_dataclasses_are_those_that_compile_later():
+    wrong = [
+        f"{name}:{node.lineno}"
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses" and layer_of(name) != "dataclass"
+        if {"dataclass", "field", "replace"} & {alias.name for alias in node.names}
+    ]
+    assert not wrong, f"import from tfport.dataclass, which takes less time: {wrong}"
