@@ -122,7 +122,7 @@ class _Writer:
         info = into.add(name=name)
         _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)
         if into is self.graph.input and self.forms is not NodeForms.PLAIN:
-            _name_unknown_sizes(info)
+            _name_unknown_sizes(info, len(into))
         return name
 
     def name(self, operand: Operand) -> str:
@@ -243,12 +243,12 @@ def _set_type(into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | No
                 dim.dim_value = size
 
 
-def _name_unknown_sizes(info: pb.ValueInfoProto) -> None:
-    """Name the unknown sizes of an input.
+def _name_unknown_sizes(info: pb.ValueInfoProto, number: int) -> None:
+    """Name the unknown sizes of an input by its number: names of tensors differ between processes.
 
     ONNX Runtime compares the shape of a node's output with those of all free tensors, to reuse their memory.
     One with an unnamed size equals none, so the list only grows, and a session for n nodes takes n² steps.
     """
     for axis, dim in enumerate(info.type.tensor_type.shape.dim):
         if not dim.HasField("dim_value"):
-            dim.dim_param = f"{info.name}@{axis}"
+            dim.dim_param = f"size {axis} of input {number}"
