@@ -81,8 +81,7 @@ def wait_for_tfport(page: Page) -> None:
 
 def wait_for_netron(page: Page) -> None:
     page.get_by_text("Accept").click()  # it asks for consent to report usage
-    drawn = "() => document.body.classList.contains('default') && document.querySelector('.node-item')"
-    page.wait_for_function(drawn, timeout=LIMIT * 1000)
+    page.locator("body.default .node-item").first.wait_for(state="attached", timeout=LIMIT * 1000)
 
 
 def wait_for_explorer(page: Page) -> None:

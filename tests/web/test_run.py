@@ -29,6 +29,7 @@ class UiProcess:
             command, stderr=subprocess.PIPE, text=True, env=os.environ | own, cwd=folder
         )
         line = self._process.stderr.readline()
+        assert self._process.stderr.readline() == "Press Ctrl-C to stop.\n"
         port, self.token = re.search(r":(\d+)/#token=(\S+)", line).groups()
         self.client = UiClient(int(port))
 
@@ -53,7 +54,7 @@ def process(tmp_path):
     started._process.communicate()
 
 
-STOPPED = "Press Ctrl-C to stop.\ntfport ui: stopped\n"
+STOPPED = "tfport ui: stopped\n"
 
 
 def processes_in(folder: Path) -> list[str]:
