@@ -8,7 +8,7 @@ from tests.recorded_models import graph
 from tests.runtime.cases import f16, f32, f64, i32
 
 import tfport
-from tfport.fix.rules.math.precision import angles_in_double, rounded_by_bits
+from tfport.fix.rules.math.precision import angles_in_double, as_raw_bytes, rounded_by_bits
 from tfport.graph.build import graph_to_def
 
 CAST = "y = Cast(x) {SrcT=%s, DstT=bfloat16}"
@@ -21,6 +21,7 @@ CASES = [
     rule_case(rounded_by_bits, CAST % "float64", x=f64(1e300, 1 / 3, -2 / 3)),
     rule_case(rounded_by_bits, CAST % "float16", x=f16(1 / 3, 65504)),
     rule_case(rounded_by_bits, CAST % "int32", x=i32(2**31 - 1, 257, -259)),
+    rule_case(as_raw_bytes, "y = Const() {dtype=bfloat16, value=bfloat16(2)[0.5, -3]}"),
 ]  # fmt: skip
 
 
