@@ -130,8 +130,7 @@ def _run(session: ort.InferenceSession, names: list[str], feeds: dict[str, Any])
     recorder = current_recorder()
     try:
         if recorder is None:
-            # without the checks of `session.run`, which take 3 microseconds: the names are right
-            results: Sequence[Any] = session._sess.run(names, feeds, options)
+            results: Sequence[Any] = session.run(names, feeds, options)
         else:
             results = _timed_run(session, names, feeds, options, recorder)
     except Exception as error:
