@@ -87,6 +87,9 @@ def limits_of(loop: TimeLoop) -> list[Operand]:
         if step.op == "LogicalAnd":
             pending += step.inputs
             continue
+        if step.op == "Reshape" and step.inputs[0].rank == 0:  # of a condition in TensorFlow Lite
+            pending.append(step.inputs[0])
+            continue
         counter = next((i for i, r in enumerate(loop.results) if r is step.inputs[0]), None)
         if step.op != "Less" or counter is None or loop.counters.get(counter) != 0:
             return []

@@ -83,9 +83,14 @@ class TimeRows:
 
 def rows_read_in_order(loop: TimeLoop, step: Step) -> Operand | None:
     """The tensor whose rows a step reads in order from the first, or None."""
-    if step.op != "TensorListGetItem" or len(step.inputs) != 2:
+    if step.op == "GatherV2":
+        rows, index, axis = step.inputs
+        if axis.array is None or int(axis.array) != 0 or step.attrs.get("batch_dims"):
+            return None
+    elif step.op == "TensorListGetItem" and len(step.inputs) == 2:
+        rows, index = step.inputs
+    else:
         return None
-    rows, index = step.inputs
     counter = next((i for i, arg in enumerate(loop.args) if arg is index), None)
     if counter is None or loop.counters.get(counter) != 0 or loop.varies(rows):
         return None

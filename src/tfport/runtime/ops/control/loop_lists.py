@@ -48,7 +48,16 @@ def _is_full(shape: Dims | None) -> bool:
     return shape is not None and None not in shape
 
 
-def list_after_loop(
+def rows_after_loop(tracer: Tracer, loop: Loop, i: int, change: ListChange, rows: Operand) -> Operand:
+    """A list or tensor after a loop that added the rows to it; of a tensor, all rows were written."""
+    facts = tracer.lists.get(loop.initial[i])
+    if facts is not None:
+        return _list_after_loop(tracer, loop.name, facts, change, rows)
+    is_one_row = change.index is not None and change.index.array is not None
+    return last_row(tracer, loop.name, rows) if is_one_row else rows
+
+
+def _list_after_loop(
     tracer: Tracer, name: str, facts: ListFacts, change: ListChange, rows: Operand
 ) -> Operand:
     """The list after a loop: the elements set before, those of the iterations, and the unset rest."""

@@ -2,9 +2,9 @@
 
 A loop that only counts up to a limit has a trip count instead of a condition. A list that gains one
 element per iteration is not carried: its elements become a scan output, stacked after the loop
-(`loop_lists`). A loop over a recurrent cell becomes one node (`layers.rnn`). Any other loop is an
-ONNX `Loop` if its body can be lowered, where possible without its random draws (`loop_draws`); otherwise
-its iterations run on the host.
+(`loop_lists`, and `written_rows` for tensors that are lists in TensorFlow Lite). A loop over a recurrent
+cell becomes one node (`layers.rnn`). Any other loop is an ONNX `Loop` if its body can be lowered, where
+possible without its random draws (`loop_draws`); otherwise its iterations run on the host.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tfport.runtime.ops.control.loop_body import (
 )
 from tfport.runtime.ops.control.loop_draws import LoopDraws, loop_draws
 from tfport.runtime.ops.control.loop_limit import limited
-from tfport.runtime.ops.control.loop_lists import appending_change, list_after_loop
+from tfport.runtime.ops.control.loop_lists import appending_change, rows_after_loop
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
     as_condition,
@@ -45,6 +45,7 @@ from tfport.runtime.ops.control.structure_steps import (
     why_on_host,
 )
 from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
+from tfport.runtime.ops.control.written_rows import written_row
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
 
@@ -58,7 +59,7 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
         return loop.initial
     traced = fixed, _, body = stable_body(tracer, loop)
     carried = [i for i in range(len(loop.initial)) if i not in fixed]
-    changes = {i: c for i in carried if (c := appending_change(tracer, loop, body, i)) is not None}
+    changes = _changes(tracer, loop, body, carried)
     time_loop = _time_loop(loop, body, carried, changes)
     if all(loop.initial[i].dtype == FLOAT32 for i in time_loop.states) and not has_effect([body.program]):
         layer = recognized_layer(tracer, time_loop)
@@ -74,7 +75,7 @@ def _iterate(
 ) -> Operands:
     """The loop by iterations: a fixed number if it only counts, else until its condition is false."""
     carried = [i for i in range(len(loop.initial)) if i not in fixed]
-    changes = {i: c for i in carried if (c := appending_change(tracer, loop, body, i)) is not None}
+    changes = _changes(tracer, loop, body, carried)
     time_loop = _time_loop(loop, body, carried, changes)
     iteration = Operand(INT64, (), name=loop.name)
     limits = limits_of(time_loop)
@@ -84,12 +85,29 @@ def _iterate(
         body, counters = numbered, dict(time_loop.counters)
         count = smallest(tracer, loop.name, limits)
         first = counter_value(tracer, loop.name, 0, count, INT64)
-        changes = {i: c for i in carried if (c := appending_change(tracer, loop, body, i)) is not None}
+        changes = _changes(tracer, loop, body, carried, limits)
         for i, start in counters.items():
             results[i] = counter_value(tracer, loop.name, start, count, loop.initial[i].dtype)
     kept = [i for i in carried if i not in counters]
     _trace_iterations(tracer, loop, body, iteration, first, kept, changes, shapes, results)
     return results
+
+
+def _changes(
+    tracer: Tracer,
+    loop: Loop,
+    body: LoopBody,
+    carried: Sequence[int],
+    limits: Sequence[Operand] | None = None,
+) -> dict[int, ListChange]:
+    """The variables to which each iteration adds an element; `limits`: those of the loop, if it has them."""
+    if limits is None:
+        limits = limits_of(_time_loop(loop, body, carried, {}))
+    count = min((int(limit.array) if limit.array is not None else 0 for limit in limits), default=0)
+    changes = {i: appending_change(tracer, loop, body, i) for i in carried}
+    if count > 0:
+        changes = {i: change or written_row(loop, body, i, count) for i, change in changes.items()}
+    return {i: change for i, change in changes.items() if change is not None}
 
 
 def _effects(body: LoopBody) -> int:
@@ -120,10 +138,10 @@ def _trace_iterations(
         _add_step(tracer, loop, program, [first, *(loop.initial[i] for i in kept)], outputs)
     for i, output in zip((*kept, *changes), outputs, strict=True):
         facts = tracer.lists.get(loop.initial[i])
-        if facts is None:
+        if i in changes:
+            variables[i] = rows_after_loop(tracer, loop, i, changes[i], output)
+        elif facts is None:
             variables[i] = output
-        elif i in changes:
-            variables[i] = list_after_loop(tracer, loop.name, facts, changes[i], output)
         else:
             items = item_shape_after_loop(tracer, loop.initial[i], body.args[i], body.results[i])
             tracer.lists[output] = ListFacts(facts.element, facts.shape, items=items)
@@ -173,12 +191,12 @@ def _after_layer(
     for i, start in time_loop.counters.items():
         results[i] = counter_value(tracer, loop.name, start, layer.iterations, loop.initial[i].dtype)
     for (i, change), rows in zip(changes.items(), layer.rows, strict=True):
-        facts = tracer.lists[loop.initial[i]]
-        if facts.size is not None and not facts.head and same_number(facts.size, layer.iterations):
+        facts = tracer.lists.get(loop.initial[i])
+        if facts and facts.size and not facts.head and same_number(facts.size, layer.iterations):
             full = replace(facts, stacked=rows, head=None, size=None, change=None)
             results[i] = list_from_rows(tracer, loop.name, full)
         else:
-            results[i] = list_after_loop(tracer, loop.name, facts, change, rows)
+            results[i] = rows_after_loop(tracer, loop, i, change, rows)
     return results
 
 
