@@ -130,6 +130,8 @@ class LiteCase:
     """By how many from the optimized kernels; None if these are not compared."""
     optimized: bool = False
     """Whether only the optimized kernels are asked: both mean different things."""
+    delegated: bool = False
+    """Whether only XNNPACK runs it, the default delegate."""
     ways: Sequence[str] = WAYS
     subgraphs: list[Subgraph] = field(default_factory=list)
     """Further subgraphs, for control flow."""
@@ -222,7 +224,7 @@ def tensor_bytes(array: Any, kind: str) -> bytes:
 
 KEYWORDS = (
     "outputs", "version", "custom", "custom_options", "options_type", "fails", "rtol", "atol", "ulps",
-    "steps", "optimized_steps", "optimized", "ways", "subgraphs",
+    "steps", "optimized_steps", "optimized", "delegated", "ways", "subgraphs",
 )  # fmt: skip
 
 

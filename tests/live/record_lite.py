@@ -3,7 +3,8 @@
     python -m tests.live.record_lite [FAMILY…]      from the root of the repository; default: all
 
 A family is a file `test_FAMILY.py` below `tests/lite` with a table `CASES`. Cases that are already
-recorded are not run again. Each case runs in a process of its own with the reference kernels and with the
+recorded are not run again. The interpreter is TensorFlow's, or that of ai-edge-litert if it is installed too:
+some cases need its features. Each case runs in a process of its own with the reference kernels and with the
 optimized ones, both without delegates, and twice; `tests/lite/cases.py` says what is recorded of that. Floats
 that differ between the kernels are printed, and so are cases that fail or answer against their `fails`.
 """
@@ -16,19 +17,24 @@ import pickle
 import re
 import sys
 import warnings
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
+
+try:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+except ImportError:
+    Interpreter, OpResolverType = tf.lite.Interpreter, tf.lite.experimental.OpResolverType
 from tests.lite.cases import AGAIN, OPTIMIZED, LiteCase
 from tests.runtime.answers import recorded_answers, write_answers
 
 warnings.filterwarnings("ignore", message=".*tf.lite.Interpreter is deprecated")
 ROOT = Path(__file__).parents[2]
-KINDS = tf.lite.experimental.OpResolverType
-REFERENCE, OPTIMIZED_ONES = KINDS.BUILTIN_REF, KINDS.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+REFERENCE, OPTIMIZED_ONES = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
 
 
 def families() -> dict[str, str]:
@@ -59,7 +65,7 @@ def answer(c: LiteCase, resolver: Any) -> Any:
 
 def _run(c: LiteCase, resolver: Any) -> Any:
     try:
-        interpreter = tf.lite.Interpreter(model_content=c.model, experimental_op_resolver_type=resolver)
+        interpreter = Interpreter(model_content=c.model, experimental_op_resolver_type=resolver)
         interpreter.allocate_tensors()
         return [_invoked(interpreter, c.feeds) for _ in range(2)]
     except (ValueError, RuntimeError) as error:
@@ -79,8 +85,8 @@ def _plain(array: Any) -> Any:
 
 def answers(c: LiteCase, family: str) -> dict[str, Any]:
     """What is recorded for a case."""
-    optimized = answer(c, OPTIMIZED_ONES)
-    reference = optimized if c.optimized else answer(c, REFERENCE)
+    optimized = answer(c, OpResolverType.AUTO if c.delegated else OPTIMIZED_ONES)
+    reference = optimized if c.optimized or c.delegated else answer(c, REFERENCE)
     if isinstance(reference, str):
         if isinstance(optimized, str):
             return {c.name: reference}
@@ -112,6 +118,12 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
+def _release() -> str:
+    """Who answered."""
+    litert = [d.version for d in distributions() if d.name == "ai-edge-litert"]
+    return ", ".join([tf.__version__, *(f"ai-edge-litert {version}" for version in litert)])
+
+
 def main(names: list[str]) -> None:
     modules = families()
     for family in names or modules:
@@ -127,7 +139,7 @@ def main(names: list[str]) -> None:
                 result = recorded[c.name] if isinstance(recorded[c.name], str) else "answers"
                 print(f"{family}: {c}: {c.op} {c.options}: {result}")
         if recorded.keys() != before.keys():
-            write_answers(f"lite_{family}", recorded, tf.__version__)
+            write_answers(f"lite_{family}", recorded, _release())
             print(f"recorded {family}: {len(cases)} cases")
 
 

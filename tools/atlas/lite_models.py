@@ -11,7 +11,12 @@ CUSTOM = 32
 PLACEHOLDER = 127
 FLOAT = 0
 ADD_OPTIONS = 11
-XNNPACK_CUSTOM = ("Convolution2DTransposeBias", "MaxPoolingWithArgmax2D", "MaxUnpooling2D")
+XNNPACK_CUSTOM = (
+    "Convolution2DTransposeBias", "MaxPoolingWithArgmax2D", "MaxUnpooling2D",
+    "odml.scaled_dot_product_attention",
+)  # fmt: skip
+EMPTY_MAP = b"\0\0\1\0\0\x24\1"
+"""A flexbuffer without entries."""
 
 
 class Table:
@@ -190,6 +195,12 @@ def xnnpack_model(name):
         options = struct.pack("<iii", 1, 2, 2)
         operator = _operator(0, [0, 1, 2], [3], custom=options)
         return _model([_custom(name)], _subgraph(tensors, [0], [3], [operator]), buffers=[weights, bias])
+    if name == "odml.scaled_dot_product_attention":
+        sizes = [1, 3, 4, 4], [1, 5, 4, 4], [1, 5, 4, 4], [1, 1, 3, 5], [1, 3, 4, 4]
+        operator = _operator(0, [0, 1, 2, 3], [4], custom=EMPTY_MAP)
+        return _model(
+            [_custom(name)], _subgraph([_tensor(list(s)) for s in sizes], [0, 1, 2, 3], [4], [operator])
+        )
     # TfLitePoolParams: padding (valid), strides (width, height), filter (width, height), activation, computed
     options = struct.pack("<10i", 2, 2, 2, 2, 2, 0, 0, 0, 0, 0)
     large, small, indices = _tensor([1, 4, 4, 4]), _tensor([1, 2, 2, 4]), _tensor([1, 2, 2, 4])

@@ -27,6 +27,8 @@ LiteLstm(x: float, weights: float, recurrent: float, bias: float, peephole: floa
     projection: float, projection_bias: float, output_state: float, cell_state: float)
     -> y: float, last_output: float, last_cell: float; activation: string = "TANH"; cell_clip: float = 0.0;
     projection_clip: float = 0.0; rounding: string = ""
+LiteEmbeddingLookupSparse(ids: int32, indices: int32, shape: int32, weights: float, table: float)
+    -> y: float; combiner: string = "SUM"
 LiteNonMaxSuppression(boxes: float, scores: float, most: int32, overlap: float, lowest: float, sigma: float)
     -> selected: int32, kept: float, count: int32
 LiteRnn(x: float, weights: float, recurrent: float, bias: float, state: float) -> y: float, last: float;

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INTEGERS = ("INT8", "UINT8", "INT4", "INT2")
+BLOCKWISE = "BlockwiseQuantization"
+"""How a file calls weights with a scale for each block of a row."""
 
 
 def is_hybrid(x: LiteValue, weights: LiteValue) -> bool:
@@ -34,6 +36,8 @@ def rounded_rows(b: OperatorBuilder, x: Any, *, asymmetric: bool, axis: int = 1)
 
 def real_weights(b: OperatorBuilder, weights: LiteValue) -> Value:
     """The real numbers that integer weights stand for."""
+    if weights.quantization.details_type == BLOCKWISE:
+        return _in_blocks(b, weights)
     if not weights.is_quantized:
         raise b.refuse(f"its weights of type {weights.type.lower()} have no scale")
     scale = _along_axis(weights)
@@ -41,6 +45,24 @@ def real_weights(b: OperatorBuilder, weights: LiteValue) -> Value:
     if load is None:
         return b.Mul(b.cast(weights, FLOAT32), scale).output(0)
     return b.lazy_constant(lambda: _signed(load()) * scale, FLOAT32, weights.record.shape)
+
+
+def _in_blocks(b: OperatorBuilder, weights: LiteValue) -> Value:
+    """The scales are another tensor of the subgraph, one for each block of a row."""
+    details, shape = weights.quantization.details, weights.record.shape
+    tensors, size = b.graph.record.tensors, details.get("block_size", 0)
+    place, load = details.get("scales", 0), weights.load
+    if load is None or not 0 <= place < len(tensors) or len(shape) != 2:
+        raise b.refuse("its weights are not a constant matrix with a tensor of scales")
+    if details.get("zero_points", -1) > 0:
+        raise b.refuse("weights with a zero point are not supported")
+    scales = b.graph.value(place)
+    if size < 1 or shape[1] % size or scales.load is None or scales.shape != (shape[0], shape[1] // size):
+        raise b.refuse(f"the scales of its weights do not fit blocks of {size}")
+    of_blocks = scales.load
+    return b.lazy_constant(
+        lambda: load() * np.repeat(of_blocks().astype(np.float32), size, 1), FLOAT32, shape
+    )
 
 
 def _signed(elements: NDArray[Any]) -> NDArray[Any]:

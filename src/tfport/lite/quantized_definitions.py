@@ -52,11 +52,14 @@ LiteTransposeConv(size: int32, x: T, filter: int8, bias: B) -> y: T; T: type; B:
 LiteBatchMatMul(x: T, other: T) -> y: T; T: type; adj_x: bool; adj_y: bool; multiplier: int; shift: int;
     x_zero: int; other_zero: int; y_zero: int; low: int; high: int
 LiteIntegerLstm(x: int8, weights: int8, recurrent: int8, bias: int32, projection: int8,
-    projection_bias: int32, state: int8, cell: int16) -> y: int8, new_state: int8, new_cell: int16;
+    projection_bias: int32, peephole: int16, norm: int16, state: int8, cell: int16)
+    -> y: int8, new_state: int8, new_cell: int16;
     gates: int; multiplier: list(int); shift: list(int); recurrent_multiplier: list(int);
     recurrent_shift: list(int); hidden_multiplier: int; hidden_shift: int; hidden_zero: int;
     projection_multiplier: int; projection_shift: int; x_zero: int; state_zero: int; cell_power: int;
-    cell_clip: int; projection_clip: int
+    cell_clip: int; projection_clip: int; time_major: bool;
+    peephole_multiplier: list(int); peephole_shift: list(int); norm_multiplier: list(int);
+    norm_shift: list(int); norm_guard: list(int)
 LiteIntegerSvdf(x: int8, features: int8, times: int16, bias: int32, state: int16) -> y: int8,
     new_state: int16; rank: int; multiplier: list(int); shift: list(int); x_zero: int; y_zero: int
 """

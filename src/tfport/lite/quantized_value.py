@@ -36,8 +36,8 @@ RANGES = {
 }
 MOVERS = (
     "BatchToSpaceND", "BroadcastTo", "DepthToSpace", "ExpandDims", "GatherV2", "Identity", "Max", "Min",
-    "MirrorPad", "PadV2", "Reshape", "ResizeNearestNeighbor", "ReverseV2", "Slice", "SpaceToDepth", "Squeeze",
-    "StridedSlice", "Tile", "Transpose",
+    "MirrorPad", "PadV2", "Reshape", "ResizeNearestNeighbor", "ReverseV2", "Slice", "SpaceToBatchND",
+    "SpaceToDepth", "Squeeze", "StridedSlice", "Tile", "Transpose",
 )  # fmt: skip
 """Ops whose output has values of their first input, and nothing else but what PadV2 adds."""
 

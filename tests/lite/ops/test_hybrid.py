@@ -4,8 +4,17 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.lite.cases import LiteInput, case, check, checks, const, out, q
+from tests.lite.cases import LiteInput, case, check, checks, const, graph_case, out, q, tensor_bytes
 from tests.runtime.cases import numbers
+
+from tfport.formats.lite.records import (
+    LiteFile,
+    LiteOperator,
+    LiteTensor,
+    OperatorCode,
+    Subgraph,
+    TensorQuantization,
+)
 
 dense = partial(case, "FULLY_CONNECTED", options_type="FullyConnectedOptions", version=3)
 conv = partial(case, "CONV_2D", options_type="Conv2DOptions", stride_w=1, stride_h=1, version=2)
@@ -86,6 +95,37 @@ CASES = [
     case("DEQUANTIZE", const(numbers(2, 3).astype(np.float16)), outputs=[out("FLOAT32")], version=3),
     case("DEQUANTIZE", numbers(2, 3).astype(np.float16), outputs=[out("FLOAT32")], version=3),
 ]
+
+
+def blockwise(rows=4, columns=64, block=32, bias=None):
+    """Weights of 4 bits with a scale for each block of a row, in another tensor."""
+    x = LiteTensor("x", "FLOAT32", (2, columns))
+    blocks = {"scales": 2, "zero_points": -1, "block_size": block}
+    details = TensorQuantization(details=blocks, details_type="BlockwiseQuantization")
+    matrix = LiteTensor("weights", "INT4", (rows, columns), 1, details)
+    scales = LiteTensor("scales", "FLOAT16", (rows, columns // block), 2)
+    y = LiteTensor("y", "FLOAT32", (2, rows))
+    buffers = [
+        b"",
+        tensor_bytes(i8(rows, columns) % 16 - 8, "INT4"),
+        numbers(rows, columns // block, low=0.01, high=0.1).astype(np.float16).tobytes(),
+    ]
+    code = OperatorCode("FULLY_CONNECTED", 9, 13)
+    inputs = (0, 1, -1)
+    tensors = [x, matrix, scales, y]
+    if bias is not None:
+        inputs = (0, 1, 4)
+        tensors.append(LiteTensor("bias", "FLOAT32", (rows,), 3))
+        buffers.append(bias.tobytes())
+    options = {"asymmetric_quantize_inputs": True}
+    operator = LiteOperator(code, inputs, (3,), options, "FullyConnectedOptions")
+    file = LiteFile(
+        "case", 3, "", [code], [Subgraph("main", tensors, [operator], (0,), (3,))], [], buffers, []
+    )
+    return graph_case("FULLY_CONNECTED", file, numbers(2, columns), optimized=True)
+
+
+CASES += [blockwise(), blockwise(rows=8, columns=96, bias=numbers(8)), blockwise(columns=128, block=64)]
 
 
 @pytest.mark.parametrize("c", checks(CASES))

@@ -25,6 +25,7 @@ CASES = [
     *(case("QUANTIZE", q(I32, 0.00137, 0), outputs=[out(*y)], steps=1, version=3)
       for y in (("INT8", 0.39177, 3), ("INT16", 0.0121, 0))),
     case("QUANTIZE", q(I16, 0.00137, 0), outputs=[out("INT32", 0.00011, 0)], steps=1, version=3),
+    case("QUANTIZE", q(I16, 0.00049, 0), outputs=[out("INT32", 1.49e-7, 0)], steps=1, version=3),
     *(case("DEQUANTIZE", q(x, 0.0371, zero), outputs=[out("FLOAT32")], version=3)
       for x, zero in ((I8, 5), (U8, 130), (I16, 0))),
     case("DEQUANTIZE", q(I8.reshape(4, 64), (0.1, 0.05, 0.2, 0.07), (0, 3, -7, 100)),

@@ -18,13 +18,15 @@ from tfport.formats.lite.records import (
 
 OP = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 CODE = OperatorCode(OP, 44, 1)
+STEP = OperatorCode("LSTM", 16, 2)
 RNG = np.random.default_rng(7)
 
 
 def lstm(
-    batch=2, steps=5, inputs=6, cells=7, outputs=None, has_input_gate=True, cell_scale=2.0**-11, **options
-):
-    """A file with one layer; with `outputs`, its cells are projected to so many."""
+    batch=2, steps=5, inputs=6, cells=7, outputs=None, has_input_gate=True, cell_scale=2.0**-11,
+    peephole=False, norm=False, **options,
+):  # fmt: skip
+    """A file with one layer; with `outputs`, its cells are projected to so many; without steps, one step."""
     width = outputs or cells
     buffers, tensors = [b""], []
 
@@ -46,28 +48,41 @@ def lstm(
         data = RNG.integers(-4000, 4000, size).astype(np.int32)
         return tensor((size,), "INT32", scale, 0, data)
 
-    x = tensor((batch, steps, inputs), "INT8", 0.0213, 3)
+    def of_cells(scale, low):
+        data = RNG.integers(low, 20000, cells).astype(np.int16)
+        return tensor((cells,), "INT16", scale, 0, data)
+
+    times = (steps,) if steps else ()
+    rows = (steps, batch) if options.get("time_major") else (batch, *times)
+    code = CODE if steps else STEP
+    x = tensor((*rows, inputs), "INT8", 0.0213, 3)
     gates = [0, 1, 2, 3] if has_input_gate else [1, 2, 3]
     scales = [0.0071, 0.0063, 0.0049, 0.0057]
     absent = [] if has_input_gate else [-1]
     operands = [x, *absent, *(weights(cells, inputs, scales[g]) for g in gates)]
-    operands += [*absent, *(weights(cells, width, scales[g] * 1.1) for g in gates), -1, -1, -1]
+    operands += [*absent, *(weights(cells, width, scales[g] * 1.1) for g in gates)]
+    holes = gates[:-2] + gates[-1:]
+    operands += [*absent, *(of_cells(2e-5, -20000) for _ in holes)] if peephole else [-1, -1, -1]
     operands += [*absent, *(bias(cells, scales[g] * 0.0213) for g in gates)]
     operands += [weights(width, cells, 0.0083), bias(width, 0.0083 * 0.0071)] if outputs else [-1, -1]
     operands.append(tensor((batch, width), "INT8", 0.0078, -4, is_variable=True))
     operands.append(tensor((batch, cells), "INT16", cell_scale, 0, is_variable=True))
-    operands += [-1] * 4
-    y = tensor((batch, steps, width), "INT8", 0.0078, -4)
+    operands += [*absent, *(of_cells(3e-5, 0) for _ in gates)] if norm else [-1] * 4
+    y = tensor((*rows, width), "INT8", 0.0078, -4)
     hidden = ("INT8", 0.0071, 5) if outputs else ("INT8", 0.0078, -4)
-    intermediates = [tensor((), "INT16", 2.0**-12) for _ in range(4)] + [tensor((), *hidden)]
-    base = {"fused_activation_function": "TANH", "cell_clip": 0.0, "proj_clip": 0.0, "time_major": False}
+    intermediates = [tensor((), "INT16", 0.0003 if norm else 2.0**-12) for _ in range(4)] + [
+        tensor((), *hidden)
+    ]
+    base = {"fused_activation_function": "TANH", "cell_clip": 0.0, "proj_clip": 0.0}
+    base |= {"time_major": False} if steps else {}
+    table = "UnidirectionalSequenceLSTMOptions" if steps else "LSTMOptions"
     operator = LiteOperator(
-        CODE, tuple(operands), (y,), base | options, "UnidirectionalSequenceLSTMOptions",
+        code, tuple(operands), (y,), base | options, table,
         intermediates=tuple(intermediates),
     )  # fmt: skip
     main = Subgraph("main", tensors, [operator], (x,), (y,))
-    file = LiteFile("case", 3, "", [CODE], [main], [], buffers, [])
-    return graph_case(OP, file, RNG.integers(-128, 128, (batch, steps, inputs)).astype(np.int8))
+    file = LiteFile("case", 3, "", [code], [main], [], buffers, [])
+    return graph_case(code.op, file, RNG.integers(-128, 128, (*rows, inputs)).astype(np.int8))
 
 
 CASES = [
@@ -81,6 +96,16 @@ CASES = [
     *(lstm(cell_scale=2.0**power, cell_clip=10.0) for power in (-30, -21, -17, -16, -8, -3, 1)),
     lstm(cell_scale=2.0**-16, batch=1, outputs=4),
     lstm(cell_scale=2.0**-17, batch=3, steps=1),
+    lstm(peephole=True),
+    lstm(peephole=True, has_input_gate=False),
+    lstm(peephole=True, outputs=4),
+    lstm(peephole=True, outputs=4, time_major=True),
+    lstm(norm=True),
+    lstm(norm=True, has_input_gate=False),
+    lstm(norm=True, cells=12, outputs=5),
+    lstm(norm=True, peephole=True, cells=8, outputs=3, cell_clip=0.5),
+    lstm(steps=0),
+    lstm(steps=0, norm=True, peephole=True, outputs=4),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.lite.cases import case, check, checks, const
+from tests.lite.cases import case, check, checks, const, q
 from tests.runtime.cases import i32, numbers
 
 WAYS = ({}, {"align_corners": True}, {"half_pixel_centers": True})
@@ -22,6 +22,21 @@ CASES = [
     case("SPACE_TO_BATCH_ND", numbers(1, 4, 3), const(i32(2)), const(i32(0, 2).reshape(1, 2))),
     case("SPACE_TO_BATCH_ND", numbers(1, 4, 4, 2), i32(2, 2), NO_PADS),
     case("SPACE_TO_BATCH_ND", numbers(1, 5, 4, 2), const(i32(2, 2)), const(NO_PADS), fails=True),
+    *(
+        case("SPACE_TO_BATCH_ND", q(np.arange(20).reshape(2, 5, 2, 1).astype(kind), 0.5, zero), *sizes)
+        for kind, zero in ((np.int8, -7), (np.uint8, 130), (np.int16, 0), (np.int8, 0))
+        for sizes in (
+            (const(i32(3, 2)), const(i32(1, 0, 2, 0).reshape(2, 2))),
+            (const(i32(2, 1)), const(i32(0, 1, 0, 0).reshape(2, 2))),
+            (i32(3, 2), i32(1, 0, 2, 0).reshape(2, 2)),
+        )
+    ),
+    case(
+        "SPACE_TO_BATCH_ND",
+        q(np.arange(8).reshape(2, 4, 1).astype(np.int8), 0.5, 3),
+        const(i32(2)),
+        const(i32(0, 2).reshape(1, 2)),
+    ),
     case("BATCH_TO_SPACE_ND", numbers(4, 2, 2, 1), const(i32(2, 2)), const(NO_PADS)),
     case("BATCH_TO_SPACE_ND", numbers(8, 1, 3, 1), const(i32(2, 2)), const(i32(0, 0, 2, 0).reshape(2, 2))),
     case("BATCH_TO_SPACE_ND", numbers(4, 2, 3), const(i32(2)), const(i32(1, 0).reshape(1, 2))),

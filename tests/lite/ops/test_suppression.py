@@ -14,6 +14,14 @@ SCORES = f32(0.9, 0.75, 0.6, 0.95, 0.5, 0.3)
 INDICES, NUMBER, FLOAT = out("INT32"), out("INT32"), out("FLOAT32")
 scalar = lambda value, kind=np.float32: const(np.array(value, kind))  # noqa: E731
 random = partial(case, options_type="RandomOptions", outputs=[FLOAT])
+
+
+def sparse_rows(rows, places, shape, combiner, **more):
+    weights = numbers(len(rows), low=0.5, high=2)
+    inputs = (rows, places, shape, weights, const(numbers(4, 3, seed=1)))
+    return case("EMBEDDING_LOOKUP_SPARSE", *inputs, combiner=combiner, outputs=[FLOAT], **more)
+
+
 CASES = [
     *(
         case(
@@ -50,6 +58,17 @@ CASES = [
         scalar(0.5),
         outputs=[INDICES, FLOAT, NUMBER],
     ),
+    *(
+        sparse_rows(i32(*rows), i32(*places).reshape(-1, axes), i32(*shape), combiner)
+        for combiner in ("SUM", "MEAN", "SQRTN")
+        for rows, places, shape, axes in (
+            ((1, 3, 0), (0, 0, 2, 0, 2, 1), (3, 2), 2),
+            ((1, 3, 0, 2), (0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1), (2, 3, 2), 3),
+            ((2, 1, 0), (1, 0, 0, 0, 1, 1), (2, 2), 2),  # a place that comes back
+        )
+    ),
+    sparse_rows(i32(1, 4), i32(0, 0, 1, 0).reshape(2, 2), i32(2, 2), "SUM", fails=True),
+    sparse_rows(i32(1, 0), i32(0, 0, 1, 0).reshape(2, 2), i32(2, 2, 2), "SUM", fails=True),
     case("EMBEDDING_LOOKUP", i32(1, 0, 2), const(numbers(3, 2)), outputs=[FLOAT]),
     case("EMBEDDING_LOOKUP", i32(2), const(numbers(3, 2, 4)), outputs=[FLOAT]),
     case("EMBEDDING_LOOKUP", i32(1, 3), const(numbers(3, 2)), outputs=[FLOAT], fails=True),

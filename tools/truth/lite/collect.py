@@ -87,6 +87,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("packages", nargs="+")
     options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     seen_at = options.folder / "collected.json"
     seen: dict[str, list[str]] = json.loads(seen_at.read_text()) if seen_at.exists() else {}
     for package in options.packages:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfport.graph.graph import Node, Value
 from tfport.lite.builder import OperatorBuilder
-from tfport.lite.hybrid import is_hybrid, real_weights, rounded_rows
+from tfport.lite.hybrid import BLOCKWISE, is_hybrid, real_weights, rounded_rows
 from tfport.lite.operator import builtin
 from tfport.lite.ops.convolution import biased
 from tfport.lite.tensor import LiteValue
@@ -28,7 +28,8 @@ def fully_connected(
     rows: Any = x if x.rank == 2 and x.shape[1] == columns else b.Reshape(x, [-1, columns])
     matrix: Any = weights
     if is_hybrid(x, weights):
-        rows = rounded_rows(b, rows, asymmetric=asymmetric_quantize_inputs)
+        has_blocks = weights.quantization.details_type == BLOCKWISE
+        rows = rounded_rows(b, rows, asymmetric=asymmetric_quantize_inputs or has_blocks)
         matrix = real_weights(b, weights)
     result = biased(b, b.MatMul(rows, matrix, transpose_b=True), bias, fused_activation_function)
     if not keep_num_dims or x.rank == 2:

@@ -17,3 +17,20 @@ def embedding_lookup(b: OperatorBuilder, rows: LiteValue, table: LiteValue) -> N
     is_real = b.outputs[0].type == "FLOAT32" and table.is_quantized
     values: Any = real_weights(b, table) if is_real else table
     return b.GatherV2(values, rows, 0)
+
+
+@builtin("EMBEDDING_LOOKUP_SPARSE")
+def embedding_lookup_sparse(
+    b: OperatorBuilder,
+    rows: LiteValue,
+    indices: LiteValue,
+    shape: LiteValue,
+    weights: LiteValue,
+    table: LiteValue,
+    *,
+    combiner: str = "SUM",
+) -> Node:
+    """Rows of a table, weighted and combined by the places of a sparse tensor."""
+    if table.type != "FLOAT32":
+        raise b.refuse(f"a table of type {table.type.lower()} is not supported")
+    return b.LiteEmbeddingLookupSparse(rows, indices, shape, weights, table, combiner=combiner)

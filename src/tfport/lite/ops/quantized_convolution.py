@@ -147,7 +147,11 @@ def batch_matmul(
     adj_y: bool,
     asymmetric_quantize_inputs: bool = False,
 ) -> Value:
+    if y.quantization.is_per_channel:
+        raise b.refuse("interpreters answer zeros for weights with a scale for each channel")
     left, right, output = quantized_input(b, x), quantized_input(b, y), quantized_output(b)
+    if (x.type, y.type) == ("INT16", "INT8"):
+        right = QuantizedValue(b.cast(y, INT16), right.scale, y.zero_point)
     real = np.float64(left.scale * right.scale) / np.float64(output.scale)
     multiplier, shift = quantized_multiplier(float(real))
     product = b.LiteBatchMatMul(

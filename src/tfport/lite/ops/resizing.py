@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.operator import builtin
@@ -24,9 +27,15 @@ def resize_nearest_neighbor(
     )
 
 
-@builtin("SPACE_TO_BATCH_ND")
+@builtin("SPACE_TO_BATCH_ND", any_type=True)
 def space_to_batch(b: OperatorBuilder, x: LiteValue, block: LiteValue, paddings: LiteValue) -> Node:
-    return b.SpaceToBatchND(x, block, paddings)
+    """New elements stand for zero."""
+    if not x.is_quantized:
+        return b.SpaceToBatchND(x, block, paddings)
+    axes = block.record.shape[0]
+    none = np.zeros((x.rank, 2), np.int32)
+    sides = b.ConcatV2([none[:1], b.cast(paddings, INT32), none[axes + 1 :]], 0)
+    return b.SpaceToBatchND(b.PadV2(x, sides, x.zero_point), block, none[:axes])
 
 
 @builtin("BATCH_TO_SPACE_ND", any_type=True)

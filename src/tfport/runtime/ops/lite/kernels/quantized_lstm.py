@@ -9,6 +9,7 @@ import numpy as np
 from tfport.lite.fixed_point import divide_by_power, rescale
 from tfport.lite.fixed_point_functions import TANH_BITS, logistic_of_16_bits, tanh_of_16_bits
 from tfport.runtime.lower import host
+from tfport.runtime.ops.lite.cell_norm import CellNorm, Peephole
 
 GATE_BITS = 3
 """The integer bits of gates before their activation."""
@@ -16,29 +17,51 @@ GATE_BITS = 3
 
 @host("LiteIntegerLstm")
 def lite_integer_lstm(
-    x, weights, recurrent, bias, projection, projection_bias, state, cell, *, gates, multiplier, shift,
-    recurrent_multiplier, recurrent_shift, hidden_multiplier, hidden_shift, hidden_zero,
+    x, weights, recurrent, bias, projection, projection_bias, peephole, norm, state, cell, *, gates,
+    multiplier, shift, recurrent_multiplier, recurrent_shift, hidden_multiplier, hidden_shift, hidden_zero,
     projection_multiplier, projection_shift, x_zero, state_zero, cell_power, cell_clip, projection_clip,
+    time_major, peephole_multiplier, peephole_shift, norm_multiplier, norm_shift, norm_guard,
 ):  # fmt: skip
-    """The sequence is (time, batch, inputs); products of all gates are one."""
+    """The sequence is (time, batch, inputs); products of all gates are one.
+
+    With `time_major` the kernel takes the whole batch in each step, otherwise one after the other.
+    """
     cells, cell_bits = len(bias) // gates, 15 + cell_power
     factor, exponent = (np.repeat(np.array(v, np.int64), cells) for v in (multiplier, shift))
     again, again_exponent = (
         np.repeat(np.array(v, np.int64), cells) for v in (recurrent_multiplier, recurrent_shift)
     )
-    from_x = _product(x.astype(np.float64) - x_zero, weights) + bias
+    norms = [
+        CellNorm(of_gate.astype(np.int64), added.astype(np.int64), *numbers)
+        for of_gate, added, *numbers in zip(
+            norm.reshape(-1, cells), bias.reshape(-1, cells), norm_multiplier, norm_shift, norm_guard,
+            strict=False,
+        )
+    ]  # fmt: skip
+    holes = [
+        Peephole(w.astype(np.int64), state.shape[-1], time_major, *numbers)
+        for w, *numbers in zip(peephole.reshape(-1, cells), peephole_multiplier, peephole_shift, strict=True)
+    ]
+    from_x = _product(x.astype(np.float64) - x_zero, weights) + (0 if norms else bias)
     gates_of_x = np.clip(rescale(from_x, factor, exponent), -32768, 32767)
     hidden, memory = state.astype(np.int64), cell.astype(np.int64)
     outputs = np.empty((*x.shape[:2], state.shape[-1]), np.int8)
     for time, part in enumerate(gates_of_x):
         sums = _product(hidden.astype(np.float64) - state_zero, recurrent)
         total = np.clip(part + rescale(sums, again, again_exponent), -32768, 32767)
-        enter, forget, new, leave = _activated(total, gates, cells)
+        *early, new, leave = (total[:, place * cells : (place + 1) * cells] for place in range(gates))
+        if holes:
+            early = [hole.added(gate, memory) for hole, gate in zip(holes[:-1], early, strict=True)]
+        *early, new = (_normalized(gate, norms, place) for place, gate in enumerate([*early, new]))
+        forget = logistic_of_16_bits(early[-1], GATE_BITS)
+        enter = logistic_of_16_bits(early[0], GATE_BITS) if gates == 4 else 32767 - forget
         kept = divide_by_power(forget * memory, 15)
-        added = divide_by_power(enter * new, 30 + cell_power).astype(np.int16)
+        added = divide_by_power(enter * tanh_of_16_bits(new, GATE_BITS), 30 + cell_power).astype(np.int16)
         memory = np.clip(kept + added, -32768, 32767)
         if cell_clip:
             memory = np.clip(memory, -cell_clip, cell_clip)
+        leave = holes[-1].added(leave, memory) if holes else leave
+        leave = logistic_of_16_bits(_normalized(leave, norms, gates - 1), GATE_BITS)
         shown = tanh_of_16_bits(memory, cell_bits) if cell_bits in TANH_BITS else enter
         product = rescale(leave * shown, hidden_multiplier, hidden_shift)
         if projection.size:
@@ -58,10 +81,5 @@ def _product(x: Any, weights: Any) -> Any:
     return (x @ weights.astype(np.float64).T).astype(np.int64)
 
 
-def _activated(total: Any, gates: int, cells: int) -> tuple[Any, Any, Any, Any]:
-    """The gates of input, forget, cell and output; without the first, it is one less the second."""
-    parts = [total[..., place * cells : (place + 1) * cells] for place in range(gates)]
-    forget, new, leave = parts[-3:]
-    opened = logistic_of_16_bits(forget, GATE_BITS)
-    enter = logistic_of_16_bits(parts[0], GATE_BITS) if gates == 4 else 32767 - opened
-    return enter, opened, tanh_of_16_bits(new, GATE_BITS), logistic_of_16_bits(leave, GATE_BITS)
+def _normalized(gate: Any, norms: list[CellNorm], place: int) -> Any:
+    return norms[place].applied(gate) if norms else gate

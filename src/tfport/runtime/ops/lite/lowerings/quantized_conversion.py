@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.lite.quantized_value import INT8, UINT8
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, factor, quantized
+
+FLOAT64 = DType.parse("float64")
 
 
 @lower("LiteUnsigned")
@@ -55,8 +57,13 @@ def dequantize(b, x, *, T, scale, zero_point, axis):
 
 @lower("LiteRescale")
 def rescaled(b, x, *, S, T, multiplier, shift, x_zero, y_zero, low, high):
-    real = dequantized(b, x, factor(multiplier, shift), x_zero)
-    return quantized(b, real, 1.0, y_zero, T, low, high)
+    if INT32 not in (S, T):
+        real = dequantized(b, x, factor(multiplier, shift), x_zero)
+        return quantized(b, real, 1.0, y_zero, T, low, high)
+    centered = b.Sub(b.cast(x, FLOAT64), b.const(x_zero, FLOAT64))
+    whole = b.Round(b.Mul(centered, b.const(factor(multiplier, shift), FLOAT64)))
+    moved = b.Add(whole, b.const(y_zero, FLOAT64))
+    return b.cast(b.Clip(moved, b.const(low, FLOAT64), b.const(high, FLOAT64)), T)
 
 
 @lower("LiteLookup")
