@@ -7,6 +7,7 @@ from tests.runtime.programs import WatchedEngine, session_of
 
 import tfport
 from tfport.graph.dtypes import FLOAT32, STRING
+from tfport.runtime.engines import onnx_runtime
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.session_settings import session_options
 from tfport.runtime.operand import Operand
@@ -44,6 +45,19 @@ def test_an_engine_says_which_nodes_it_supports(engine, op, dtype, supported):
 def test_without_an_engine_no_island_can_run():
     with pytest.raises(tfport.Error, match="no engine was selected"):
         make_engine("none").compile(b"", {}, [], [])
+
+
+def test_sessions_do_not_plan_which_tensors_share_memory(monkeypatch):
+    made = []
+
+    def session(model, options, **others):
+        made.append(options.enable_mem_reuse)
+        return made_by_engine(model, options, **others)
+
+    made_by_engine = onnx_runtime.ort.InferenceSession
+    monkeypatch.setattr(onnx_runtime.ort, "InferenceSession", session)
+    tfport.Session(load("module")).signature("serving_default")(x=[[1.0, 2.0]])
+    assert made == [False]
 
 
 @pytest.mark.parametrize(

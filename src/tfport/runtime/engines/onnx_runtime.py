@@ -82,6 +82,9 @@ class OnnxRuntime:
         @functools.cache
         def session(threads: int, checked: bool) -> CheckedSession:
             options = session_options(threads, self.spins and hints.alone)
+            # planning which tensors share memory takes time with the square of the nodes; the arena
+            # needs no more memory without it
+            options.enable_mem_reuse = False
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 IR_VERSION = 9
 SMALL = 1024
 """Constants of at most this many bytes are written into the message."""
+TINY = 64
+"""Equal constants of at most this many bytes are written once: a large loop has thousands of indices, and the
+time to make a session grows with their number."""
 CONTRIB = "com.microsoft"
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 
@@ -96,6 +99,7 @@ class _Writer:
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
         self._written: dict[int, str] = {}
+        self._tiny: dict[tuple[Any, ...], str] = {}
         self._kept: list[Any] = []
 
     def borders(
@@ -137,7 +141,13 @@ class _Writer:
         if known is not None:
             return known
         self._kept.append(array)
-        name = self._written[id(array)] = operand.name
+        name = operand.name
+        if array.nbytes <= TINY:
+            content = operand.dtype.name, array.shape, np.ascontiguousarray(array).tobytes()
+            name = self._tiny.setdefault(content, operand.name)
+        self._written[id(array)] = name
+        if name != operand.name:
+            return name
         tensor = self.graph.initializer.add(
             name=name, dims=array.shape, data_type=ONNX_TYPES[operand.dtype.name]
         )

@@ -1,0 +1,44 @@
+"""The ONNX model of an island."""
+
+import numpy as np
+import pytest
+
+from tfport.graph.dtypes import FLOAT32, INT64
+from tfport.runtime.onnx.model import TINY, onnx_model
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+
+def initializers(*arrays):
+    """The names of the initializers of a model that adds arrays to an input, and what each node reads."""
+    x = value = Operand(FLOAT32, (None,))
+    nodes = []
+    for array in arrays:
+        dtype = FLOAT32 if array.dtype == np.float32 else INT64
+        added = Operand(FLOAT32, (None,))
+        nodes.append(OnnxNode("Add", (value, Operand(dtype, value=array)), (added,), {}))
+        value = added
+    graph = onnx_model(nodes, [x], [value]).model.graph
+    return [tensor.name for tensor in graph.initializer], [node.input[1] for node in graph.node]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (np.float32([0]), np.float32([-0.0])),
+        (np.float32([1]), np.array(1, np.float32)),
+        (np.zeros(1, np.int64), np.zeros(2, np.float32)),
+        (np.zeros(TINY, np.float32), np.zeros(TINY, np.float32)),
+    ],
+    ids=["sign", "shape", "type", "size"],
+)
+def test_constants_that_differ_or_are_large_are_written_each(first, second):
+    written, read = initializers(first, second)
+    assert len(written) == 2
+    assert read == written
+
+
+def test_equal_small_constants_are_written_once():
+    written, read = initializers(np.float32([1, 2]), np.float32([1, 2]), np.float32([3, 4]))
+    assert len(written) == 2
+    assert read == [written[0], written[0], written[1]]
