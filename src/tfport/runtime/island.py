@@ -15,11 +15,14 @@ from tfport.runtime.onnx.attention import with_fused_attention
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
+from tfport.runtime.onnx.late_relus import with_late_relus
 from tfport.runtime.onnx.least_size import least_size
 from tfport.runtime.onnx.model import NodeForms, border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.packed_attention import with_packed_attention
+from tfport.runtime.onnx.pixel_convolutions import with_pixel_convolutions
 from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.onnx.safe_indices import with_safe_indices
+from tfport.runtime.onnx.separate_sums import with_separate_sums
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
 
@@ -70,7 +73,10 @@ def _nodes(
         return island_nodes(half_steps_in_float32(steps, outputs), outputs), None
     safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
     written = [*outputs, flag] if flag is not None else outputs
-    nodes = island_nodes(safe, written)
+    nodes = with_late_relus(island_nodes(safe, written), written)
+    if engine.form.fuses_pixels:
+        nodes = with_pixel_convolutions(nodes, written)
+    nodes = with_separate_sums(nodes, half=engine.form.half is not None)
     if engine.form.fuses_attention:
         nodes = with_fused_attention(nodes, written, engine.has_kernel)
     if engine.form.packs_attention:

@@ -18,6 +18,7 @@ from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
 from tfport.runtime.effect_order import EffectOrder
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.engines.gpu.device_array import all_on_host
+from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
@@ -97,6 +98,9 @@ class Plan:
             if scope is not None:
                 scope.stop.check()
             return list(self._direct(inputs))
+        if self._on_device and is_in_place():
+            with in_place(False):  # other stages may keep what an island returns
+                return self._run_bounded(inputs)
         if scope is None:
             return self._run(inputs)
         before = scope.in_use

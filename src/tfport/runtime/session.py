@@ -39,6 +39,7 @@ from tfport.runtime.engines.choice_cache import GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.gpu.in_place import called_in_place
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor
@@ -159,15 +160,19 @@ class Session:
             raise unset_error(self.model, unset)
         return signature_call(signature, self.run)
 
-    def bind(self, name: str) -> Callable[..., dict[str, Any]]:
+    def bind(self, name: str, *, in_place: bool = False) -> Callable[..., dict[str, Any]]:
         """Like `signature`, with arrays that stay on the device.
 
         The inputs may be NumPy arrays, outputs of an earlier call, or arrays of PyTorch, JAX or CuPy in the
         memory of the GPU. The outputs are `DeviceArray`s, which those read through DLPack.
+
+        With `in_place`, nothing is copied: the next call may overwrite the outputs. It is fastest if the
+        inputs are the same arrays of the GPU in each call, filled anew.
         """
         self.signature(name)
         signature = self.model.signatures[name]
-        return signature_call(signature, self.run, on_device=True)
+        call = signature_call(signature, self.run, on_device=True)
+        return called_in_place(call) if in_place else call
 
     def prepare(self, name: str) -> None:
         """Make the plan of a signature in advance, unless the rank of an input is unknown."""

@@ -6,6 +6,7 @@ import pytest
 
 from tfport.graph.dtypes import FLOAT32, INT64, DType
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.island_passes import live_nodes
 from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.operand import Operand
@@ -66,6 +67,24 @@ def test_a_negative_index_whose_sign_was_removed_raises_the_flag(index):
     gather = next(node for node in safe if node.outputs[0] is output)
     maker = next(node for node in safe if node.outputs[0] is gather.inputs[1])
     assert indices in maker.inputs  # the mask, which has no kernel on a GPU, is not read any more
+
+
+@pytest.mark.parametrize("added", [3, 2])
+def test_negative_indices_to_which_the_size_is_added(added):
+    b = Builder("test")
+    indices = Operand(INT32, (None,), name="indices")
+    size, zero = (b.const(number, INT32) for number in (added, 0))
+    wrapped = b.Where(b.Less(indices, zero), b.Add(indices, size), indices)
+    nodes, table, output = gathered("Gather", {}, wrapped, sizes_known=True, mask=True)
+    safe, flag = with_safe_indices([*b.made, *nodes])
+    live = live_nodes(safe, [output, flag])
+    assert ("Add" in [node.op for node in live]) is (added != 3)  # the kernel itself counts from the end
+    for index in (-4, -3, -2, -1, 0, 2, 3):
+        answer, raised = run(live, [table, indices], [output, flag], [TABLE, np.array([index], np.int32)])
+        row = index + added if index < 0 else index
+        assert bool(raised) is not (0 <= row < 3), index
+        if not raised:
+            np.testing.assert_array_equal(answer, TABLE[[row]])
 
 
 def test_constant_indices_are_checked_in_advance_where_sizes_are_known():

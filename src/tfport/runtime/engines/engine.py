@@ -72,6 +72,8 @@ class IslandForm:
     """With attention as a node of ONNX Runtime's own."""
     packs_attention: bool = False
     """With one product for the queries, keys and values of an attention."""
+    fuses_pixels: bool = False
+    """With convolutions of single pixels, a sum and a Relu as a node of ONNX Runtime's own."""
 
 
 CPU_FORM = IslandForm()

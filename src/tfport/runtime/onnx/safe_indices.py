@@ -1,7 +1,7 @@
 """Indices for an engine that does not check them: one that is out of range must not reach its kernels.
 
 A kernel of a GPU that reads outside of a tensor ends the process, or leaves the GPU unusable to it. Such
-indices are replaced by 0, and a flag says that there were some; then the host computes the answer, or says
+indices are replaced by 0, and a flag says how many there were; if any, the host computes the answer, or says
 what is wrong. Nodes inside of loops and branches are not changed: `reads_by_index` finds those.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfport.graph.dtypes import BOOL, INT32, INT64
+from tfport.graph.dtypes import INT32, INT64
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.operand import Operand
@@ -51,7 +51,7 @@ def with_safe_indices(nodes: Sequence[OnnxNode]) -> tuple[list[OnnxNode], Operan
     b = Builder("index")
     flag = flags[0]
     for other in flags[1:]:
-        flag = b.Or(flag, other)
+        flag = b.Add(flag, other)
     return made + b.made, flag
 
 
@@ -84,12 +84,15 @@ def _known_sizes(node: OnnxNode, data: Operand, indices: Operand) -> Sequence[in
 
 
 def _checked(b: Builder, node: OnnxNode, makers: dict[Operand, OnnxNode]) -> tuple[Operand, Operand]:
-    """Indices that are in range, and whether they differ from those of the node."""
+    """Indices that are in range, and how many differ from those of the node."""
     data, indices = node.inputs[0], node.inputs[1]
     assert data is not None
     assert indices is not None
-    signed = _with_sign(indices, makers)
     known = _known_size(node, data, indices)
+    signed = _with_sign(indices, makers)
+    counted = _from_the_end(signed, known, makers) if signed is not None else None
+    if counted is not None:
+        indices, signed = counted, None
     if known is not None and indices.dtype == INT32 and known <= np.iinfo(np.int32).max:
         compared, size = signed or indices, b.const(known, INT32)
     else:
@@ -100,8 +103,7 @@ def _checked(b: Builder, node: OnnxNode, makers: dict[Operand, OnnxNode]) -> tup
     wrong = b.Or(b.Less(compared, least), b.GreaterOrEqual(compared, size))
     safe = b.Where(wrong, b.const(0, indices.dtype), signed or indices)
     # of all reductions of integers, a GPU has only this one as a single kernel
-    count = b.nodes("ReduceSum", b.cast(wrong, INT32), keepdims=0, shape=())[0]
-    return safe, b.cast(count, BOOL)
+    return safe, b.nodes("ReduceSum", b.cast(wrong, INT32), keepdims=0, shape=())[0]
 
 
 def _known_size(node: OnnxNode, data: Operand, indices: Operand) -> int | None:
@@ -122,6 +124,27 @@ def _size(b: Builder, node: OnnxNode, data: Operand, indices: Operand) -> Operan
     batch = int(node.attrs.get("batch_dims", 0))
     depth = b.Gather(b.Shape(indices), b.ints(-1), axis=0)
     return b.Slice(shape, b.ints(batch), b.Add(depth, b.ints(batch)))
+
+
+def _from_the_end(indices: Operand, size: int | None, makers: dict[Operand, OnnxNode]) -> Operand | None:
+    """The indices before the size was added to negative ones: ONNX reads those in the same way."""
+    where = makers.get(indices)
+    if size is None or where is None or where.op != "Where" or where.inputs[2] is None:
+        return None
+    index = where.inputs[2]
+    before = [
+        (node.op, node.inputs[0], _number(node.inputs[1])) for node in _makers(where.inputs[:2], makers)
+    ]
+    return index if before == [("Less", index, 0), ("Add", index, size)] else None
+
+
+def _makers(operands: Sequence[Operand | None], makers: dict[Operand, OnnxNode]) -> list[OnnxNode]:
+    return [makers[o] for o in operands if o is not None and o in makers and len(makers[o].inputs) == 2]
+
+
+def _number(operand: Operand | None) -> int | None:
+    array = operand.array if operand is not None else None
+    return int(array) if array is not None and array.ndim == 0 else None
 
 
 def _with_sign(indices: Operand, makers: dict[Operand, OnnxNode]) -> Operand | None:

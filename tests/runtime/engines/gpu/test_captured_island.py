@@ -1,12 +1,15 @@
 """CUDA graphs with the CPU in place of the GPU: the same bindings and buffers, but nothing is captured."""
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 from tests.runtime.engines.gpu.one_op_models import node, onnx_bytes, onnx_session
 
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland, CudaGraph
+from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
+from tfport.runtime.engines.gpu.in_place import in_place
 
 SUM = onnx_bytes([node("Add", "x y", "z")], {"x": ("float32", 1), "y": ("float32", 1)}, {"z": "float32"})
 
@@ -112,3 +115,38 @@ def test_what_the_host_reads_is_on_the_host_and_not_copied_on_the_device(capture
     assert [type(flag) is np.ndarray and flag.tolist() for _, flag in answers] == [[v < 2] for v in range(6)]
     assert [z.numpy().tolist() for z, _ in answers] == [[v + 2] for v in range(6)]
     assert copied == [np.float32] * 4  # the graph ran four times
+
+
+def device_arrays(*values: float) -> list[DeviceArray]:
+    return [DeviceArray(ort.OrtValue.ortvalue_from_numpy(np.full(1, v, np.float32))) for v in values]
+
+
+def test_in_place_arrays_are_read_where_they_are_and_outputs_overwritten(captured):
+    island = island_of(captured)
+    x, y = device_arrays(1, 2)
+    outputs = []
+    for value in range(5):
+        x.value.update_inplace(np.full(1, value, np.float32))
+        with in_place(True):
+            (output,) = island.run([x, y])
+        assert output.numpy().tolist() == [value + 2]
+        outputs.append(output)
+    assert len(captured) == 1
+    assert len({output.value.data_ptr() for output in outputs[2:]}) == 1
+
+
+def test_in_place_other_arrays_are_not_written_to(captured):
+    island = island_of(captured)
+    pairs = [device_arrays(value, 2) for value in range(4)]
+    for _ in range(4):
+        with in_place(True):
+            sums = [island.run(pair)[0].numpy().tolist() for pair in pairs]
+        assert sums == [[2], [3], [4], [5]]
+    assert [pair[0].numpy().tolist() for pair in pairs] == [[0], [1], [2], [3]]
+
+
+def test_in_place_arrays_of_the_host_are_copied(captured):
+    island = island_of(captured)
+    with in_place(True):
+        assert [sum_of(island, value) for value in range(4)] == [[1], [3], [5], [7]]
+    assert len(captured) == 1

@@ -7,8 +7,8 @@ from tfport.runtime.engines.gpu.provider_options import providers_for
 
 
 def cuda_options(device: str = "cuda", **options):
-    how = {"graphs": options.pop("graphs", False), "fuses_sums": options.pop("fuses_sums", True)}
-    (name, cuda), cpu = providers_for(parse_device(device), GpuOptions(**options), **how)
+    graphs = options.pop("graphs", False)
+    (name, cuda), cpu = providers_for(parse_device(device), GpuOptions(**options), graphs=graphs)
     assert (name, cpu) == ("CUDAExecutionProvider", "CPUExecutionProvider")
     return cuda
 
@@ -23,7 +23,6 @@ def test_options_of_the_cuda_provider():
 def test_sums_are_fused_with_convolutions_where_shapes_come_back():
     assert cuda_options()["fuse_conv_bias"] == "0"  # cuDNN compiles such kernels for seconds
     assert cuda_options(graphs=True)["fuse_conv_bias"] == "1"
-    assert cuda_options(graphs=True, fuses_sums=False)["fuse_conv_bias"] == "0"
     assert cuda_options(graphs=True, precision="bfloat16")["fuse_conv_bias"] == "0"  # it has no NHWC kernels
 
 

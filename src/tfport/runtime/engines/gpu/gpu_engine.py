@@ -25,7 +25,7 @@ from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
-from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, TF32, GpuOptions
 from tfport.runtime.engines.gpu.large_uploads import LargeUploads
 from tfport.runtime.engines.gpu.provider_options import providers_for
 from tfport.runtime.engines.gpu.refused_nodes import is_refused
@@ -33,7 +33,6 @@ from tfport.runtime.engines.onnx_runtime import CONVOLUTION, OnnxRuntime, may_ru
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
-from tfport.runtime.onnx.grouped_convolutions import has_grouped_convolutions
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.program import OnnxNode
 
@@ -43,9 +42,10 @@ if TYPE_CHECKING:
 MEMORY = "cuda"
 """What ONNX Runtime calls the memory of the device."""
 CANNOT_CAPTURE = "cannot use the graph capture feature"
-KEPT_APART = ("MatMulAddFusion",)
-"""Optimizers that are left out: on a GPU, a sum is faster as a part of the node after it than of the product
-before it, which would write what is added into the output first."""
+KEPT_APART = ("MatMulAddFusion", "ConvAddFusion")
+"""Optimizers that are left out. On a GPU, a sum is faster as a part of the node after it than of the product
+before it, which would write what is added into the output first; sums that are still apart from their
+convolution are so on purpose (`separate_sums`)."""
 FASTER_WITH_SIZES = (b"LayerNormalization",)
 """What a serialized model contains that ONNX Runtime fuses with other nodes only if all sizes are known."""
 
@@ -140,9 +140,7 @@ class GpuEngine:
                 session = ort.InferenceSession(
                     model,
                     options,
-                    providers=self._providers(
-                        graphs=graphs, fuses_sums=graphs and not has_grouped_convolutions(model)
-                    ),
+                    providers=self._providers(graphs=graphs),
                     enable_fallback=0,
                     disabled_optimizers=list(KEPT_APART),
                 )
@@ -151,10 +149,10 @@ class GpuEngine:
         session.kept = kept
         return session
 
-    def _providers(self, *, graphs: bool = False, fuses_sums: bool = False) -> list[Any]:
+    def _providers(self, *, graphs: bool = False) -> list[Any]:
         if not self.device.is_gpu:
             return list(ON_CPU)
-        return list(providers_for(self.device, self.options, graphs=graphs, fuses_sums=fuses_sums))
+        return list(providers_for(self.device, self.options, graphs=graphs))
 
 
 def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
@@ -162,7 +160,13 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
     if device.kind == TENSORRT:
         return IslandForm(for_cpu=False)
     on_gpu = device.is_gpu  # ONNX Runtime's CPU provider has no kernel for packed attention
-    return IslandForm(for_cpu=False, half=options.half, fuses_attention=True, packs_attention=on_gpu)
+    return IslandForm(
+        for_cpu=False,
+        half=options.half,
+        fuses_attention=True,
+        packs_attention=on_gpu,
+        fuses_pixels=options.precision == TF32,  # only there it was measured
+    )
 
 
 class _IslandFactory:

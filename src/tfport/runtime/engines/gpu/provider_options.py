@@ -18,18 +18,13 @@ does not write the scores into memory, and would be used for long sequences only
 Provider = tuple[str, dict[str, str]] | str
 
 
-def providers_for(
-    device: DeviceName, options: GpuOptions, *, graphs: bool, fuses_sums: bool = True
-) -> Sequence[Provider]:
-    """The providers of a session, the preferred first; the CPU runs the nodes that no other takes.
-
-    `fuses_sums`: whether what is added to a convolution may be computed together with it.
-    """
+def providers_for(device: DeviceName, options: GpuOptions, *, graphs: bool) -> Sequence[Provider]:
+    """The providers of a session, the preferred first; the CPU runs the nodes that no other takes."""
     cuda: dict[str, Any] = {
         "device_id": device.index,
         "use_tf32": int(options.precision != FLOAT32),
         "cudnn_conv_algo_search": HEURISTICS,
-        "fuse_conv_bias": int(graphs and fuses_sums and options.precision != BFLOAT16),
+        "fuse_conv_bias": int(graphs and options.precision != BFLOAT16),
         "cudnn_conv_use_max_workspace": 1,
         "prefer_nhwc": 1,
         "enable_cuda_graph": int(graphs),

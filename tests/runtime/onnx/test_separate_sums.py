@@ -1,0 +1,38 @@
+"""Sums that cuDNN would compute with a slow kernel are nodes of their own."""
+
+import numpy as np
+import pytest
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.separate_sums import with_separate_sums
+from tfport.runtime.operand import Operand
+
+
+def convolution(channels=8, *, group=1, bias=True):
+    b = Builder("test")
+    x = Operand(FLOAT32, (None, channels, 8, 8), name="x")
+    weights = b.const(np.ones((16, channels // group, 3, 3)), FLOAT32)
+    offset = [b.const(np.arange(16), FLOAT32)] if bias else []
+    b.Conv(x, weights, *offset, kernel_shape=[3, 3], group=group)
+    return b.made
+
+
+@pytest.mark.parametrize(
+    ("parts", "half"), [({"group": 8}, False), ({"group": 8}, True), ({"channels": 3}, True)]
+)
+def test_slow_sums_are_separate(parts, half):
+    (conv,) = convolution(**parts)
+    alone, add = with_separate_sums([conv], half=half)
+    assert (alone.op, alone.inputs, alone.attrs) == ("Conv", conv.inputs[:2], conv.attrs)
+    assert (add.op, add.inputs[0], add.outputs) == ("Add", alone.outputs[0], conv.outputs)
+    np.testing.assert_array_equal(add.inputs[1].array, np.arange(16, dtype=np.float32).reshape(16, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("parts", "half"),
+    [({}, False), ({}, True), ({"channels": 3}, False), ({"group": 8, "bias": False}, False)],
+)
+def test_others_stay_as_they_are(parts, half):
+    nodes = convolution(**parts)
+    assert with_separate_sums(nodes, half=half) == nodes
