@@ -4,7 +4,7 @@
 
 PyTorch's profiler records the kernels of the whole process, not only its own. For each model, precision and
 batch size: the time of a call with inputs and outputs in device memory, the sum of its kernels and copies,
-and these one by one. What is left of the time is Python and waiting. It has not been run on a GPU yet.
+and these one by one. What is left of the time is Python and waiting.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def profiled(path: Path, precision: str, batch: int) -> dict[str, Any]:
     from torch.profiler import ProfilerActivity, profile
 
     options = tfport.GpuOptions(precision=precision, require=True)
-    bound = tfport.Session(str(path), device="cuda", gpu=options).bind(SIGNATURE)
+    bound = tfport.Session(str(path), device="cuda", gpu=options).bind(SIGNATURE, in_place=True)
     there = {
         name: DeviceArray(ort.OrtValue.ortvalue_from_numpy(array, "cuda", 0))
         for name, array in inputs_of(path, batch).items()
