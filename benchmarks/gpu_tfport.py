@@ -62,7 +62,7 @@ def _host_times(path: Path, call: Any, batches: Sequence[int] = BATCHES) -> dict
 
 
 def _device_times(path: Path, session: tfport.Session) -> dict[str, float]:
-    """With inputs and outputs in device memory, the same in each call, as CUDA graphs of PyTorch have them."""
+    """With inputs and outputs in device memory, the same in each call, as in a CUDA graph of PyTorch."""
     times = {}
     bound = session.bind(SIGNATURE, in_place=True)
     for batch in BATCHES:
