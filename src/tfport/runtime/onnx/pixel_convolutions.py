@@ -39,8 +39,8 @@ def with_pixel_convolutions(nodes: Sequence[OnnxNode], outputs: Sequence[Operand
     producers, batches = Producers(nodes, outputs), BatchSources(nodes)
     made: list[OnnxNode] = []
     for node in nodes:
-        found = _before(node.inputs[0], producers, batches) if node.op == "Relu" else None
-        made += [node] if found is None else _fused(found, node.outputs[0])
+        pixel_conv = _before(node.inputs[0], producers, batches) if node.op == "Relu" else None
+        made += [node] if pixel_conv is None else _fused(pixel_conv, node.outputs[0])
     return live_nodes(made, outputs)
 
 
@@ -77,8 +77,8 @@ def _is_of_pixels(conv: OnnxNode) -> bool:
     )
 
 
-def _is_alike(one: Operand, other: Operand) -> bool:
-    return one.shape is not None and one.shape == other.shape and not other.is_constant
+def _is_alike(image: Operand, other: Operand) -> bool:
+    return image.shape is not None and image.shape == other.shape and not other.is_constant
 
 
 def _weights(conv: OnnxNode) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -87,8 +87,8 @@ def _weights(conv: OnnxNode) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]
     return conv.inputs[1].array
 
 
-def _fused(found: _PixelConvolution, output: Operand) -> list[OnnxNode]:
-    conv, shortcut = found
+def _fused(pixel_conv: _PixelConvolution, output: Operand) -> list[OnnxNode]:
+    conv, shortcut = pixel_conv
     b = Builder("pixels")
     x, weights = conv.inputs[:2]
     bias = conv.inputs[2] if len(conv.inputs) > 2 else None

@@ -27,12 +27,12 @@ class BatchSources:
             if source is not None:
                 self._sources.update(dict.fromkeys(node.outputs, source))
 
-    def same(self, one: Operand, other: Operand) -> bool:
+    def same(self, image: Operand, other: Operand) -> bool:
         """Whether both have the same number of images, whatever it is."""
-        known = one.shape is not None and other.shape is not None and one.shape[0] is not None
-        if known and one.shape[:1] == other.shape[:1]:  # type: ignore[index]
+        known = image.shape is not None and other.shape is not None and image.shape[0] is not None
+        if known and image.shape[:1] == other.shape[:1]:  # type: ignore[index]
             return True
-        return self.source(one) is self.source(other)
+        return self.source(image) is self.source(other)
 
     def source(self, operand: Operand) -> Operand:
         return self._sources.get(operand, operand)
