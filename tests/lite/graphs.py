@@ -6,7 +6,8 @@
         …
     )
 
-Each tensor is a type with sizes, or the elements of a constant.
+Each tensor is a type with sizes (`?`: not known before the run), or the elements of a constant, which
+may be quantized.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.lite.cases import TYPES, LiteCase, tensor_bytes
+from tests.lite.cases import TYPES, LiteCase, LiteInput, tensor_bytes
 
 from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
 from tfport.formats.lite.schema import lite_schema
@@ -74,6 +75,12 @@ def _code(name: str) -> OperatorCode:
 def _tensor(name: str, value: Any, buffers: list[Any]) -> LiteTensor:
     if isinstance(value, str):
         kind, *sizes = value.split()
-        return LiteTensor(name, kind, tuple(map(int, sizes)), 0, has_rank=True)
+        shape = tuple(int(size) if size != "?" else 1 for size in sizes)
+        stated = tuple(int(size) if size != "?" else -1 for size in sizes) if "?" in sizes else ()
+        return LiteTensor(name, kind, shape, 0, has_rank=True, shape_signature=stated)
+    if isinstance(value, LiteInput):
+        record = value.record
+        buffers.append(tensor_bytes(value.array, record.type))
+        return LiteTensor(name, record.type, record.shape, len(buffers) - 1, record.quantization)
     buffers.append(tensor_bytes(value, kind := TYPES[str(value.dtype)]))
     return LiteTensor(name, kind, value.shape, len(buffers) - 1)

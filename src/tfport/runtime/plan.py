@@ -204,7 +204,7 @@ class _Slots(dict[Operand, int]):
 
 def cut_into_stages(program: Program) -> list[Stage]:
     """Group the steps into stages, in the order in which they run."""
-    lowered = {step: step.lowered is not None for step in program.steps}
+    lowered = {step: step.lowered is not None and not step.is_faster_on_host for step in program.steps}
     groups = _levels(program.steps, lowered)
     small = [steps for _, is_lowered, steps in groups if is_lowered and not _is_worthwhile(steps)]
     if small:

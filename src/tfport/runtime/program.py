@@ -58,10 +58,12 @@ class Step:
     effect: bool = False
     """Whether it must run even if nothing reads its outputs, in order with other effects."""
     why: str = ""
-    """Why it is not lowered."""
+    """Why it is not lowered, or not run by the engine."""
     programs: tuple[Program, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
     """The attributes of the node, for recognizing what several steps compute together."""
+    is_faster_on_host: bool = False
+    """Whether it runs on the host although it is lowered, for a model that is exported."""
 
 
 @dataclass(eq=False, slots=True)

@@ -76,6 +76,9 @@ class AffineReader(ActivationReader):
             return self._sum(*step.inputs)
         if step.op == "ConcatV2":
             return self._concatenation(step)
+        if step.op == "Mul":
+            x, mask = step.inputs
+            return self.affine(x) if self._is_ones_like(mask, x) else None
         if (which := columns_of(step, operand)) is not None:
             whole = self.affine(_split_input(step))
             return whole.columns(which) if whole is not None else None
@@ -108,6 +111,15 @@ class AffineReader(ActivationReader):
         if parts is None or parts.op != "ConcatV2":
             return None
         return self._product_of_parts(parts, matrix)
+
+    def _is_ones_like(self, operand: Operand, x: Operand) -> bool:
+        """Whether an operand is the mask of a dropout of nothing: ones in the shape of another operand."""
+        fill = self.made_by(operand, "Fill")
+        size = None if fill is None else self.made_by(fill.inputs[0], "Shape")
+        if fill is None or size is None or size.inputs[0] is not x:
+            return False
+        value = fill.inputs[1].array
+        return value is not None and float(value) == 1
 
     def _product_of_parts(self, parts: Step, matrix: NDArray[Any]) -> Affine | None:
         """The product of a concatenation, of which one width may be unknown: it follows from the matrix."""
@@ -175,9 +187,13 @@ def columns_of(step: Step, operand: Operand) -> slice | None:
         return slice(at * size, (at + 1) * size)
     if step.op == "SplitV":
         sizes, axis = step.inputs[1].array, step.inputs[2].array
-        rank = step.inputs[0].rank
-        if sizes is None or axis is None or rank != 2 or int(axis) not in (1, -1) or (sizes < 0).any():
+        shape = step.inputs[0].shape
+        if sizes is None or axis is None or shape is None or len(shape) != 2 or int(axis) not in (1, -1):
             return None
+        if (sizes < 0).any():  # at most one: what is left
+            if shape[1] is None:
+                return None
+            sizes = np.where(sizes < 0, shape[1] - sizes[sizes > 0].sum(), sizes)
         at = step.outputs.index(operand)
         start = int(sizes[:at].sum())
         return slice(start, start + int(sizes[at]))

@@ -264,12 +264,18 @@ def _node(
     return rows, dict(zip(layer.indices, states, strict=True))
 
 
-def _run(cell: RnnCell, has_lengths: bool) -> Any:
+def host_weights(cell: RnnCell) -> list[Any]:
+    """The weights and biases of the input and of the recurrence, as `ops.nn.recurrence` takes them."""
+
     def ordered(matrix: Any) -> Any:
         gates = np.split(matrix, len(_HOST_ORDER[cell.kind]))
         return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
 
-    w, r, wb, rb = ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)
+    return [ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)]
+
+
+def _run(cell: RnnCell, has_lengths: bool) -> Any:
+    w, r, wb, rb = host_weights(cell)
     activations = cell.activations
     peepholes = None if cell.peepholes is None else np.split(cell.peepholes, 3)
 

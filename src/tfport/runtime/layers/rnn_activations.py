@@ -29,6 +29,8 @@ class Activation:
         return self.name == "Sigmoid" or (self.name == HARD_SIGMOID and self.beta == 0.5)
 
     def __call__(self, x: Any) -> Any:
+        if self == IDENTITY:
+            return x
         if self.name == HARD_SIGMOID:
             return np.clip(np.float32(self.alpha) * x + np.float32(self.beta), 0, 1)
         return FUNCTIONS[self.name](x)
@@ -42,13 +44,17 @@ FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
 }
 """The activations that have the same name as ops."""
 SIGMOID, TANH = Activation("Sigmoid"), Activation("Tanh")
+IDENTITY = Activation("Affine", 1.0, 0.0)
 
 
 def attributes_of(activations: Collection[Activation]) -> dict[str, Any]:
     """The attributes of a node with these activations."""
     attrs: dict[str, Any] = {"activations": [each.name for each in activations]}
-    if hard := [each for each in activations if each.name == HARD_SIGMOID]:
-        attrs |= {"activation_alpha": [e.alpha for e in hard], "activation_beta": [e.beta for e in hard]}
+    if with_numbers := [each for each in activations if each.alpha is not None]:
+        attrs |= {
+            "activation_alpha": [e.alpha for e in with_numbers],
+            "activation_beta": [e.beta for e in with_numbers],
+        }
     return attrs
 
 

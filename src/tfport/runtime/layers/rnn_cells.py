@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.dataclass import dataclass, replace
 from tfport.runtime.layers.affine import ADDS, Affine, AffineReader
-from tfport.runtime.layers.rnn_activations import Activation
+from tfport.runtime.layers.rnn_activations import IDENTITY, Activation
 from tfport.runtime.operand import Operand
 
 if TYPE_CHECKING:
@@ -61,16 +61,19 @@ def lstm(reader: AffineReader, h: Operand, c: Operand, new_h: Operand, new_c: Op
     return None
 
 
-def gru(reader: AffineReader, h: Operand, new_h: Operand) -> RnnCell | None:
-    """`h' = z h + (1 - z) n`, with `n = act(x W + r (h R + b))` or `n = act(x W + (r h) R)`"""
+def gru(reader: AffineReader, h: Operand, new_h: Operand, rounded: Operand | None = None) -> RnnCell | None:
+    """`h' = z h + (1 - z) n`, with `n = act(x W + r (h R + b))` or `n = act(x W + (r h) R)`
+
+    `rounded`: the state that is multiplied by matrices, if that is another one.
+    """
     for kept, added in _both(reader, new_h, *ADDS):
         for z, before in _both(reader, kept, "Mul"):
             update = reader.activated(z) if before is h else None
             for rest, new in _both(reader, added, "Mul"):
-                shown = reader.activation_of(new)
-                if update is None or shown is None or not _is_one_minus(reader, rest, z):
+                shown = reader.activation_of(new) or (IDENTITY, new)
+                if update is None or not _is_one_minus(reader, rest, z):
                     continue
-                cell = _new_gate(reader, h, update, shown[1])
+                cell = _new_gate(reader, rounded or h, update, shown[1])
                 if cell is not None:
                     return replace(cell, activations=(update[0], shown[0]))
     return None

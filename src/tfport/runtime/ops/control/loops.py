@@ -17,6 +17,7 @@ import numpy as np
 from tfport.dataclass import replace
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64, VARIANT
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
+from tfport.runtime.layers.hybrid_rnn import hybrid_gru, run_on_host
 from tfport.runtime.layers.masked_rnn import masked_layer, unmasked_layer
 from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
@@ -67,6 +68,9 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
             layer = unmasked_layer(tracer, masked)
         if layer is not None:
             return _after_layer(tracer, loop, layer, time_loop, changes)
+        if (gru := hybrid_gru(time_loop)) is not None:
+            program = tracer.program([], lambda: _iterate(tracer, loop, first, *traced))
+            return run_on_host(tracer, loop.name, gru, loop.initial[gru.state], program, list(changes))
     return _iterate(tracer, loop, first, *traced)
 
 

@@ -7,7 +7,7 @@ side, in the order that each function states. A result has all outputs, then the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,16 +52,19 @@ def gru(
     rb: Any,
     lengths: Any = None,
     activations: Sequence[Any] = (sigmoid, np.tanh),
+    rounded: Callable[[Any], Any] = lambda state: state,
 ) -> tuple[Any, ...]:
-    """GRU with gates r, z, n; the reset gate applies after the recurrent product."""
+    """GRU with gates r, z, n; the reset gate applies after the recurrent product, that of `rounded(h)`."""
     inputs = np.matmul(x, w) + b
     gate, activate_new = activations
+    units = h.shape[-1]
+    both, new_gate = slice(0, 2 * units), slice(2 * units, 3 * units)
 
     def step(time: int, state: Any) -> Any:
-        xr, xz, xn = np.split(inputs[time], 3, axis=-1)
-        hr, hz, hn = np.split(state[0] @ r + rb, 3, axis=-1)
-        update = gate(xz + hz)
-        new = activate_new(xn + gate(xr + hr) * hn)
+        row, product = inputs[time], rounded(state[0]) @ r + rb
+        gates = gate(row[:, both] + product[:, both])
+        reset, update = gates[:, :units], gates[:, units:]
+        new = activate_new(row[:, new_gate] + reset * product[:, new_gate])
         return ((1 - update) * new + update * state[0],)
 
     return _over_time(len(x), step, (h,), lengths)

@@ -6,6 +6,8 @@ Halves are rounded away from zero.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tfport.runtime.lower import host, shapes
@@ -15,6 +17,8 @@ from tfport.runtime.lower import host, shapes
 def hybrid_input(x, *, asymmetric, axis):
     if not x.size:
         return x
+    if asymmetric and math.prod(x.shape[:axis]) == 1:
+        return _one_row(x)
     axes = tuple(range(axis, x.ndim))
     low, high = x.min(axes, keepdims=True), x.max(axes, keepdims=True)
     if asymmetric:
@@ -23,6 +27,27 @@ def hybrid_input(x, *, asymmetric, axis):
     with np.errstate(divide="ignore"):
         steps = np.where(bound, np.float32(127) / bound, np.float32(0))
     return np.clip(_round(x * steps), -127, 127) * (bound / np.float32(127))
+
+
+def _one_row(x):
+    """The same as `_asymmetric` where there is one row, as in each step of a recurrent layer.
+
+    Numbers of Python take a tenth of the time of arrays of one element.
+    """
+    low, high = float(x.min()), float(x.max())
+    if not math.isfinite(high - low):
+        shape = (1,) * x.ndim
+        return _asymmetric(
+            x, np.full(shape, np.minimum(low, 0), "f"), np.full(shape, np.maximum(high, 0), "f")
+        )
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = (high - low) / 255 or 1.0
+    below, above = low / scale, high / scale
+    exact = -128 - below if 128 - below < 127 + above else 127 - above
+    zero = np.float32(min(max(math.trunc(exact + math.copysign(0.5, exact)), -128), 127))
+    step = np.float32(scale)
+    q = _round(zero + x * (np.float32(1) / step))
+    return (np.minimum(np.maximum(q, np.float32(-128)), np.float32(127)) - zero) * step
 
 
 def _asymmetric(x, low, high):
