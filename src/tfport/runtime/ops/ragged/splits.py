@@ -10,9 +10,16 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.ops.shared.arrays import expand_ranges
 
+FEW = 16
+"""Up to this many offsets are compared one by one: NumPy's calls take longer."""
+
 
 def check_splits(splits: Any, count: int) -> None:
     """Raise unless the splits partition `count` values into rows."""
+    if splits.ndim == 1 and len(splits) <= FEW:
+        numbers = splits.tolist()
+        if numbers and numbers[0] == 0 and numbers[-1] == count and numbers == sorted(numbers):
+            return
     if splits.ndim != 1 or not len(splits) or splits[0] != 0 or splits[-1] != count:
         raise RunFailed(f"row splits must start at 0 and end at {count}, found {excerpt(splits)}")
     if (splits[1:] < splits[:-1]).any():

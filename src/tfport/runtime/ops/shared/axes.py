@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from tfport.errors import RunFailed
 
+FEW = 8
+"""Up to this many numbers are compared one by one: NumPy's calls take longer."""
+
 
 def axis_in(axis: Any, rank: int, what: str = "axis") -> int:
     """An axis counted from the front; negative ones count from the back."""
@@ -21,10 +24,11 @@ def axis_in(axis: Any, rank: int, what: str = "axis") -> int:
 
 def sizes_of(shape: NDArray[Any]) -> tuple[int, ...]:
     """The sizes in a shape vector; old graphs use a scalar for a vector of one."""
-    sizes = tuple(int(n) for n in np.asarray(shape).reshape(-1))
-    if np.ndim(shape) > 1:
-        raise RunFailed(f"a shape must be a vector, found shape {list(np.shape(shape))}")
-    if any(n < 0 for n in sizes):
+    vector = np.asarray(shape)
+    if vector.ndim > 1:
+        raise RunFailed(f"a shape must be a vector, found shape {list(vector.shape)}")
+    sizes: tuple[int, ...] = tuple(vector.reshape(-1).tolist())
+    if min(sizes, default=0) < 0:
         raise RunFailed(f"sizes must not be negative, found shape {list(sizes)}")
     return sizes
 
@@ -55,7 +59,11 @@ def check_places(
     """Raise TensorFlow's sentence if an index is not in [0, size), or only if it is too large."""
     if not places.size:
         return
-    if places.max() < size and (may_be_negative or places.min() >= 0):
+    if places.size <= FEW:
+        numbers = places.reshape(-1).tolist()
+        if max(numbers) < size and (may_be_negative or min(numbers) >= 0):
+            return
+    elif places.max() < size and (may_be_negative or places.min() >= 0):
         return
     bad = (places >= size) | ((places < 0) & (not may_be_negative))
     if bad.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,7 +32,7 @@ def checked(indices: Any, values: Any, shape: Any, what: str = "the sparse tenso
 
 
 def sizes(shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
-    dims = tuple(int(n) for n in shape.tolist())
+    dims: tuple[int, ...] = tuple(shape.tolist())
     if min(dims, default=0) < 0 or math.prod(dims) > MOST_PLACES:
         raise RunFailed(f"{what} has an invalid shape {list(dims)}")
     return dims
@@ -57,6 +58,21 @@ def _are_inside(rows: list[list[int]], dims: tuple[int, ...]) -> bool:
     return all(0 <= n < size for row in rows for n, size in zip(row, dims, strict=True))
 
 
+def few_places(indices: Any, dims: tuple[int, ...]) -> list[int] | None:
+    """The flat positions of a few indices as numbers; None if there are more, or one is out of bounds."""
+    if len(indices) > FEW:
+        return None
+    flat = []
+    for row in indices.tolist():
+        place = 0
+        for at, size in zip(row, dims, strict=True):
+            if not 0 <= at < size:
+                return None
+            place = place * size + at
+        flat.append(place)
+    return flat
+
+
 def places(indices: Any, dims: tuple[int, ...]) -> Any:
     """The flat position of each index in the dense tensor."""
     if len(dims) == 2:
@@ -68,6 +84,8 @@ def places(indices: Any, dims: tuple[int, ...]) -> Any:
 
 def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
     """The indices of flat positions, one row each."""
+    if isinstance(flat, list):
+        return np.array([_index_of(place, dims) for place in flat], np.int64).reshape(len(flat), len(dims))
     out = np.empty((len(flat), len(dims)), np.int64)
     rest = flat
     for axis in range(len(dims) - 1, -1, -1):
@@ -75,8 +93,18 @@ def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
     return out
 
 
+def _index_of(place: int, dims: tuple[int, ...]) -> list[int]:
+    index = []
+    for size in dims[::-1]:
+        place, at = divmod(place, max(size, 1))
+        index.append(at)
+    return index[::-1]
+
+
 def in_order(flat: Any) -> bool:
     """Whether positions strictly increase."""
+    if isinstance(flat, list):
+        return all(map(operator.lt, flat, flat[1:]))
     return len(flat) < 2 or bool((flat[1:] > flat[:-1]).all())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-LONGEST = 32
+LONGEST = 64
 """Maximum length of a short string, in bytes."""
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 _MASK = 0xFFFFFFFFFFFFFFFF
@@ -14,6 +14,8 @@ _MASK = 0xFFFFFFFFFFFFFFFF
 def short_fingerprint64(string: bytes) -> int:
     """The fingerprint of a string of at most `LONGEST` bytes; cached, because words repeat."""
     n = len(string)
+    if n > 32:
+        return _up_to_64_bytes(string, n)
     if n > 16:
         return _up_to_32_bytes(string, n)
     mul = (_K2 + 2 * n) & _MASK
@@ -34,6 +36,19 @@ def _up_to_32_bytes(string: bytes, n: int) -> int:
     c, d = (_word(string[-8:]) * mul) & _MASK, (_word(string[-16:-8]) * _K2) & _MASK
     u = (_rotated((a + b) & _MASK, 43) + _rotated(c, 30) + d) & _MASK
     return _pair(u, (a + _rotated((b + _K2) & _MASK, 18) + c) & _MASK, mul)
+
+
+def _up_to_64_bytes(string: bytes, n: int) -> int:
+    mul = (_K2 + 2 * n) & _MASK
+    a, b = (_word(string[:8]) * _K2) & _MASK, _word(string[8:16])
+    c, d = (_word(string[-8:]) * mul) & _MASK, (_word(string[-16:-8]) * _K2) & _MASK
+    y = (_rotated((a + b) & _MASK, 43) + _rotated(c, 30) + d) & _MASK
+    z = _pair(y, (a + _rotated((b + _K2) & _MASK, 18) + c) & _MASK, mul)
+    e, f = (_word(string[16:24]) * mul) & _MASK, _word(string[24:32])
+    g = ((y + _word(string[-32:-24])) * mul) & _MASK
+    h = ((z + _word(string[-24:-16])) * mul) & _MASK
+    u = (_rotated((e + f) & _MASK, 43) + _rotated(g, 30) + h) & _MASK
+    return _pair(u, (e + _rotated((f + a) & _MASK, 18) + g) & _MASK, mul)
 
 
 def _word(part: bytes) -> int:

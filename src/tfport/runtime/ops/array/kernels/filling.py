@@ -11,6 +11,9 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import full, sizes_of, zero_of
 from tfport.runtime.ops.shared.precision import wide_type
 
+MODERATE = 1 << 51
+"""NumPy divides to count the elements of a range, which is exact for integers below this."""
+
 
 @host("Fill")
 def fill(dims, value):
@@ -48,7 +51,10 @@ def range_(start, limit, delta):
     if (start > limit) if delta > 0 else (start < limit):
         raise RunFailed(f"delta {delta} leads from {start} away from limit {limit}")
     if kind.kind in "iu":
-        return np.array(range(int(start), int(limit), int(delta)), kind)
+        first, end, step = start.item(), limit.item(), delta.item()
+        if -MODERATE < first < MODERATE and -MODERATE < end < MODERATE:
+            return np.arange(first, end, step, kind)
+        return np.array(range(first, end, step), kind)
     count = np.ceil(np.abs((limit - start) / delta))
     if not np.isfinite(count):
         raise RunFailed(f"a range from {start} to {limit} by {delta} is infinite")

@@ -102,6 +102,11 @@ def _gathered(params, indices, policy, name):
 def where(input):
     if not input.ndim:
         raise RunFailed("input must have at least 1 axis, found a scalar")
+    if input.ndim == 2 and len(input) == 1:  # a batch of one
+        columns = np.flatnonzero(input)
+        made = np.zeros((len(columns), 2), np.int64)
+        made[:, 1] = columns
+        return made
     return np.argwhere(input)
 
 

@@ -123,9 +123,10 @@ def _padded(x, paddings, value):
 def _paddings(x, paddings):
     if paddings.shape != (x.ndim, 2):
         raise RunFailed(f"paddings must have shape [{x.ndim}, 2], found {list(paddings.shape)}")
-    if np.any(paddings < 0):
-        raise RunFailed(f"paddings must not be negative, found {paddings.tolist()}")
-    return [(int(before), int(after)) for before, after in paddings]
+    around = paddings.tolist()
+    if any(before < 0 or after < 0 for before, after in around):
+        raise RunFailed(f"paddings must not be negative, found {around}")
+    return around
 
 
 @host("MirrorPad")

@@ -35,8 +35,8 @@ def rank(input):
 def reshape(tensor, shape):
     if shape.ndim > 1:
         raise RunFailed(f"shape must be a vector, found rank {shape.ndim}")
-    sizes = [int(n) for n in shape.reshape(-1)]
-    if any(n < -1 for n in sizes):
+    sizes = shape.reshape(-1).tolist()
+    if min(sizes, default=0) < -1:
         raise RunFailed(f"sizes must not be negative, found {sizes}")
     if sizes.count(-1) == 1 and 0 in sizes:
         # NumPy refuses this; TensorFlow ignores the zeros of both shapes in its division
@@ -58,10 +58,11 @@ def squeeze(input, *, squeeze_dims):
 def expand_dims(input, dim):
     if dim.size != 1:
         raise RunFailed(f"dim must have 1 element, found {dim.size}")
-    axis = int(dim.reshape(()))
+    axis = dim.item()
     if not -input.ndim - 1 <= axis <= input.ndim:
         raise RunFailed(f"Tried to expand dim index {axis} for tensor with {input.ndim} dimensions.")
-    return np.expand_dims(input, axis)
+    at = axis % (input.ndim + 1)
+    return input.reshape(*input.shape[:at], 1, *input.shape[at:])
 
 
 @host("EnsureShape")

@@ -45,6 +45,9 @@ def bincount(arr, size, weights):
             "weights must be empty or have as many elements as the input, "
             f"found {weights.size}, expected {arr.size}"
         )
+    if not weights.size:
+        numbers = arr.reshape(-1)
+        return np.bincount(numbers[numbers < bins], minlength=bins).astype(weights.dtype)
     return _counted(arr.reshape(1, -1), bins, weights, False)[0]
 
 
@@ -67,7 +70,7 @@ def dense_bincount(input, size, weights, *, binary_output):
 def _check(arr: Any, bins: int) -> None:
     if bins < 0:
         raise RunFailed(f"size must not be negative, found {bins}")
-    if np.any(arr < 0):
+    if arr.size and arr.min() < 0:
         raise RunFailed(f"the input must not be negative, found {arr.min()}")
 
 

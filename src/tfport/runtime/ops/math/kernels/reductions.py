@@ -64,12 +64,12 @@ def _highest(kind: Any) -> Any:
 
 @host("All")
 def reduce_all(input, reduction_indices, *, keep_dims):
-    return np.all(input, axis=axes_of(reduction_indices, input.ndim), keepdims=keep_dims)
+    return np.logical_and.reduce(input, axes_of(reduction_indices, input.ndim), keepdims=keep_dims)
 
 
 @host("Any")
 def reduce_any(input, reduction_indices, *, keep_dims):
-    return np.any(input, axis=axes_of(reduction_indices, input.ndim), keepdims=keep_dims)
+    return np.logical_or.reduce(input, axes_of(reduction_indices, input.ndim), keepdims=keep_dims)
 
 
 @host("EuclideanNorm")

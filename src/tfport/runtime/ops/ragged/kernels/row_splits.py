@@ -1,4 +1,4 @@
-"""Ragged tensors as values and row splits: convert to dense or sparse, gather, range."""
+"""Ragged tensors as values and row splits: convert to dense or sparse, gather."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.ragged.splits import check_nested_splits, excerpt, within_rows
+from tfport.runtime.ops.ragged.splits import FEW, check_nested_splits, excerpt, within_rows
 from tfport.runtime.ops.shared.arrays import expand_ranges
 from tfport.runtime.ops.sparse.kernels.dense import dense_of
-
-_MODERATE = 1 << 62
 
 
 @host("RaggedTensorToTensor")
@@ -138,10 +136,12 @@ def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
 def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_RAGGED_RANK):
     check_nested_splits(params_nested_splits, len(params_dense_values))
     rows = len(params_nested_splits[0]) - 1
+    kind = params_nested_splits[0].dtype
+    if indices.ndim == 1 == len(params_nested_splits) == OUTPUT_RAGGED_RANK and _are_all(indices, rows):
+        return params_nested_splits, params_dense_values
     flat = indices.reshape(-1).astype(np.int64)
     if len(flat) and not 0 <= flat.min() <= flat.max() < rows:
         raise RunFailed(f"indices must be in [0, {rows}), found {excerpt(flat)}")
-    kind = params_nested_splits[0].dtype
     out = [
         np.arange(math.prod(indices.shape[: i + 1]) + 1) * indices.shape[i + 1]
         for i in range(indices.ndim - 1)
@@ -157,56 +157,6 @@ def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_
     return [splits.astype(kind) for splits in out], params_dense_values[flat]
 
 
-@host("RaggedRange")
-def ragged_range(starts, limits, deltas, *, Tsplits):
-    bounds = (starts, limits, deltas)
-    lengths = {len(vector) for vector in bounds if vector.ndim}
-    if any(vector.ndim > 1 for vector in bounds) or len(lengths) > 1:
-        shapes = [vector.shape for vector in bounds]
-        raise RunFailed(f"starts, limits and deltas must be scalars or vectors of one length, found {shapes}")
-    if (deltas == 0).any():
-        raise RunFailed(f"deltas must not be 0, found {excerpt(deltas)}")
-    counts = np.broadcast_to(_range_sizes(starts, limits, deltas), lengths.pop() if lengths else 1)
-    splits = np.concatenate([[0], np.cumsum(counts)])
-    if splits[-1] > np.iinfo(Tsplits.numpy).max or splits[-1] > 1 << 33:
-        raise RunFailed(f"the ranges have too many elements: {splits[-1]}")
-    if len(counts) == 1 and starts.dtype.kind in "iu":
-        return splits, starts + np.arange(splits[-1], dtype=starts.dtype) * deltas
-    if starts.dtype.kind in "iu":
-        steps = within_rows(counts).astype(starts.dtype) * _repeated(deltas, counts)
-        return splits, _repeated(starts, counts) + steps
-    start, delta = (np.broadcast_to(vector, len(counts)) for vector in (starts, deltas))
-    parts = [_stepped(*row) for row in zip(start, delta, counts.tolist(), strict=True)]
-    return splits, np.concatenate([*parts, np.empty(0, start.dtype)])
-
-
-def _repeated(bounds: Any, counts: Any) -> Any:
-    """The element of each row for each of its values; a scalar is the same for all."""
-    return np.repeat(bounds, counts) if bounds.ndim else bounds
-
-
-def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
-    """The numbers of elements; 0 where a range goes the other way."""
-    if start.dtype.kind in "iu":
-        kind = np.int64 if _are_moderate(start, limit, delta) else object
-        counts = -((start.astype(kind) - limit) // delta.astype(kind))
-        return np.maximum(counts, 0).astype(np.int64)
-    back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
-    counts = np.ceil(np.abs((limit - start) / delta))
-    if (~np.isfinite(counts) & ~back).any() or (counts > 1 << 33).any():
-        raise RunFailed("a range is infinite or too long")
-    return np.where(back, 0, counts).astype(np.int64)
-
-
-def _are_moderate(*vectors: Any) -> bool:
-    """Whether differences of the elements have 64 bits."""
-    return all(
-        not v.size or v.itemsize < 8 or (v.min() > -_MODERATE and v.max() < _MODERATE) for v in vectors
-    )
-
-
-def _stepped(start: Any, delta: Any, count: int) -> Any:
-    """Add delta to the previous element, rounding each time."""
-    row = np.full(count, delta, start.dtype)
-    row[:1] = start
-    return np.add.accumulate(row)
+def _are_all(indices: Any, rows: int) -> bool:
+    """Whether these are a few rows, all of them in order, as where a few ragged tensors are concatenated."""
+    return len(indices) == rows <= FEW and indices.tolist() == list(range(rows))

@@ -11,7 +11,15 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import text_of
 from tfport.runtime.ops.shared.precision import widen
-from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, in_order, outside, places, sizes
+from tfport.runtime.ops.sparse.coordinates import (
+    checked,
+    few_places,
+    in_bounds,
+    in_order,
+    outside,
+    places,
+    sizes,
+)
 
 MOST_ELEMENTS = 1 << 34
 """The largest dense tensor made from sparse indices, in elements."""
@@ -32,11 +40,13 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, 
         )
     if sparse_values.ndim and sparse_values.shape != (len(indices),):
         raise RunFailed(f"{len(indices)} indices do not match values {list(sparse_values.shape)}")
-    for at, index in outside(indices, dims):
-        raise RunFailed(
-            f"indices[{at}] = [{text_of(index)}] is out of bounds: need 0 <= index < [{text_of(dims)}]"
-        )
-    where = places(indices, dims)
+    where: Any = few_places(indices, dims)
+    if where is None:
+        for at, index in outside(indices, dims):
+            raise RunFailed(
+                f"indices[{at}] = [{text_of(index)}] is out of bounds: need 0 <= index < [{text_of(dims)}]"
+            )
+        where = places(indices, dims)
     if validate_indices and not in_order(where):
         raise RunFailed("indices must be sorted and unique")
     out = dense_of(dims, sparse_values.dtype, default_value[()])

@@ -6,6 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import full
 from tfport.runtime.ops.sparse.coordinates import checked, summed
 
 
@@ -18,6 +19,12 @@ def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
             f"found shapes {list(dims)} and {list(default_value.shape)}"
         )
     rows = indices[:, 0]
+    if _has_all_in_order(rows, dims[0]):
+        return indices, values, np.zeros(dims[0], bool), np.arange(len(rows))
+    if not len(rows):
+        made = np.zeros((dims[0], len(dims)), np.int64)
+        made[:, 0] = np.arange(dims[0])
+        return made, full((dims[0],), default_value[()], values.dtype), np.ones(dims[0], bool), rows
     from_input, into, row_of, empty = filled_rows(rows, dims[0])
     out = np.zeros((len(row_of), len(dims)), np.int64)
     out[:, 0] = row_of
@@ -28,6 +35,14 @@ def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
     back = np.empty(len(rows), np.int64)
     back[from_input] = into
     return out, flat, empty, back
+
+
+def _has_all_in_order(rows: np.ndarray, count: int) -> bool:
+    """Whether each row has an element, and the rows follow each other."""
+    if not len(rows) or rows[0] != 0 or rows[-1] != count - 1:
+        return False
+    steps = rows[1:] - rows[:-1]
+    return not len(steps) or (steps.min() >= 0 and steps.max() <= 1)
 
 
 def filled_rows(rows: np.ndarray, count: int) -> tuple[np.ndarray, ...]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.sparse.coordinates import checked, indices_of, outside, places, sizes, sorted_order
+from tfport.runtime.ops.sparse.coordinates import (
+    checked,
+    few_places,
+    indices_of,
+    outside,
+    places,
+    sizes,
+    sorted_order,
+)
 
 
 @host("SparseReshape")
@@ -22,9 +31,12 @@ def sparse_reshape(input_indices, input_shape, new_shape):
         raise RunFailed(f"indices {list(input_indices.shape)} do not match rank {len(input_shape)}")
     dims = sizes(input_shape)
     made = _inferred(dims, [int(n) for n in new_shape.tolist()])
-    if made == dims and not any(outside(input_indices, dims)):
+    flat: Any = few_places(input_indices, dims)
+    if made == dims and (flat is not None or not any(outside(input_indices, dims))):
         return input_indices, input_shape
-    return indices_of(places(input_indices, dims), made), np.array(made, np.int64)
+    if flat is None:
+        flat = places(input_indices, dims)
+    return indices_of(flat, made), np.array(made, np.int64)
 
 
 def _inferred(dims: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
