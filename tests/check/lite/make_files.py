@@ -15,11 +15,13 @@ from tfport.formats.lite.records import (
     LiteTensor,
     OperatorCode,
     Subgraph,
+    TensorQuantization,
 )
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.write import lite_bytes
 
 KEYS = ("serving_default", "second")
+OUTSIDE = "outside"
 FILES = Path(__file__).with_name("files")
 ERF = (
     b"\x03Erf\x00\x15\n\x03erf\x12\x03Erf\x1a\x01x*\x07\n\x01T\x12\x020\x01\x00\x02\x1d\x18\x14\x14\x04(\x01"
@@ -84,6 +86,40 @@ def _without_signature() -> LiteFile:
     return record
 
 
+def _wrong_axis() -> LiteFile:
+    """A bias whose scales are along an axis that it does not have, as some tools write it."""
+    weights = tensor((2, 1, 1, 1), "INT8", buffer=1)
+    weights.quantization = TensorQuantization((0.5, 0.25), (0, 0), 0)
+    bias = tensor((2,), "INT32", buffer=2)
+    bias.quantization = TensorQuantization((0.25, 0.125), (0, 0), 3)
+    x, y = tensor((1, 2, 2, 1), "INT8"), tensor((1, 2, 2, 2), "INT8")
+    x.quantization, y.quantization = (TensorQuantization((0.5,), (0,)) for _ in range(2))
+    options = {"stride_w": 1, "stride_h": 1}
+    node = subgraph(
+        builtin("CONV_2D", 3), x, weights, bias, y, inputs=3, options=options, options_type="Conv2DOptions"
+    )
+    return file(node, buffers=(b"\1\2", bytes(8)))
+
+
+def _no_subgraph() -> LiteFile:
+    return file(codes=(builtin("RELU"),))
+
+
+def _shared() -> LiteFile:
+    """An operator whose output is its input."""
+    record = file(subgraph(builtin("ADD"), tensor(), tensor(), inputs=1, options_type="AddOptions"))
+    record.subgraphs[0].operators[0].inputs = (0, 1)
+    return record
+
+
+def _many_constants() -> LiteFile:
+    added = subgraph(
+        builtin("ADD"), tensor((1, 256)), tensor((1, 256), buffer=1), tensor((1, 256)), inputs=2,
+        options_type="AddOptions",
+    )  # fmt: skip
+    return file(added, buffers=(bytes(1024),))
+
+
 RELU = subgraph(builtin("RELU"), tensor(), tensor())
 CASES: dict[str, LiteFile] = {
     "relu": file(RELU),
@@ -119,14 +155,23 @@ CASES: dict[str, LiteFile] = {
     "xnnpack_custom": _xnnpack_custom(),
     "without_signature": _without_signature(),
     "second_entry": file(RELU, subgraph(custom("Acme"), tensor(), tensor())),
+    "wrong_axis": _wrong_axis(),
+    "no_subgraph": _no_subgraph(),
+    "shared": _shared(),
+    OUTSIDE: _many_constants(),
     "unused_code": file(RELU, codes=(builtin("GELU"),)),
 }  # fmt: skip
 
 
+def content(name: str) -> bytes:
+    """The bytes of a file; the constants of one are behind its flatbuffer."""
+    return lite_bytes(CASES[name], largest=0) if name == OUTSIDE else lite_bytes(CASES[name])
+
+
 def main() -> None:
     FILES.mkdir(exist_ok=True)
-    for name, record in CASES.items():
-        (FILES / f"{name}.tflite").write_bytes(lite_bytes(record))
+    for name in CASES:
+        (FILES / f"{name}.tflite").write_bytes(content(name))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What `check` says of TensorFlow Lite files, as the real interpreters do."""
 
 import pytest
-from tests.check.lite.make_files import CASES, FILES
+from tests.check.lite.make_files import CASES, FILES, content
 
 import tfport
 from tfport.errors import Error
@@ -32,6 +32,13 @@ VERDICTS = [  # file, target, delegate, verdict and stage, codes, words of the i
     ("flex_newer", TFLITE_14, "flex", "fails", "run", ["TFP807"], ""),
     ("int4", TFLITE_7, None, "fails", "load", ["TFP808"], "Unsupported data type 17 in tensor"),
     ("int4", TFLITE_14, None, "runs", None, [], ""),
+    ("wrong_axis", LITERT, None, "fails", "load", ["TFP809"], "dimension must be in range [0, 1). Was 3.Tensor 2"),
+    ("no_subgraph", TFLITE_7, None, "fails", "load", ["TFP809"], "No subgraph in the model."),
+    ("shared", LITERT, None, "fails", "run", ["TFP809"], "Tensor 1 is both input 1 and output 0"),
+    ("outside", "tflite-runtime==2.13.0", None, "fails", "run", ["TFP810"], "Input tensor 1 lacks data"),
+    ("outside", "tensorflow==2.13.1", None, "fails", "run", ["TFP810"], "Input tensor 1 lacks data"),
+    ("outside", TFLITE_14, None, "runs", None, [], ""),
+    ("outside", LITERT, None, "runs", None, [], ""),
     ("without_signature", TFLITE_14, None, "fails", "run", ["TFP805"], "custom op: MaxUnpooling2D"),
     ("second_entry", LITERT, None, "fails", "run", ["TFP805"], "custom op: Acme"),
 ]  # fmt: skip
@@ -112,5 +119,5 @@ def test_the_origin_of_a_file_is_reported():
 
 def test_the_files_are_those_of_the_cases():
     assert {path.stem: path.read_bytes() for path in FILES.iterdir()} == {
-        name: lite_bytes(record) for name, record in CASES.items()
+        name: content(name) for name in CASES
     }

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.check.lite.make_files import FILES
 from tests.lite.cases import case
 from tests.runtime.cases import numbers
 
@@ -48,3 +49,19 @@ def test_what_remains_is_listed_and_nothing_is_written(tmp_path):
 def test_the_output_must_be_a_lite_file(tmp_path):
     with pytest.raises(Error, match=r"written again as \.tflite"):
         fixed_to(str(EXAMPLE), tmp_path / "old.pb")
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "rule"),
+    [
+        ("wrong_axis", "ai-edge-litert==2.3.0", "axis of scales"),
+        ("outside", "tflite-runtime==2.13.0", "constants inside"),
+    ],
+)
+def test_what_interpreters_refuse_in_a_file_is_corrected(name, target, rule, tmp_path):
+    source, output = FILES / f"{name}.tflite", tmp_path / "new.tflite"
+    fixed = fixed_to(str(source), output, target)
+    fixed.save(output)
+    assert [entry.name for entry in fixed.attempt.journal.entries] == [rule]
+    assert tfport.check(str(source), on=target).verdict == "fails"
+    assert tfport.check(str(output), on=target).verdict == "runs"

@@ -164,3 +164,37 @@ class LiteUnknownType(LiteFileFinding):
     """
 
     type_name: str
+
+
+@finding("TFP809", "lite-inconsistent-file", noticed=LITE)
+class LiteInconsistentFile(LiteFileFinding):
+    """{target} refuses the file as inconsistent: {what}{at}
+
+    ## Cause
+    The file says something that every interpreter checks and refuses: no subgraph, scales
+    that do not fit the shape of their tensor, or an operator whose output is its input. Tools
+    that edit files write such ones; some run on microcontrollers, where nothing checks it.
+    ## Fix
+    Convert the model again. `tfport fix` corrects the axis of the scales of vectors.
+    ## Example
+        tfport check tests/check/lite/files/wrong_axis.tflite --on ai-edge-litert==2.3.0
+    """
+
+    what: str
+
+
+@finding("TFP810", "lite-outside-constants", noticed=LITE)
+class LiteOutsideConstants(LiteFileFinding):
+    """the constants of the file are behind its flatbuffer, where {target} does not look{at}
+
+    ## Cause
+    A flatbuffer has less than 2 GB, so the constants of larger files follow it. Interpreters
+    before 2.14 load such a file, and fail when it runs.
+    ## Fix
+    Use tflite-runtime 2.14.0, tensorflow 2.14.0 or any ai-edge-litert. A file of less than
+    2 GB is rewritten by `tfport fix`.
+    ## Example
+        tfport check tests/check/lite/files/outside.tflite --on tflite-runtime==2.13.0
+    """
+
+    stage: str | None = RUN

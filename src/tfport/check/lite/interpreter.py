@@ -1,7 +1,7 @@
 """What a TensorFlow Lite interpreter does with a file: which ops it resolves when it loads and allocates.
 
 Loading reads the version of the format, resolves every builtin op of the file, used or not, and reads the
-types of the tensors. Custom and Flex ops are resolved when the tensors of a subgraph are allocated.
+types and scales of the tensors. Custom and Flex ops are resolved when the tensors of a subgraph are allocated.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tfport.check.findings.lite_files import (
     LiteUnknownType,
     LiteUnregisteredOp,
 )
+from tfport.check.lite.consistency import inconsistencies, outside_constants, shared_tensors
 from tfport.check.lite.custom_ops import custom_op_findings
 from tfport.check.lite.op_versions import NeededVersion, needed_version
 from tfport.check.lite.places import node_places, tensor_place
@@ -39,8 +40,11 @@ def simulated_interpreter(file: LiteFile, target: Target) -> Iterator[LiteFileFi
     for code in file.operator_codes:
         if code.op != CUSTOM:
             yield from _builtin(file, code, registry)
+    yield from inconsistencies(file)
     yield from _types(file, registry)
+    yield from shared_tensors(file)
     yield from custom_op_findings(file, target, registry)
+    yield from outside_constants(file, registry)
 
 
 def _builtin(file: LiteFile, code: OperatorCode, registry: LiteRegistry) -> Iterator[LiteFileFinding]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 from tfport.atlas.lite.registry import LiteRegistry
+from tfport.check.lite.consistency import has_wrong_axis
 from tfport.check.lite.op_versions import needed_version
 from tfport.dataclass import dataclass, field, replace
 from tfport.fix.journal import Journal
@@ -38,6 +39,8 @@ class LiteRewrite:
 
     def __post_init__(self) -> None:
         self.file = _copy(self.source)
+        self._correct_axes()
+        self._move_constants()
         self._drop_unused_state()
         for graph in self.file.subgraphs:
             graph.operators = [made for node in graph.operators for made in self._resolved(graph, node, 0)]
@@ -102,6 +105,24 @@ class LiteRewrite:
         before, after = ([(_name(graph, n), n.code.name) for n in nodes] for nodes in ([node], made))
         self.journal.changed(rule.name, rule.says, before, rule.keeps, after)
         return made
+
+    def _correct_axes(self) -> None:
+        """A vector has one axis, whatever the axis of its scales says."""
+        says = "The scales of a vector are along its only axis; interpreters refuse another one."
+        for graph in self.file.subgraphs:
+            for place, tensor in enumerate(graph.tensors):
+                if tensor.quantization is not None and has_wrong_axis(tensor):
+                    corrected = replace(tensor.quantization, axis=0)
+                    graph.tensors[place] = replace(tensor, quantization=corrected)
+                    self.journal.changed("axis of scales", says, [(tensor.name, tensor.type)])
+
+    def _move_constants(self) -> None:
+        """The written file has its constants inside, unless it is too large."""
+        says = "Constants are in the flatbuffer, where every interpreter looks for them."
+        self.journal.changed(
+            "constants inside", says, [(f"buffer {i}", "") for i in sorted(self.file.outside)]
+        )
+        self.file.outside = frozenset()
 
     def _drop_unused_state(self) -> None:
         nodes = [(graph, node) for graph in self.file.subgraphs for node in graph.operators]

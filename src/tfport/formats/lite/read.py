@@ -51,6 +51,9 @@ class _Reader:
             external_buffer_groups=tuple(root.get("external_buffer_groups", ())),
             external_buffers=tuple(root.get("external_buffers", ())),
             external=self.files.map,
+            outside=frozenset(
+                i for i, b in enumerate(root.get("buffers", ())) if b.get("offset", 0) > OUTSIDE
+            ),
             unknown_fields=tuple(dict.fromkeys(self.tables.unknown_fields)),
         )
         self._check(file)

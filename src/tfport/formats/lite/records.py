@@ -150,5 +150,7 @@ class LiteFile:
     external_buffers: tuple[Mapping[str, Any], ...] = ()
     external: Callable[[str], memoryview] | None = None
     """Reads a file of external buffers, by the name of its group."""
+    outside: frozenset[int] = frozenset()
+    """The buffers whose data is behind the flatbuffer, not in it."""
     unknown_fields: tuple[str, ...] = ()
     """Tables with fields that the schema does not have: a newer version of the format wrote them."""

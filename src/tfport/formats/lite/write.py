@@ -1,11 +1,14 @@
-"""Write records as a TensorFlow Lite file."""
+"""Write records as a TensorFlow Lite file.
+
+A flatbuffer has less than 2 GB: constants of larger files follow it, and the flatbuffer has their places.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfport.formats.lite.flatbuffer_write import FlatbufferWriter
+from tfport.formats.lite.flatbuffer_write import LARGEST, FlatbufferWriter
 from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.signature import IDENTIFIER
@@ -14,8 +17,31 @@ OLD_CODES = 127
 """The largest number of the field that older interpreters read; it stands for larger ones there."""
 
 
-def lite_bytes(file: LiteFile) -> bytes:
-    """The file that says what the records say; codes that operators use and the list lacks are added."""
+LARGE = 1024
+"""Buffers of at least this many bytes may be outside of the flatbuffer."""
+ALIGNMENT = 16
+PLACEHOLDER = 2
+"""The smallest offset of a buffer that is outside."""
+
+
+def lite_bytes(file: LiteFile, largest: int = LARGEST // 2) -> bytes:
+    """The file that says what the records say, with its constants outside if it is larger than `largest`."""
+    if sum(len(data) for data in file.buffers) <= largest:
+        return _flatbuffer(file, {})
+    inside = {buffer for _, buffer in file.metadata}
+    outside = [i for i, data in enumerate(file.buffers) if len(data) >= LARGE and i not in inside]
+    end = len(_flatbuffer(file, dict.fromkeys(outside, PLACEHOLDER)))
+    places, parts = {}, []
+    for number in outside:
+        data = file.buffers[number]
+        places[number] = end + -end % ALIGNMENT
+        parts += [bytes(-end % ALIGNMENT), data]
+        end = places[number] + len(data)
+    return b"".join([_flatbuffer(file, places), *parts])
+
+
+def _flatbuffer(file: LiteFile, outside: Mapping[int, int]) -> bytes:
+    """The flatbuffer, with the places of buffers outside; codes that the list lacks are added."""
     codes = list(
         dict.fromkeys([*file.operator_codes, *(o.code for g in file.subgraphs for o in g.operators)])
     )
@@ -24,7 +50,7 @@ def lite_bytes(file: LiteFile) -> bytes:
         "description": file.description or None,
         "operator_codes": [_code(code) for code in codes],
         "subgraphs": [_subgraph(graph, codes) for graph in file.subgraphs],
-        "buffers": [{"data": data} if len(data) else {} for data in file.buffers],
+        "buffers": [_buffer(data, outside.get(i)) for i, data in enumerate(file.buffers)],
         "metadata": [{"name": name, "buffer": buffer} for name, buffer in file.metadata] or None,
         "signature_defs": [
             {
@@ -39,6 +65,12 @@ def lite_bytes(file: LiteFile) -> bytes:
         "external_buffers": list(file.external_buffers) or None,
     }  # fmt: skip
     return FlatbufferWriter(lite_schema()).file("Model", root, IDENTIFIER)
+
+
+def _buffer(data: bytes | memoryview, place: int | None) -> dict[str, Any]:
+    if place is not None:
+        return {"offset": place, "size": len(data)}
+    return {"data": data} if len(data) else {}
 
 
 def _code(code: OperatorCode) -> dict[str, Any]:
