@@ -32,7 +32,7 @@ VERDICTS = [  # file, target, delegate, verdict and stage, codes, words of the i
     ("flex_newer", TFLITE_14, "flex", "fails", "run", ["TFP807"], ""),
     ("int4", TFLITE_7, None, "fails", "load", ["TFP808"], "Unsupported data type 17 in tensor"),
     ("int4", TFLITE_14, None, "runs", None, [], ""),
-    ("wrong_axis", LITERT, None, "fails", "load", ["TFP809"], "dimension must be in range [0, 1). Was 3.Tensor 2"),
+    ("wrong_axis", LITERT, None, "fails", "load", ["TFP809"], "in range [0, 1). Was 3.Tensor 2"),
     ("no_subgraph", TFLITE_7, None, "fails", "load", ["TFP809"], "No subgraph in the model."),
     ("shared", LITERT, None, "fails", "run", ["TFP809"], "Tensor 1 is both input 1 and output 0"),
     ("outside", "tflite-runtime==2.13.0", None, "fails", "run", ["TFP810"], "Input tensor 1 lacks data"),

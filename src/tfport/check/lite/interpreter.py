@@ -1,7 +1,8 @@
 """What a TensorFlow Lite interpreter does with a file: which ops it resolves when it loads and allocates.
 
 Loading reads the version of the format, resolves every builtin op of the file, used or not, and reads the
-types and scales of the tensors. Custom and Flex ops are resolved when the tensors of a subgraph are allocated.
+types and scales of the tensors. Custom and Flex ops are resolved when the tensors of a subgraph are
+allocated.
 """
 
 from __future__ import annotations
