@@ -319,6 +319,8 @@ def _run(body: InnerProgram, carried: int, items: Operands, name: str) -> Run:
 
 
 def _stack(rows: Sequence[Any], item: Operand) -> Any:
+    if len(rows) == 1 and isinstance(rows[0], np.ndarray):
+        return rows[0][np.newaxis]
     if rows:
         return np.stack(rows)
     kind = object if item.dtype == VARIANT else item.dtype.numpy

@@ -50,7 +50,8 @@ def all_rows(
                 raise RunFailed(f"index {last} is out of range for a list of {int(others[-1])} elements")
             like = parts[0].shape[1:]
             parts.append(full((max(missing, 0), *like), zero_of(appended.dtype), appended.dtype))
-        joined = np.concatenate([p for p in parts if len(p)] or parts)
+        filled = [part for part in parts if len(part)] or parts
+        joined = filled[0] if len(filled) == 1 else np.concatenate(filled)
         return joined[::-1] if falls else joined
 
     def lower(b: Any, appended: Operand, *others: Operand) -> Operand:

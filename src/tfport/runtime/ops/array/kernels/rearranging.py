@@ -45,7 +45,12 @@ def unpack(value, *, num, axis):
 def concat_v2(values, axis):
     if not values[0].ndim:
         raise RunFailed("scalars cannot be concatenated")
-    return np.concatenate(values, axis_in(axis, values[0].ndim))
+    at = axis_in(axis, values[0].ndim)
+    if len(values) == 2 and values[0].ndim == values[1].ndim == 1:
+        first, second = values  # often one of them is empty padding
+        if not len(first) or not len(second):
+            return second if len(second) else first
+    return np.concatenate(values, at)
 
 
 @host("Concat")

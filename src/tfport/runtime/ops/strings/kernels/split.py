@@ -56,6 +56,11 @@ def _check_vector(input: NDArray[Any]) -> None:
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    if len(rows) == 1:
+        (row,) = rows
+        indices = np.zeros((len(row), 2), np.int64)
+        indices[:, 1] = np.arange(len(row))
+        return indices, string_array(row), np.array([1, len(row)], np.int64)
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     total = int(sizes.sum())
     indices = np.empty((total, 2), np.int64)
