@@ -8,6 +8,7 @@ import pytest
 from tfport.errors import RunFailed
 from tfport.runtime.ops.array.kernels.filling import MODERATE, range_
 from tfport.runtime.ops.array.kernels.gathering import where
+from tfport.runtime.ops.array.kernels.rearranging import concat_v2
 from tfport.runtime.ops.array.kernels.shapes import expand_dims
 from tfport.runtime.ops.shared.axes import check_places
 
@@ -54,3 +55,19 @@ def test_bad_places_are_named_among_few_and_many(count: int) -> None:
     with pytest.raises(RunFailed, match=r"indices\[0\] = -1 is not in"):
         check_places(places - 1, count)
     check_places(places - 1, count, may_be_negative=True)
+
+
+@pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (0, 0), (2, 3), (0, 3, 0)])
+def test_empty_vectors_are_concatenated(sizes: tuple[int, ...]) -> None:
+    values = [np.arange(size, dtype=np.int32) for size in sizes]
+    made = concat_v2(values, np.array(0))
+    assert made.dtype == np.int32
+    assert made.tolist() == np.concatenate(values).tolist()
+    with pytest.raises(RunFailed, match="axis 1 is not in"):
+        concat_v2(values, np.array(1))
+
+
+def test_an_empty_matrix_of_other_width_is_not_concatenated() -> None:
+    """TensorFlow compares the sizes of tensors without elements too."""
+    with pytest.raises(ValueError, match="must match exactly"):
+        concat_v2([np.zeros((0, 3)), np.zeros((2, 2))], np.array(0))
