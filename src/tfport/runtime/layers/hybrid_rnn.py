@@ -37,9 +37,10 @@ class HybridGru:
 
 def hybrid_gru(loop: TimeLoop) -> HybridGru | None:
     """The GRU that a loop is, or None."""
-    (state, *others), counts = loop.states or [None], [limit.array for limit in limits_of(loop)]
-    if state is None or others or len(counts) != 1:
+    counts = [limit.array for limit in limits_of(loop)]
+    if len(loop.states) != 1 or len(counts) != 1:
         return None
+    (state,) = loop.states
     now, new = loop.args[state], loop.results[state]
     rounding = next((s for s in loop.steps if s.op == "LiteHybridInput" and s.inputs[0] is now), None)
     if rounding is None or any(item is not new for item in loop.outputs):

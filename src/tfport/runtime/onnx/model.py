@@ -21,6 +21,7 @@ from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
 from tfport.runtime.onnx.fast_prelu import with_fast_prelus
 from tfport.runtime.onnx.fast_softplus import with_fast_softplus
 from tfport.runtime.onnx.island_passes import island_nodes
+from tfport.runtime.onnx.pooling_opset import PoolingOpset
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
 
@@ -78,11 +79,13 @@ def onnx_model(
     those that are fastest in ONNX Runtime on a CPU, unless `forms` says otherwise.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
-    model.opset_import.add(domain="", version=OPSET)
+    opset = model.opset_import.add(domain="", version=OPSET)
     model.graph.name = "tfport"
     forms = forms or (NodeForms.PLAIN if exported else NodeForms.FASTEST)
     writer = _Writer(model.graph, names or {}, exported, forms)
     writer.borders(inputs, outputs, nodes)
+    if forms is not NodeForms.PLAIN:
+        opset.version = writer.opset.version
     if writer.contrib:
         model.opset_import.add(domain=CONTRIB, version=1)
     return OnnxModel(model, writer.weights)
@@ -98,6 +101,7 @@ class _Writer:
         self.forms = forms
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
+        self.opset = PoolingOpset()
         self._written: dict[int, str] = {}
         self._tiny: dict[tuple[Any, ...], str] = {}
         self._kept: list[Any] = []
@@ -162,6 +166,7 @@ class _Writer:
     def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
         for node in self._in_form(nodes, results):
             self.contrib |= bool(node.domain)
+            self.opset.add(node)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
             self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain)
