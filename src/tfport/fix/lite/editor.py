@@ -132,6 +132,27 @@ class SubgraphEditor:
         table = _options_type(op) if options else ""
         self.made.append(LiteOperator(code, tuple(inputs), tuple(outputs), options, table))
 
+    def inline(self, number: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Add the operators of another subgraph, which read and write these tensors."""
+        graph = self.file.subgraphs[number]
+        places = dict(zip(graph.inputs, inputs, strict=True))
+        places |= dict(zip(graph.outputs, outputs, strict=True))
+        if set(graph.outputs) - {index for node in graph.operators for index in node.outputs}:
+            raise Refusal(f"an output of subgraph {number} is not computed there")
+        for index, tensor in enumerate(graph.tensors):
+            if index not in places:
+                places[index] = self._add(tensor)
+        for node in graph.operators:
+            self.made.append(
+                replace(
+                    node,
+                    inputs=tuple(places.get(index, index) for index in node.inputs),
+                    outputs=tuple(places.get(index, index) for index in node.outputs),
+                    intermediates=tuple(places[index] for index in node.intermediates),
+                    options=copied_options(node.options),
+                )
+            )
+
     def reshaped(self, index: int, shape: Sequence[int], to: int | None = None) -> int:
         """The same elements in another shape."""
         sizes = self.constant(shape, "int32")
@@ -142,6 +163,13 @@ class SubgraphEditor:
         sizes = self.static_shape(index)
         shape = [sizes[axis] for axis in order]
         return self.op("TRANSPOSE", (index, self.constant(order, "int32")), to=to, like=index, shape=shape)
+
+
+def copied_options(value: Any) -> Any:
+    """Options that may be changed; bytes are shared."""
+    if isinstance(value, dict):
+        return {name: copied_options(part) for name, part in value.items()}
+    return [copied_options(part) for part in value] if isinstance(value, list) else value
 
 
 def _options_type(op: str) -> str:

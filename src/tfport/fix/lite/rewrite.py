@@ -8,20 +8,22 @@ interpreters resolve them too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.check.lite.consistency import has_wrong_axis
 from tfport.check.lite.op_versions import needed_version
 from tfport.dataclass import dataclass, field, replace
 from tfport.fix.journal import Journal
-from tfport.fix.lite.editor import SubgraphEditor
+from tfport.fix.lite.editor import SubgraphEditor, copied_options
 from tfport.fix.lite.rule import LITE_RULES, LiteRule
 from tfport.fix.lite.unused_state import STATE, without_unused_state
 from tfport.fix.rule import LOSSY, Refusal
 from tfport.formats.lite.metadata import MIN_RUNTIME
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
+from tfport.formats.lite.schema import lite_schema
+from tfport.lite.constants import constant_array, has_data
 
+SIGNED = ("INT4", "INT2")
 DEEPEST = 6
 """The most rules, one after the other, for one operator."""
 
@@ -40,6 +42,7 @@ class LiteRewrite:
     def __post_init__(self) -> None:
         self.file = _copy(self.source)
         self._correct_axes()
+        self._widen_integers()
         self._move_constants()
         self._drop_unused_state()
         for graph in self.file.subgraphs:
@@ -116,6 +119,23 @@ class LiteRewrite:
                     graph.tensors[place] = replace(tensor, quantization=corrected)
                     self.journal.changed("axis of scales", says, [(tensor.name, tensor.type)])
 
+    def _widen_integers(self) -> None:
+        """Constants of less than 8 bits become int8, with the same scales, if their type is unknown."""
+        numbers = lite_schema().enums["TensorType"].numbers
+        says = "Constants of less than 8 bits are stored as int8, with the same scales."
+        for graph in self.file.subgraphs:
+            for place, tensor in enumerate(graph.tensors):
+                stored, types = tensor.quantization, self.registry.types
+                is_known = types is None or numbers.get(tensor.type) in types
+                has_scales = stored is not None and bool(stored.scale)
+                if is_known or tensor.type not in SIGNED or not has_scales or not has_data(self.file, tensor):
+                    continue
+                self.file.buffers.append(constant_array(self.file, tensor).astype("int8").tobytes())
+                graph.tensors[place] = replace(
+                    tensor, type="INT8", buffer=len(self.file.buffers) - 1, external_buffer=0
+                )
+                self.journal.changed("constants of 8 bits", says, [(tensor.name, tensor.type)])
+
     def _move_constants(self) -> None:
         """The written file has its constants inside, unless it is too large."""
         says = "Constants are in the flatbuffer, where every interpreter looks for them."
@@ -150,7 +170,7 @@ def _copy(file: LiteFile) -> LiteFile:
         replace(
             graph,
             tensors=list(graph.tensors),
-            operators=[replace(node, options=deepcopy(node.options)) for node in graph.operators],
+            operators=[replace(node, options=copied_options(node.options)) for node in graph.operators],
         )
         for graph in file.subgraphs
     ]

@@ -15,6 +15,7 @@ from tfport.atlas.lite.releases import lite_release
 from tfport.fix.certify.verify import verify
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.lite.rule import LITE_RULES
+from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.write import lite_bytes
 from tfport.formats.proto.graph_pb2 import NodeDef
 from tfport.graph.attrs import encode
@@ -66,6 +67,19 @@ def sparse():
     return graph_case("DENSIFY", file, f32(1, 2, 3))
 
 
+def composite():
+    """A function with a constant, by its name and its parts, called twice."""
+    attributes = memoryview(bytes(flexbuffers.Dumps({"epsilon": 0.5})))
+    call = {"name": "acme.shift", "decomposition_subgraph_index": 1, "composite_attributes": attributes}
+    calls = op("STABLEHLO_COMPOSITE", "x", "m", **call), op("STABLEHLO_COMPOSITE", "m", "y", **call)
+    parts = op("ADD", "a c", "b"), op("MUL", "b a", "d")
+    file = lite_file(
+        graph("x -> y", *calls, x="FLOAT32 3", m="FLOAT32 3", y="FLOAT32 3"),
+        graph("a -> d", *parts, a="FLOAT32 3", b="FLOAT32 3", c=f32(5), d="FLOAT32 3"),
+    )
+    return graph_case("STABLEHLO_COMPOSITE", file, f32(1, 2, 3))
+
+
 WINDOWS = {"base_dilations": (1, 1, 1, 1), "window_dilations": (1, 1, 1, 1)}
 CONVOLUTION = {
     "padding": (1, 1, 0, 1), "lhs_dilation": (1, 1), "window_reversal": (False, False),
@@ -91,6 +105,7 @@ REPLACED = [
     case("BROADCAST_TO", numbers(1, 3), const(i32(2, 3)), version=2, outputs=[out("FLOAT32", shape=(2, 3))]),
     case("ADD_N", X, X, X),
     sparse(),
+    composite(),
     case("SELECT_V2", X > 0, X, const(f32(9)), outputs=[out("FLOAT32", shape=(2, 3))]),
     case(
         "BATCH_MATMUL", numbers(2, 4, 3), const(numbers(3, 5)), adj_x=False,
@@ -258,6 +273,17 @@ def test_what_cannot_be_replaced_has_a_reason(c, ops, because):
     (reason,) = rewrite.reasons
     assert because in reason
     assert rewrite.file.subgraphs[0].tensors == model.lite.subgraphs[0].tensors  # nothing half-made is left
+
+
+def test_constants_of_less_than_8_bits_are_widened():
+    weights = q(np.arange(-8, 8).reshape(2, 8), (0.5, 0.25), type="INT4")
+    c = case("FULLY_CONNECTED", numbers(3, 8), const(weights), None, version=12, outputs=[out("FLOAT32")])
+    types = frozenset(NEWEST.types or ()) - {lite_schema().enums["TensorType"].numbers["INT4"]}
+    model = tfport.load(c.model)
+    rewrite = LiteRewrite(model.lite, replace(NEWEST, types=types))
+    assert [tensor.type for tensor in rewrite.file.subgraphs[0].tensors] == ["FLOAT32", "INT8", "FLOAT32"]
+    assert [entry.name for entry in rewrite.journal.entries] == ["constants of 8 bits"]
+    assert_alike(model, rewrite)
 
 
 def test_every_rule_says_what_it_does():

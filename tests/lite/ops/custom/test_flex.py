@@ -35,6 +35,8 @@ CASES = [
         rtol=1e-4,
     ),
 ]
+TYPE_AMONG_OPTIONS = _custom("Sinh", f32(0, 1), T=0)
+"""Converters store the types of tensors too, as numbers that mean nothing here."""
 
 
 @pytest.mark.parametrize("c", checks(CASES))
@@ -56,6 +58,11 @@ def test_a_flex_op_is_the_op_of_tensorflow(way):
     file = lite_file(graph("a b -> y", joined, a="STRING 2", b="STRING 2", y="STRING 2"))
     (answer,) = run(graph_case("CUSTOM", file, strings("a", "b"), strings("c", "d")), way)
     assert answer.tolist() == [b"a/c", b"b/d"]
+
+
+def test_types_among_the_options_are_those_of_the_tensors():
+    (answer,) = run(TYPE_AMONG_OPTIONS, "engine")
+    np.testing.assert_allclose(answer, np.sinh(f32(0, 1)), 1e-6)
 
 
 def test_a_node_def_with_numbers_that_are_not_text():

@@ -38,9 +38,13 @@ def same_name(b: OperatorBuilder, *inputs: LiteValue) -> list[Value]:
     """The custom options are the attributes; types follow from the tensors."""
     signature = _signature(b, b.operator.code.custom)
     stored = custom_options(b.operator.custom_options)
-    attrs = {name: _attr(stored[name], kind) for name, kind in signature.attr_types.items() if name in stored}
+    of_tensors = {arg.type_attr for arg in (*signature.inputs, *signature.outputs)}
+    attrs = {
+        name: _attr(stored[name], kind)
+        for name, kind in signature.attr_types.items()
+        if name in stored and name not in of_tensors
+    }
     for arg in signature.inputs:
-        attrs.pop(arg.type_attr, None)
         if arg.number_attr:
             attrs.setdefault(arg.number_attr, len(inputs) - len(signature.inputs) + 1)
     for arg, tensor in zip(signature.outputs, b.outputs, strict=False):
@@ -69,5 +73,5 @@ def _attr(value: Any, kind: str) -> Any:
     """An attribute from the value of a flexbuffer, which knows fewer types."""
     if kind.startswith("list("):
         return [_attr(element, kind[5:-1]) for element in value]
-    make = {"int": int, "float": float, "bool": bool, "type": DType}.get(kind)
+    make = {"int": int, "float": float, "bool": bool, "type": DType.of}.get(kind)
     return value if make is None else make(value)
