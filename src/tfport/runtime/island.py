@@ -17,7 +17,7 @@ from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.late_relus import with_late_relus
 from tfport.runtime.onnx.least_size import least_size
-from tfport.runtime.onnx.model import NodeForms, border_type, is_narrow, onnx_model
+from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.packed_attention import with_packed_attention
 from tfport.runtime.onnx.pixel_convolutions import with_pixel_convolutions
 from tfport.runtime.onnx.reduced_precision import in_reduced_precision
@@ -55,8 +55,11 @@ def compiled_island(
     whole = None
     if any(node.op == "PRelu" for node in nodes):
         whole = functools.partial(onnx_model, nodes, reads, written, forms=NodeForms.WITH_PRELUS)
+    for_batch = None
+    if engine.form.fuses_pixels and any(node.op == "Conv" for node in nodes):
+        for_batch = functools.partial(_for_batch, nodes, reads, written)
     flags = len(written) - len(outputs)
-    hints = IslandHints(least_size(nodes), alone, work, flags, whole)
+    hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch)
     run = engine.compile(model, island.weights, *outside, hints)
     if flag is not None:
         run = _raising_flags(run)
@@ -74,8 +77,6 @@ def _nodes(
     safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
     written = [*outputs, flag] if flag is not None else outputs
     nodes = with_late_relus(island_nodes(safe, written), written)
-    if engine.form.fuses_pixels:
-        nodes = with_pixel_convolutions(nodes, written)
     nodes = with_separate_sums(nodes, half=engine.form.half is not None)
     if engine.form.fuses_attention:
         nodes = with_fused_attention(nodes, written, engine.has_kernel)
@@ -86,6 +87,14 @@ def _nodes(
     else:
         nodes = in_reduced_precision(nodes, written, DType.parse(engine.form.half), engine.has_kernel)
     return nodes, flag
+
+
+def _for_batch(
+    nodes: Sequence[OnnxNode], reads: Sequence[Operand], written: Sequence[Operand], batch: int
+) -> OnnxModel | None:
+    """The model for a number of images; None if the usual one is as fast."""
+    fused = with_pixel_convolutions(nodes, written, batch)
+    return onnx_model(fused, reads, written, forms=NodeForms.PLAIN) if fused != nodes else None
 
 
 def _raising_flags(run: Compiled) -> Compiled:

@@ -11,6 +11,8 @@ from tfport.runtime.onnx.pixel_convolutions import with_pixel_convolutions
 from tfport.runtime.operand import Operand
 
 CHANNELS, OUT, HEIGHT, WIDTH = 128, 6, 5, 3
+MANY, FEW = 100, 50
+"""Images with enough pixels, and too few."""
 random = np.random.default_rng(0)
 
 
@@ -53,7 +55,7 @@ def answers(nodes, inputs, output, arrays):
 @pytest.mark.parametrize("batch", [1, 4])
 def test_one_node_gives_the_same_answers(bias, shortcut, batch):
     nodes, inputs, output = block(bias=bias, shortcut=shortcut)
-    fused = with_pixel_convolutions(nodes, [output])
+    fused = with_pixel_convolutions(nodes, [output], MANY)
     ops = [node.op for node in fused]
     assert ops.count("FusedConv") == 1
     assert not {"Add", "Relu"} & set(ops)
@@ -77,19 +79,26 @@ def test_one_node_gives_the_same_answers(bias, shortcut, batch):
 )
 def test_others_stay_as_they_are(parts):
     nodes, _, output = block(**parts)
-    assert with_pixel_convolutions(nodes, [output]) == nodes
+    assert with_pixel_convolutions(nodes, [output], MANY) == nodes
 
 
 def test_a_result_that_something_else_reads_is_computed_for_itself():
     nodes, _, output = block()
-    assert with_pixel_convolutions(nodes, [output, nodes[-1].inputs[0]]) == nodes
+    assert with_pixel_convolutions(nodes, [output, nodes[-1].inputs[0]], MANY) == nodes
 
 
 def test_a_shortcut_of_few_channels_leaves_a_convolution_without_one():
     nodes, _, output = block(channels=64)
-    assert "FusedConv" in [node.op for node in with_pixel_convolutions(nodes, [output])]
+    assert "FusedConv" in [node.op for node in with_pixel_convolutions(nodes, [output], MANY)]
 
 
 def test_an_input_with_the_known_number_of_images_is_a_shortcut():
-    nodes, _, output = block(x=image(batch=2), shortcut=image(OUT, batch=2))
-    assert "FusedConv" in [node.op for node in with_pixel_convolutions(nodes, [output])]
+    nodes, _, output = block(x=image(batch=MANY), shortcut=image(OUT, batch=MANY))
+    assert "FusedConv" in [node.op for node in with_pixel_convolutions(nodes, [output], MANY)]
+
+
+def test_few_pixels_are_computed_as_before():
+    nodes, _, output = block()
+    assert with_pixel_convolutions(nodes, [output], FEW) == nodes
+    nodes, _, output = block(x=image(batch=FEW))
+    assert with_pixel_convolutions(nodes, [output], MANY) == nodes

@@ -23,10 +23,12 @@ def convolution(channels=8, *, group=1, bias=True):
 )
 def test_slow_sums_are_separate(parts, half):
     (conv,) = convolution(**parts)
-    alone, add = with_separate_sums([conv], half=half)
+    alone, to_last, add, to_first = with_separate_sums([conv], half=half)
     assert (alone.op, alone.inputs, alone.attrs) == ("Conv", conv.inputs[:2], conv.attrs)
-    assert (add.op, add.inputs[0], add.outputs) == ("Add", alone.outputs[0], conv.outputs)
-    np.testing.assert_array_equal(add.inputs[1].array, np.arange(16, dtype=np.float32).reshape(16, 1, 1))
+    assert (to_last.inputs, to_last.attrs) == (alone.outputs, {"perm": [0, 2, 3, 1]})
+    assert (add.op, add.inputs) == ("Add", (to_last.outputs[0], conv.inputs[2]))
+    assert (to_first.inputs, to_first.attrs) == (add.outputs, {"perm": [0, 3, 1, 2]})
+    assert to_first.outputs == conv.outputs
 
 
 @pytest.mark.parametrize(

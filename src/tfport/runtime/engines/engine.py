@@ -42,6 +42,8 @@ class IslandHints:
     """How many outputs, the last ones, the host reads after each run: flags."""
     with_prelus: Callable[[], OnnxModel] | None = None
     """The model with PRelu in place of the nodes that are faster in ONNX Runtime, if it has any."""
+    for_batch: Callable[[int], OnnxModel | None] | None = None
+    """The model for a number of images, if another one is faster for it."""
 
 
 NO_HINTS = IslandHints()
@@ -73,7 +75,7 @@ class IslandForm:
     packs_attention: bool = False
     """With one product for the queries, keys and values of an attention."""
     fuses_pixels: bool = False
-    """With convolutions of single pixels, a sum and a Relu as a node of ONNX Runtime's own."""
+    """With convolutions of many single pixels, a sum and a Relu as a node of ONNX Runtime's own."""
 
 
 CPU_FORM = IslandForm()

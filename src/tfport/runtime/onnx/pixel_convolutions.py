@@ -10,6 +10,7 @@ Of an image of one pixel both are the same: each pixel becomes an image of its o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -28,19 +29,28 @@ LEAST_WITH_SHORTCUT = 128
 """Channels of the input from which a shortcut pays: with 64, cuDNN 9.19 adds it in a slow kernel of its own
 (H200, 200,704 pixels: 518 µs in place of 321; with 128 channels and 50,176 pixels: 68 in place of 166)."""
 
+LEAST_PIXELS = 1024
+"""Pixels of all images from which it pays: with 784 cuDNN uses no tensor cores, with 1,568 it does."""
+
 
 class _PixelConvolution(NamedTuple):
     node: OnnxNode
     shortcut: Operand | None
 
 
-def with_pixel_convolutions(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
-    """The nodes with one node for each convolution of single pixels that ends in a Relu."""
+def with_pixel_convolutions(
+    nodes: Sequence[OnnxNode], outputs: Sequence[Operand], batch: int
+) -> list[OnnxNode]:
+    """The nodes with one node for each convolution of single pixels that ends in a Relu, where that pays.
+
+    `batch`: how many images there are, where that is not known.
+    """
     producers, batches = Producers(nodes, outputs), BatchSources(nodes)
     made: list[OnnxNode] = []
     for node in nodes:
         pixel_conv = _before(node.inputs[0], producers, batches) if node.op == "Relu" else None
-        made += [node] if pixel_conv is None else _fused(pixel_conv, node.outputs[0])
+        pays = pixel_conv is not None and _pixels_of(pixel_conv.node, batch) >= LEAST_PIXELS
+        made += _fused(pixel_conv, node.outputs[0]) if pixel_conv is not None and pays else [node]
     return live_nodes(made, outputs)
 
 
@@ -75,6 +85,11 @@ def _is_of_pixels(conv: OnnxNode) -> bool:
         and conv.attrs.get("auto_pad", "NOTSET") in ("NOTSET", "VALID")
         and (bias is None or bias.array is not None)
     )
+
+
+def _pixels_of(conv: OnnxNode, batch: int) -> int:
+    count, _, *sizes = conv.outputs[0].shape or ()
+    return (count or batch) * prod(size or 0 for size in sizes)
 
 
 def _is_alike(image: Operand, other: Operand) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.runtime.operand import Operand
+from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.program import OnnxNode
 
 FEW_CHANNELS = 4
@@ -34,16 +34,18 @@ def _is_slow(conv: OnnxNode, half: bool) -> bool:
 
 
 def _separated(conv: OnnxNode) -> list[OnnxNode]:
+    """The sum has the channels last, as GPUs compute: what is added is a vector then, in any layout the same.
+
+    ONNX Runtime removes the transposes; with the channels first it would have to change the constant, and it
+    confuses those that several nodes read.
+    """
     x, weights, bias = conv.inputs
     assert weights is not None
     assert bias is not None
-    assert bias.array is not None
     (output,) = conv.outputs
-    space = (weights.rank or 2) - 2
-    column = bias.array.reshape(-1, *[1] * space)
-    offset = Operand(bias.dtype, value=column, name=bias.name)
-    result = Operand(output.dtype, output.shape, name=output.name)
-    return [
-        OnnxNode("Conv", (x, weights), (result,), conv.attrs),
-        OnnxNode("Add", (result, offset), (output,), {}),
-    ]
+    rank = weights.rank or 0
+    b = Builder(output.name)
+    (result,) = b.nodes("Conv", x, weights, shape=output.shape, **conv.attrs)
+    last = b.Transpose(result, perm=[0, *range(2, rank), 1])
+    total = b.Add(last, bias)
+    return [*b.made, OnnxNode("Transpose", (total,), (output,), {"perm": [0, rank - 1, *range(1, rank - 1)]})]

@@ -12,6 +12,7 @@ from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
+from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
 
 TWO_ISLANDS = """
     x = Placeholder() {dtype=float32, shape=(?, 4)}
@@ -70,9 +71,11 @@ def test_bound_signatures_take_and_return_device_tensors():
     }
     expected = session.signature(name)(**inputs)
     actual = session.bind(name)(**inputs)
+    again = session.bind(name, in_place=True)(**inputs)
     for key, value in actual.items():
         assert type(value) is DeviceArray
         np.testing.assert_array_equal(np.from_dlpack(value), expected[key])
+        np.testing.assert_array_equal(again[key], expected[key])
     with pytest.raises(tfport.Error, match="no signature `other`"):
         session.bind("other")
 
@@ -132,3 +135,15 @@ def test_a_gpu_that_cannot_be_used_is_a_warning_or_an_error(monkeypatch):
     with pytest.raises(tfport.Error, match=r"^device cuda: the reason$"):
         session_of(TWO_ISLANDS, device="cuda", gpu=GpuOptions(require=True))
     assert session_of(TWO_ISLANDS, device="auto").engine.name == "ONNX Runtime"
+
+
+def test_calls_in_place_have_the_same_answers_with_one_island_and_with_several():
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    for fetch in ("c:0", "f:0"):
+        session = session_of(TWO_ISLANDS, engine=engine_on_cpu())
+        for value in range(4):
+            (expected,) = session_of(TWO_ISLANDS).run([fetch], {"x:0": x * value})
+            with in_place(True):
+                (actual,) = session.run([fetch], {"x:0": x * value}, on_device=True)
+            np.testing.assert_allclose(np.asarray(actual), expected, rtol=1e-6)
+        assert not is_in_place()

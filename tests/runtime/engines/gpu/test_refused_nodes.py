@@ -25,6 +25,15 @@ def test_nodes_that_stay_on_the_host(op, dtype, refused):
     assert is_refused(OnnxNode(op, (x,), (x,), {})) is refused
 
 
+@pytest.mark.parametrize(
+    ("reduction", "refused"), [("none", False), ("add", False), ("mul", True), ("max", True), ("min", True)]
+)
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_reductions_that_would_not_end_with_nan_stay_on_the_host(op, reduction, refused):
+    x = Operand(FLOAT32, (2, 2))
+    assert is_refused(OnnxNode(op, (x, x, x), (x,), {"reduction": reduction})) is refused
+
+
 @pytest.mark.parametrize(("index", "refused"), [(None, True), (1, False), (9, True)])
 def test_a_loop_with_indices_that_nothing_checks_stays_on_the_host(index, refused):
     b = Builder("test")

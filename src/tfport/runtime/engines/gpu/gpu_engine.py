@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
-from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints, Rival
 from tfport.runtime.engines.gpu.availability import load_libraries
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
-from tfport.runtime.engines.gpu.captured_island import CapturedIsland, Shapes
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies, HostCopies
 from tfport.runtime.engines.gpu.device_memory import check_fit
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
-from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, TF32, GpuOptions
+from tfport.runtime.engines.gpu.island_factory import MEMORY, IslandFactory
 from tfport.runtime.engines.gpu.large_uploads import LargeUploads
 from tfport.runtime.engines.gpu.provider_options import providers_for
 from tfport.runtime.engines.gpu.refused_nodes import is_refused
-from tfport.runtime.engines.onnx_runtime import CONVOLUTION, OnnxRuntime, may_run_out, session_error
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, session_error
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
@@ -39,15 +37,10 @@ from tfport.runtime.program import OnnxNode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MEMORY = "cuda"
-"""What ONNX Runtime calls the memory of the device."""
-CANNOT_CAPTURE = "cannot use the graph capture feature"
 KEPT_APART = ("MatMulAddFusion", "ConvAddFusion")
 """Optimizers that are left out. On a GPU, a sum is faster as a part of the node after it than of the product
 before it, which would write what is added into the output first; sums that are still apart from their
 convolution are so on purpose (`separate_sums`)."""
-FASTER_WITH_SIZES = (b"LayerNormalization",)
-"""What a serialized model contains that ONNX Runtime fuses with other nodes only if all sizes are known."""
 
 
 class GpuEngine:
@@ -106,14 +99,14 @@ class GpuEngine:
         if self.device.is_gpu:
             needed, uploaded = self._weights.missing_bytes(weights), self._weights.uploaded_bytes
             check_fit(self.device, needed, uploaded, self.options.memory_bytes)
-        usual = _IslandFactory(self, model, weights, inputs, outputs, hints.host_outputs).island()
+        usual = IslandFactory(self, model, weights, inputs, outputs, hints).island()
 
         @functools.cache
         def checked() -> tuple[GpuIsland, list[PoolWindow]]:
             """The island for images that may be too small for its windows."""
             text, windows = with_pool_sizes(model)
             names = [*outputs, *(window.output for window in windows)]
-            return _IslandFactory(self, text, weights, inputs, names).plain(), windows
+            return IslandFactory(self, text, weights, inputs, names).plain(), windows
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             if not all(array.size for array in arrays):
@@ -167,73 +160,3 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
         packs_attention=on_gpu,
         fuses_pixels=options.precision == TF32,  # only there it was measured
     )
-
-
-class _IslandFactory:
-    """Makes the islands of one model."""
-
-    def __init__(
-        self,
-        engine: GpuEngine,
-        model: bytes,
-        weights: Mapping[str, NDArray[Any]],
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        host_outputs: int = 0,
-    ) -> None:
-        self._engine, self._model, self._weights = engine, model, weights
-        self._inputs, self._outputs, self._host_outputs = inputs, outputs, host_outputs
-
-    def plain(self) -> GpuIsland:
-        return self._with(self._engine.session(self._model, self._weights))
-
-    def island(self) -> GpuIsland | CapturedIsland:
-        """The island with CUDA graphs, if they are wanted and there is a GPU."""
-        max_graphs, kind = self._engine.options.max_graphs, self._engine.device.kind
-        if not max_graphs or kind in (CPU, TENSORRT):
-            return self.plain()
-        if any(name in self._model for name in FASTER_WITH_SIZES):
-            return CapturedIsland(self.plain(), self._fixed, max_graphs)
-        if CONVOLUTION in self._model:
-            return CapturedIsland(self.plain(), self._optimized, max_graphs)
-        try:
-            whole = self._whole
-        except Error as error:
-            if CANNOT_CAPTURE not in str(error):
-                raise
-            return CapturedIsland(self.plain(), self._fixed, max_graphs)
-        return CapturedIsland(whole, lambda shapes: whole, max_graphs, self.plain)
-
-    def _optimized(self, shapes: Shapes) -> GpuIsland | None:
-        """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare."""
-        try:
-            return self._whole
-        except Error:
-            return self._fixed(shapes)
-
-    @functools.cached_property
-    def _whole(self) -> GpuIsland:
-        return self._with(self._engine.session(self._model, self._weights, graphs=True), captures=True)
-
-    def _fixed(self, shapes: Shapes) -> GpuIsland | None:
-        """The island for these shapes alone: what computes sizes on the CPU is constant then."""
-        model = with_fixed_shapes(self._model, dict(zip(self._inputs, shapes, strict=True)))
-        try:
-            return self._with(self._engine.session(model, self._weights, graphs=True), captures=True)
-        except Error:
-            return None
-
-    def _with(self, session: ort.InferenceSession, *, captures: bool = False) -> GpuIsland:
-        memory = MEMORY if self._engine.device.is_gpu else CPU
-        index = self._engine.device.index
-        uploads = self._engine.large_uploads
-        return GpuIsland(
-            session,
-            self._inputs,
-            self._outputs,
-            memory,
-            index,
-            captures=captures,
-            uploads=uploads,
-            host_outputs=self._host_outputs,
-        )

@@ -21,10 +21,15 @@ OF_TYPE = {
 """By type: ops whose kernels for it compute with the precision or the range of another type, or start from a
 finite number."""
 
+ENDLESS = frozenset(["max", "min", "mul"])
+"""Reductions of Scatter whose kernels wait until a number equals itself: with NaN, the GPU never ends."""
+
 
 def is_refused(node: OnnxNode) -> bool:
     """Whether a node must not run on a GPU; nor does a loop or branch with indices that nothing checks."""
     if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
+        return True
+    if node.attrs.get("reduction") in ENDLESS:
         return True
     first = node.inputs[0] if node.inputs else None
     return first is not None and node.op in OF_TYPE.get(first.dtype.name, ())

@@ -1,0 +1,63 @@
+"""Islands for certain numbers of images, with the CPU in place of the GPU."""
+
+import numpy as np
+import pytest
+from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.engines.engine import IslandHints
+from tfport.runtime.engines.gpu.island_factory import IslandFactory
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.model import NodeForms, onnx_model
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+X, Y = (Operand(FLOAT32, (None, 3), name=name) for name in "xy")
+MANY = 64
+
+
+def doubled(times: int):
+    """A model of some doublings, one after the other."""
+    b = Builder("test")
+    result = X
+    for _ in range(times - 1):
+        result = b.Add(result, result)
+    nodes = [*b.made, OnnxNode("Add", (result, result), (Y,), {})]
+    return onnx_model(nodes, [X], [Y], forms=NodeForms.PLAIN)
+
+
+@pytest.fixture
+def asked():
+    """The numbers of images that a model was asked for."""
+    return []
+
+
+@pytest.fixture
+def factory(asked):
+    usual = doubled(1)
+    names = [[info.name for info in side] for side in (usual.model.graph.input, usual.model.graph.output)]
+
+    def for_batch(batch):
+        asked.append(batch)
+        return doubled(2) if batch >= MANY else None
+
+    hints = IslandHints(for_batch=for_batch)
+    model = usual.model.SerializeToString()
+    return IslandFactory(engine_on_cpu(), model, usual.weights, *names, hints)
+
+
+def answer(island, batch: int) -> float:
+    return float(island.run([np.ones((batch, 3), np.float32)])[0].numpy()[0, 0])
+
+
+def test_a_model_that_is_faster_for_many_images_is_used_for_them(factory, asked):
+    few, many = (factory.optimized(((batch, 3),)) for batch in (1, MANY))
+    assert asked == [1, MANY]
+    assert (answer(few, 1), answer(many, MANY)) == (2, 4)
+
+
+def test_the_same_model_has_one_session(factory):
+    islands = [factory.optimized(((batch, 3),)) for batch in (1, 2, MANY, MANY + 1)]
+    assert islands[0] is islands[1]
+    assert islands[2] is islands[3]
+    assert islands[0] is not islands[2]
