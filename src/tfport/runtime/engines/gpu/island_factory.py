@@ -41,8 +41,8 @@ class IslandFactory:
     ) -> None:
         self._engine, self._model, self._weights = engine, model, weights
         self._inputs, self._outputs, self._hints = inputs, outputs, hints
-        self._special: dict[bytes, GpuIsland] = {}
-        """Islands for certain numbers of images, by their models."""
+        self._special: dict[int, GpuIsland] = {}
+        """Islands for certain numbers of images, by the number of nodes: the more images, the more differ."""
 
     def plain(self) -> GpuIsland:
         return self._with(self._engine.session(self._model, self._weights))
@@ -77,11 +77,11 @@ class IslandFactory:
         special = self._hints.for_batch(batch) if self._hints.for_batch is not None else None
         if special is None:
             return None
-        model = special.model.SerializeToString()
-        if model not in self._special:
-            session = self._engine.session(model, special.weights, graphs=True)
-            self._special[model] = self._with(session, captures=True)
-        return self._special[model]
+        count = len(special.model.graph.node)
+        if count not in self._special:
+            session = self._engine.session(special.model.SerializeToString(), special.weights, graphs=True)
+            self._special[count] = self._with(session, captures=True)
+        return self._special[count]
 
     @functools.cached_property
     def _whole(self) -> GpuIsland:
