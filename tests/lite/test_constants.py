@@ -14,7 +14,7 @@ from tfport.formats.lite.signature import IDENTIFIER
 from tfport.formats.lite.write import lite_bytes
 
 
-def _external(tmp_path, name="weights.bin", **change):
+def external_file(tmp_path, name="weights.bin", **change):
     file = lite_file(graph("x -> y", op("ADD", "x c", "y"), x="FLOAT32 2", y="FLOAT32 2", c="FLOAT32 2"))
     file.subgraphs[0].tensors[2].external_buffer = 7
     file.external_buffer_groups = ({"name": name},)
@@ -32,7 +32,7 @@ def _run(model):
 
 
 def test_weights_in_another_file(tmp_path):
-    assert _run(tfport.load(_external(tmp_path))) == [11, 22]
+    assert _run(tfport.load(external_file(tmp_path))) == [11, 22]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_weights_in_another_file(tmp_path):
 )
 def test_weights_that_cannot_be_read_say_why(tmp_path, change, why):
     with pytest.raises(tfport.Error, match=why):
-        _run(tfport.load(_external(tmp_path, **change)))
+        _run(tfport.load(external_file(tmp_path, **change)))
 
 
 @pytest.mark.parametrize("way", ["engine", "host"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.check.lite.make_files import FILES
 from tests.lite.cases import case
+from tests.lite.test_constants import external_file
 from tests.runtime.cases import numbers
 
 import tfport
@@ -65,3 +66,12 @@ def test_what_interpreters_refuse_in_a_file_is_corrected(name, target, rule, tmp
     assert [entry.name for entry in fixed.attempt.journal.entries] == [rule]
     assert tfport.check(str(source), on=target).verdict == "fails"
     assert tfport.check(str(output), on=target).verdict == "runs"
+
+
+def test_constants_in_other_files_move_inside(tmp_path):
+    source, output = external_file(tmp_path), tmp_path / "new.tflite"
+    (finding,) = tfport.check(source, on="ai-edge-litert==2.3.0").findings
+    assert (finding.code, finding.place) == ("TFP810", "in other files")
+    fixed_to(source, output, "ai-edge-litert==2.3.0").save(output)
+    assert tfport.check(str(output), on="ai-edge-litert==2.3.0").verdict == "runs"
+    assert tfport.load(str(output)).lite.external_buffers == ()

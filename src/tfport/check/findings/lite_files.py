@@ -185,16 +185,18 @@ class LiteInconsistentFile(LiteFileFinding):
 
 @finding("TFP810", "lite-outside-constants", noticed=LITE)
 class LiteOutsideConstants(LiteFileFinding):
-    """the constants of the file are behind its flatbuffer, where {target} does not look{at}
+    """the constants of the file are {place}, where {target} does not look{at}
 
     ## Cause
     A flatbuffer has less than 2 GB, so the constants of larger files follow it. Interpreters
-    before 2.14 load such a file, and fail when it runs.
+    before 2.14 load such a file, and fail when it runs. Constants in other files are read by
+    LiteRT's compiled models, and by no interpreter up to ai-edge-litert 2.3.0.
     ## Fix
-    Use tflite-runtime 2.14.0, tensorflow 2.14.0 or any ai-edge-litert. A file of less than
-    2 GB is rewritten by `tfport fix`.
+    Use tflite-runtime 2.14.0, tensorflow 2.14.0 or any ai-edge-litert for constants behind the
+    flatbuffer. A model of less than 2 GB is rewritten by `tfport fix`.
     ## Example
         tfport check tests/check/lite/files/outside.tflite --on tflite-runtime==2.13.0
     """
 
+    place: str = "behind its flatbuffer"
     stage: str | None = RUN

@@ -58,23 +58,27 @@ def shared_tensors(file: LiteFile) -> Iterator[LiteFileFinding]:
 
 
 def outside_constants(file: LiteFile, registry: LiteRegistry) -> Iterator[LiteFileFinding]:
-    """Constants behind the flatbuffer, for an interpreter that does not look there."""
-    if not file.outside or registry.package not in (TFLITE_RUNTIME, TENSORFLOW):
+    """Constants behind the flatbuffer or in other files, for an interpreter that does not look there."""
+    if registry.package not in (TFLITE_RUNTIME, TENSORFLOW, LITERT):
         return
-    if version_key(registry.version) >= version_key(READS_OUTSIDE):
-        return
+    is_newer = registry.package == LITERT or version_key(registry.version) >= version_key(READS_OUTSIDE)
+    unread = frozenset[int]() if is_newer else file.outside
     for number, graph in enumerate(file.subgraphs):
-        for node in graph.operators:
-            for index in node.inputs:
-                if index >= 0 and graph.tensors[index].buffer in file.outside:
-                    yield LiteOutsideConstants(
-                        where=tensor_place(graph.tensors[index], graph),
-                        why=f"first read by {TFLITE_RUNTIME} {READS_OUTSIDE}.0 and {LITERT} 1.0.0",
-                        says_text=f"Input tensor {index} lacks data",
-                        ways=(ALIKE,),
-                        signatures=_signatures(file, number),
-                    )
-                    return
+        places = (index for node in graph.operators for index in node.inputs if index >= 0)
+        for index in places:
+            tensor = graph.tensors[index]
+            if tensor.buffer not in unread and not tensor.external_buffer:
+                continue
+            first = f"first read by {TFLITE_RUNTIME} {READS_OUTSIDE}.0 and {LITERT} 1.0.0"
+            yield LiteOutsideConstants(
+                place="in other files" if tensor.external_buffer else "behind its flatbuffer",
+                where=tensor_place(tensor, graph),
+                why="no recorded interpreter reads them" if tensor.external_buffer else first,
+                says_text=f"Input tensor {index} lacks data",
+                ways=(ALIKE,),
+                signatures=_signatures(file, number),
+            )
+            return
 
 
 def _signatures(file: LiteFile, number: int) -> tuple[str, ...]:

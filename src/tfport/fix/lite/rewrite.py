@@ -21,7 +21,7 @@ from tfport.fix.rule import LOSSY, Refusal
 from tfport.formats.lite.metadata import MIN_RUNTIME
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 from tfport.formats.lite.schema import lite_schema
-from tfport.lite.constants import constant_array, has_data
+from tfport.lite.constants import constant_array, external_data, has_data
 
 SIGNED = ("INT4", "INT2")
 DEEPEST = 6
@@ -138,11 +138,18 @@ class LiteRewrite:
 
     def _move_constants(self) -> None:
         """The written file has its constants inside, unless it is too large."""
+        moved = [(f"buffer {number}", "") for number in sorted(self.file.outside)]
+        for graph in self.file.subgraphs:
+            for place, tensor in enumerate(graph.tensors):
+                if tensor.external_buffer:
+                    self.file.buffers.append(external_data(self.file, tensor))
+                    number = len(self.file.buffers) - 1
+                    graph.tensors[place] = replace(tensor, buffer=number, external_buffer=0)
+                    moved.append((tensor.name, tensor.type))
         says = "Constants are in the flatbuffer, where every interpreter looks for them."
-        self.journal.changed(
-            "constants inside", says, [(f"buffer {i}", "") for i in sorted(self.file.outside)]
-        )
-        self.file.outside = frozenset()
+        self.journal.changed("constants inside", says, moved)
+        self.file.outside, self.file.external_buffers = frozenset(), ()
+        self.file.external_buffer_groups = ()
 
     def _drop_unused_state(self) -> None:
         nodes = [(graph, node) for graph in self.file.subgraphs for node in graph.operators]
