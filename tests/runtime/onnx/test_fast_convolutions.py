@@ -60,6 +60,41 @@ def test_other_convolutions_are_kept(weights, attrs):
     assert list(with_fast_convolutions(nodes)) == nodes
 
 
+@pytest.mark.parametrize(
+    ("weights", "image", "has_blocks", "is_replaced"),
+    [
+        ((8, 16, 3, 3), (64, 64), False, True),
+        ((5, 12, 7, 1), (300, 1), False, True),
+        ((8, 16, 3, 3), (64, 64), True, False),
+        ((9, 32, 3, 3), (64, 64), False, False),
+        ((8, 12, 3, 3), (64, 64), False, False),
+        ((8, 16, 3, 3), (None, 64), False, False),
+        ((8, 16, 3, 3, 3), (64, 64, 64), False, False),
+    ],
+)
+def test_up_to_eight_channels_on_processors_without_blocks(
+    weights, image, has_blocks, is_replaced, monkeypatch
+):
+    """Only for images of known sizes, whose products need little memory."""
+    monkeypatch.setattr("tfport.runtime.onnx.fast_convolutions.HAS_BLOCKS", has_blocks)
+    rng, b = np.random.default_rng(0), Builder("test")
+    x = Operand(FLOAT32, (None, weights[1], *image), name="x")
+    pads = [size // 2 for size in weights[2:]] * 2
+    y = b.Conv(x, b.const(rng.normal(size=weights), FLOAT32), pads=pads)
+    replaced = list(with_fast_convolutions(b.made))
+    assert [node.op for node in replaced] == ["ConvTranspose" if is_replaced else "Conv"]
+    if not is_replaced:
+        return
+    array = rng.normal(size=(2, weights[1], *image)).astype(np.float32)
+    results = []
+    for exported in (True, False):
+        island = onnx_model(b.made, [x], [y], exported=exported)
+        names = [info.name for info in island.model.graph.input], [o.name for o in island.model.graph.output]
+        run = OnnxRuntime(1).compile(island.model.SerializeToString(), island.weights, *names)
+        results.append(run([array])[0])
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-4, atol=1e-4)
+
+
 def test_weights_that_are_computed_are_kept():
     b, x, w = (
         Builder("test"),
