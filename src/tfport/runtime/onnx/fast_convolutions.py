@@ -4,9 +4,10 @@ Its kernels of convolutions compute 16 output channels at a time, or copy each w
 before a product of matrices; with one output channel nearly all of that is wasted. A transposed convolution
 is the other way around: it multiplies each pixel first and then adds up the windows of the few output
 channels. With the weights mirrored, both compute the same sums. Measured with 1 to 4 output channels and
-windows of 3 pixels or more, in one thread: 2 to 9 times as fast. On ARM64, where images are not kept in blocks
-of channels, 5 to 8 output channels are 1.1 to 3 times as fast too (Neoverse N1); the products of all windows
-are in memory at once there, so it is done for images of known, moderate size. An exported model keeps all nodes.
+windows of 3 pixels or more, in one thread: 2 to 9 times as fast. On ARM64, where images are not kept in
+blocks of channels, 5 to 8 output channels are 1.1 to 3 times as fast too (Neoverse N1); the products of all
+windows are in memory at once, so it is done for images of known, moderate size. An exported model keeps all
+nodes.
 """
 
 from __future__ import annotations
