@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
 from tfport.runtime.onnx.accurate import accurate
@@ -16,7 +17,7 @@ from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.late_relus import with_late_relus
-from tfport.runtime.onnx.least_size import least_size
+from tfport.runtime.onnx.least_size import ANY, least_size
 from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.packed_attention import with_packed_attention
 from tfport.runtime.onnx.pixel_convolutions import with_pixel_convolutions
@@ -25,6 +26,7 @@ from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.onnx.separate_sums import with_separate_sums
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
+from tfport.runtime.stored.island_copy import IslandCopy
 
 
 def compiled_island(
@@ -35,10 +37,13 @@ def compiled_island(
     *,
     alone: bool,
     release: Callable[[], None] | None = None,
+    copy: IslandCopy | None = None,
 ) -> tuple[Compiled, list[Operand]]:
     """A function from arrays of the inputs to arrays of the outputs, and the inputs that it takes.
 
-    `alone` and `release`: see `IslandHints` and `Plan`.
+    `alone`, `release` and `copy`: see `IslandHints` and `Plan`. An island with windows that may not fit into
+    an image needs more than one session, and one with types that are converted more than the engine: no copy
+    is made of them.
     """
     nodes, flag = _nodes(steps, outputs, engine)
     written = [*outputs, flag] if flag is not None else outputs
@@ -59,12 +64,15 @@ def compiled_island(
     if engine.form.fuses_pixels and any(node.op == "Conv" for node in nodes):
         for_batch = functools.partial(_for_batch, nodes, reads, written)
     flags = len(written) - len(outputs)
+    wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
+    narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
     hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch)
+    if copy is not None and hints.least_size == ANY and not wide and not narrow:
+        hints = replace(hints, save_as=copy.model)
+        copy.add_island(*outside, hints)
     run = engine.compile(model, island.weights, *outside, hints)
     if flag is not None:
         run = _raising_flags(run)
-    wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
-    narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
     return (_converted(run, wide, narrow) if wide or narrow else run), reads
 
 

@@ -27,6 +27,7 @@ from tfport.runtime.onnx.cut_islands import cut_island
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
+from tfport.runtime.stored.island_copy import IslandCopy
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
@@ -64,11 +65,12 @@ class Plan:
         *,
         repeated: bool = False,
         release: Callable[[], None] | None = None,
+        copy: IslandCopy | None = None,
     ) -> None:
         """`repeated`: the plan of a loop body or a branch.
 
         `release` frees what was read of the files of the weights; it is called before an engine makes its
-        own copies, which is when a plan needs most memory.
+        own copies, which is when a plan needs most memory. `copy` is filled if the plan is one island.
         """
         self.inputs = [*program.args, *program.captures()]
         program = with_string_chains(with_embedding_lookups(program))
@@ -77,7 +79,9 @@ class Plan:
         self._slots = _Slots(self.inputs)
         stages = cut_into_stages(program)
         alone = not repeated and sum(stage.lowered for stage in stages) == 1
-        self._stages = [self._compiled(stage, engine, alone, release) for stage in stages]
+        if copy is not None and (len(stages) != 1 or not stages[0].lowered or self.inputs != program.args):
+            copy = None
+        self._stages = [self._compiled(stage, engine, alone, release, copy) for stage in stages]
         self._results = [
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
@@ -86,6 +90,8 @@ class Plan:
         self._on_device = engine.on_device
         self._names = {slot: operand.name for operand, slot in self._slots.items()}
         """The node that computes each slot."""
+        if copy is not None:
+            self._describe(copy)
 
     def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
         """Arrays of the results; with `on_device`, those that an engine left on its device stay there."""
@@ -127,7 +133,12 @@ class Plan:
         return [slots[slot] if slot is not None else value for value, slot in self._results]
 
     def _compiled(
-        self, stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None
+        self,
+        stage: Stage,
+        engine: Engine,
+        alone: bool,
+        release: Callable[[], None] | None,
+        copy: IslandCopy | None,
     ) -> tuple[Compiled, list[int], list[int]]:
         recorder = current_recorder()
         if not stage.lowered:
@@ -135,18 +146,30 @@ class Plan:
             if engine.on_device:
                 run = _reading_from_device(run)
         elif recorder is None:
-            run = self._island(stage, engine, alone, release)
+            run = self._island(stage, engine, alone, release, copy)
         else:
             run = recorder.island(stage.steps, lambda: self._island(stage, engine, alone, release))
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _island(
-        self, stage: Stage, engine: Engine, alone: bool, release: Callable[[], None] | None
+        self,
+        stage: Stage,
+        engine: Engine,
+        alone: bool,
+        release: Callable[[], None] | None,
+        copy: IslandCopy | None = None,
     ) -> Compiled:
         run, stage.reads = compiled_island(
-            stage.steps, stage.reads, stage.writes, engine, alone=alone, release=release
+            stage.steps, stage.reads, stage.writes, engine, alone=alone, release=release, copy=copy
         )
         return run
+
+    def _describe(self, copy: IslandCopy) -> None:
+        """Say how the only island is called, if it computes all results."""
+        ((_, reads, writes),) = self._stages
+        results = [slot for _, slot in self._results]
+        if set(results) <= set(writes):
+            copy.add_plan(reads, [writes.index(slot) for slot in results if slot is not None])
 
     def _only_stage(self) -> Compiled | None:
         """The function of a plan of one stage that takes the inputs and computes all results; else None."""

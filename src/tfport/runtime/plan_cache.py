@@ -14,11 +14,13 @@ import itertools
 from typing import NamedTuple
 
 from tfport.dataclass import dataclass
+from tfport.graph.model import Signature
 from tfport.runtime.fed_values import FedValue
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
+from tfport.runtime.stored.stored_plan import StoredPlan
 
-AnyPlan = Plan | PlacedPlan
+AnyPlan = Plan | PlacedPlan | StoredPlan
 
 Assumed = int | FedValue | None
 """What a plan assumes of a fed tensor: its rank, its value, or only what the graph declares."""
@@ -37,6 +39,14 @@ class PlanKey(NamedTuple):
     ranks: tuple[int | None, ...]
     values: tuple[FedValue | None, ...]
     on_host: bool = False
+
+    @classmethod
+    def of_signature(cls, signature: Signature) -> PlanKey:
+        """What to plan for if a signature is called with arrays of the shapes that it declares."""
+        feeds = tuple(tensor for spec in signature.inputs.values() for tensor in spec.tensors)
+        fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
+        nothing = (None,) * len(feeds)
+        return cls(fetches, feeds, nothing, nothing)
 
     @property
     def assumed(self) -> list[Assumed]:

@@ -6,6 +6,7 @@
     session.run(["y:0"], feeds, timeout=5, stop=StopSignal())           ends early: `bounds`
     Session(model, limits=RunLimits(max_bytes=2**30))
     Session(model, registry=registry, stubs={"Acme>Op": function})      custom ops: `custom`
+    Session("export/1", cache=True)             plans are kept in files for later sessions: `stored`
 
 A plan is made for each set of fetches and feeds when it is first needed, and cached. Any thread
 may call `run`.
@@ -28,7 +29,7 @@ from tfport.errors import Error
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.graph import Node
-from tfport.graph.model import Model
+from tfport.graph.model import Model, Signature
 from tfport.graph.state import assets
 from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
@@ -50,6 +51,7 @@ from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
 from tfport.runtime.plan_cache import AnyPlan, PlanCache, PlanKey
 from tfport.runtime.prepared_run import MAX_PREPARED, PreparedRun
+from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.signature_call import signature_call
@@ -58,6 +60,8 @@ from tfport.runtime.unsupported import raise_unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from tfport.runtime.stored.stored_plans import StoredPlans
 
 Feeds = Mapping[str, "ArrayLike"]
 
@@ -76,6 +80,7 @@ class Session:
         registry: Registry | None = None,
         stubs: Stubs | None = None,
         limits: RunLimits = NO_LIMITS,
+        cache: bool = False,
     ) -> None:
         self.limits = limits
         self.registry = with_stubs(ready(registry), stubs)
@@ -90,8 +95,11 @@ class Session:
         self._tracer = ModelTracer(self.model, self.state, self.registry, limits)
         self._prepared: dict[tuple[tuple[str, ...], tuple[str, ...]], PreparedRun] = {}
         self._lock = threading.RLock()
-        self._initialize()
-        self._unset = self._without_values()
+        self._unset: dict[str, list[str]] = {}
+        self._stored = _stored_plans(self) if cache else None
+        self._is_initialized = False
+        if self._stored is None or self._stored.is_empty:
+            self._initialize()
 
     def run(
         self,
@@ -139,6 +147,7 @@ class Session:
 
         A run with effects other than assertions is not repeated, as some of them have happened.
         """
+        self._initialize()
         key, version = key.for_any_value()._replace(on_host=True), self.state.version
         plan = self.plans.get(key, version)
         if plan is None:
@@ -156,6 +165,8 @@ class Session:
         if signature is None:
             existing = ", ".join(self.model.signatures) or "none"
             raise Error(f"{self.model.where}: no signature `{name}`; signatures: {existing}")
+        if not self._has_stored(signature):
+            self._initialize()
         if unset := [v for v in self._unset.get(name, ()) if not self.state.is_set(v)]:
             raise unset_error(self.model, unset)
         return signature_call(signature, self.run)
@@ -176,16 +187,14 @@ class Session:
 
     def prepare(self, name: str) -> None:
         """Make the plan of a signature in advance, unless the rank of an input is unknown."""
-        signature = self.model.signatures[name]
-        feeds = [tensor for spec in signature.inputs.values() for tensor in spec.tensors]
-        fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
-        shapes = [self._tracer.value(tensor).shape.dims for tensor in feeds]
+        key = PlanKey.of_signature(self.model.signatures[name])
+        shapes = [self._tracer.value(tensor).shape.dims for tensor in key.feeds]
         if None not in shapes:
-            nothing = (None,) * len(feeds)
-            self._plan(PlanKey(fetches, tuple(feeds), nothing, nothing))
+            self._plan(key)
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """The program for these fetches and feeds, before it is cut into islands."""
+        self._initialize()
         return self._tracer.runnable(fetches, feeds, [None] * len(feeds), self.engine, bake=bake)[0]
 
     def _plan(self, key: PlanKey) -> tuple[PlanKey, AnyPlan]:
@@ -197,7 +206,7 @@ class Session:
             key = self.plans.admitted(key)
             plan = self.plans.get(key, self.state.version)
             if plan is None:
-                plan, version = self._new_plan(key)
+                plan, version = self._stored_plan(key) or self._new_plan(key)
                 self.plans.add(key, plan, version)
                 self._release_checkpoint()
                 return_freed_memory()
@@ -205,10 +214,11 @@ class Session:
 
     def _new_plan(self, key: PlanKey) -> tuple[AnyPlan, int]:
         """A plan for a key, and the version of the state that it is for."""
+        self._initialize()
         program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
         rival = self.engine.rival
         if rival is None:
-            return Plan(program, self.engine, release=self._release_checkpoint), version
+            return self._copied_plan(key, program, version), version
 
         traced = {GPU: program}  # kept only until the first plan is made
 
@@ -224,7 +234,51 @@ class Session:
         traced.clear()
         return plan, version
 
+    def _stored_plan(self, key: PlanKey) -> tuple[AnyPlan, int] | None:
+        """The plan that an earlier session stored, unless a variable was assigned to in this one."""
+        if self._stored is None or not self._stored.has(key) or current_recorder() is not None:
+            return None
+        version = self.state.version
+        self.state.baked.update(self.state.variables())  # a later assignment invalidates the plan
+        if self._is_initialized and not self.state.as_restored:
+            return None
+        plan = self._stored.read(key)
+        return None if plan is None else (plan, version)
+
+    def _copied_plan(self, key: PlanKey, program: Program, version: int) -> Plan:
+        """A plan that is stored while it is made, if sessions are to use it later."""
+        copy = self._stored.begin(key) if self._stored is not None else None
+        try:
+            plan = Plan(program, self.engine, release=self._release_checkpoint, copy=copy)
+        except Error:
+            if copy is None:
+                raise
+            copy.discard()  # perhaps it could not be written
+            copy = None
+            plan = Plan(program, self.engine, release=self._release_checkpoint)
+        if self._stored is not None and copy is not None:
+            if not self.state.as_restored or version != self.state.version:
+                copy.record = None
+            self._stored.finish(key, copy)
+        return plan
+
+    def _has_stored(self, signature: Signature) -> bool:
+        return self._stored is not None and self._stored.has(PlanKey.of_signature(signature))
+
     def _initialize(self) -> None:
+        """Restore and initialize the model, once; a session with stored plans does so when it needs to."""
+        if self._is_initialized:
+            return
+        with self._lock:
+            if not self._is_initialized:
+                self._restore()
+                self._unset = self._without_values()
+                if len(self.plans):  # they are stored ones: an assignment invalidates them
+                    self.state.baked.update(self.state.variables())
+                self.state.as_restored = True
+                self._is_initialized = True
+
+    def _restore(self) -> None:
         """Restore and initialize as TensorFlow's own loader does: the restore op, then the init op."""
         saver, prefix = self.model.meta.saver_def, self.model.checkpoint_prefix
         files = {asset.tensor: f"{ASSETS}/{asset.file}" for asset in assets(self.model)}
@@ -271,6 +325,12 @@ class Session:
                 self._prepared.clear()
             self._prepared[fetches, feeds] = prepared
         return prepared
+
+
+def _stored_plans(session: Session) -> StoredPlans | None:
+    from tfport.runtime.stored.stored_plans import stored_plans  # imported here: few sessions have any
+
+    return stored_plans(session.model, session.engine, session.registry, session.limits)
 
 
 def _string(text: str) -> NDArray[Any]:

@@ -61,6 +61,8 @@ class State:
         self.version = 0
         """Incremented when a variable changes that plans had treated as constant: they are stale then."""
         self.baked: set[Variable] = set()
+        self.as_restored = False
+        """Whether no variable was assigned to since the model was restored and initialized."""
         self._lock = threading.RLock()
         self._named: dict[tuple[type, str], Any] = {}
 
@@ -86,7 +88,11 @@ class State:
         variable = self._named.get((Variable, name))
         return variable is not None and variable.value is not None
 
+    def variables(self) -> list[Variable]:
+        return [resource for resource in self.resources() if isinstance(resource, Variable)]
+
     def changed(self, variable: Variable) -> None:
+        self.as_restored = False
         if variable in self.baked:
             with self._lock:
                 variable.changes = True

@@ -113,6 +113,8 @@ OURS = (
     _supported("ops", str, "", "comma-separated Python files that declare custom ops; they are executed"),
     _supported("engine", str, "onnxruntime", "inference engine: onnxruntime, openvino, auto or none",
                ("onnxruntime", "openvino", "auto", "none")),
+    _supported("cache", bool, False,
+               "keep prepared models in the folder for caches, for a faster second start"),
     _supported("device", str, "cpu",
                "where models compute: cpu, cuda, cuda:N, tensorrt, auto, or cuda:0,cuda:1 for replicas"),
     _supported("precision", str, "tf32", "on a GPU: tf32, float32, float16 or bfloat16", PRECISIONS),

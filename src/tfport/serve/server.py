@@ -217,6 +217,7 @@ class Server:
                 tags=tags or None,
                 threads=threads or self.session_config.intra_op_threads or None,
                 engine=flags.text("engine"),
+                cache=flags.boolean("cache"),
                 devices=self.devices,
                 gpu=gpu_options(flags),
                 budget=GpuMemoryBudget(memory_fraction(flags, self.session_config)),

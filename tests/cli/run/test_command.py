@@ -42,6 +42,15 @@ def test_arrays_are_read_from_files_and_written_to_one(capsys, tmp_path):
             assert file["y"].tolist() == [[6, 10, 14]]
 
 
+def test_with_a_cache_the_second_run_gives_the_same_answer(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFPORT_CACHE", str(tmp_path))
+    command = [path_of("keras_sequential"), "--input", "x=[[1, 2, 3]]"]
+    first = run(capsys, *command, "--cache")
+    assert first == run(capsys, *command)
+    assert len(list(tmp_path.glob("plans/*/*/plan.json"))) == 1
+    assert run(capsys, *command, "--cache") == first
+
+
 def test_strings_are_text_and_other_bytes_base64(capsys, tmp_path):
     lines = "x = Placeholder() {dtype=string, shape=(?,)}\ny = Identity(x) {T=string}\nz = StringUpper(y)"
     model = tmp_path / "m.pb"

@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="run it N times; --json then has the seconds of each, and the outputs of the last",
     )
+    parser.add_argument(
+        "--cache",
+        action="store_true",
+        help="keep the prepared model in the folder for caches, for a faster second start",
+    )
     parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs to a new file")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -74,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
             engine=args.engine,
             device=args.device,
             gpu=gpu_options(args),
+            cache=args.cache,
         )
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
         seconds = []

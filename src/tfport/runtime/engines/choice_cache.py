@@ -11,11 +11,12 @@ import contextlib
 import functools
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tfport.runtime.engines.atomic_file import write_file
 
 VERSION = 1
 MAX_CHOICES = 1000
@@ -66,17 +67,8 @@ class ChoiceCache:
         if self._file is None:
             return
         content = json.dumps({"version": VERSION, "choices": self._choices}).encode()
-        temporary = None
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._file.parent, prefix=FILE, delete=False) as file:
-                temporary = file.name
-                file.write(content)
-            os.replace(temporary, self._file)
-        except OSError:
-            if temporary is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
+        with contextlib.suppress(OSError):
+            write_file(self._file, content)
 
 
 def choices_of_user() -> ChoiceCache:

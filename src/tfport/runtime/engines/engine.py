@@ -7,6 +7,7 @@ between them for each island (`auto`); with `none` everything runs on the host.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.dataclass import dataclass
@@ -44,6 +45,8 @@ class IslandHints:
     """The model with PRelu in place of the nodes that are faster in ONNX Runtime, if it has any."""
     for_batch: Callable[[int], OnnxModel | None] | None = None
     """The model for a number of images, if another one is faster for it."""
+    save_as: Path | None = None
+    """Where ONNX Runtime writes the model as it optimized it; the weights are written beside it."""
 
 
 NO_HINTS = IslandHints()

@@ -68,12 +68,21 @@ def machine() -> tuple[str, ...]:
 
 
 def _processor() -> str:
+    return _cpu_info("model name", "CPU part") or platform.machine()
+
+
+def processor_features() -> str:
+    """The instructions that the processor has; a virtual machine may hide some."""
+    return _cpu_info("flags", "Features")
+
+
+def _cpu_info(*fields: str) -> str:
+    """The first of these fields that the system has about its processors; empty if it has none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "CPU part")))
-    return next(names, platform.machine())
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(fields)), "")
 
 
 def _version_of(package: str) -> str:

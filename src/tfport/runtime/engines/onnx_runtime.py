@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
@@ -20,7 +21,7 @@ from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
-from tfport.runtime.engines.session_settings import session_options, share, to_share
+from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
 from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
 from tfport.runtime.profile.engine_events import record_events
 from tfport.runtime.profile.recorder import Recorder, current_recorder
@@ -77,7 +78,42 @@ class OnnxRuntime:
     ) -> Compiled:
         values = to_share(weights)
         flushes = CAN_FLUSH and CONVOLUTION in model
+
+        def opened(options: ort.SessionOptions, checked: bool) -> CheckedSession:
+            share(options, values)
+            if checked:
+                return _checked_session(model, options, flushes)
+            return _session(model, options, flushes), []
+
+        return self._compiled(opened, flushes, inputs, outputs, hints)
+
+    def reopen(
+        self, path: Path, inputs: Sequence[str], outputs: Sequence[str], hints: IslandHints
+    ) -> Compiled:
+        """A model that `IslandHints.save_as` wrote, as a function; its weights are mapped, not read.
+
+        It can be called with any input that the model takes: an island with windows that may not fit into
+        an image is not written.
+        """
+        flushes = CAN_FLUSH and CONVOLUTION in path.read_bytes()
+
+        def opened(options: ort.SessionOptions, checked: bool) -> CheckedSession:
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+            return _session(str(path), options, flushes), []
+
+        return self._compiled(opened, flushes, inputs, outputs, hints)
+
+    def _compiled(
+        self,
+        opened: Callable[[ort.SessionOptions, bool], CheckedSession],
+        flushes: bool,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        hints: IslandHints,
+    ) -> Compiled:
         run = functools.partial(flushed, _run) if flushes else _run
+        work, least = hints.work, hints.least_size
+        usual_threads = 1 if work.may_be_light else self.threads
 
         @functools.cache
         def session(threads: int, checked: bool) -> CheckedSession:
@@ -89,15 +125,14 @@ class OnnxRuntime:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
                 use_limited_arena(options, self.max_bytes)
-            share(options, values)
-            make = _checked_session if checked else _unchecked_session
-            return make(model, options, flushes)
+            if hints.save_as is not None and threads == usual_threads and not checked:
+                save_optimized(options, hints.save_as)
+            return opened(options, checked)
 
         if self.max_bytes:
             run = functools.partial(_run_again, run)
         wanted, fed = list(outputs), list(inputs)
-        work, least = hints.work, hints.least_size
-        usual, _ = session(1 if work.may_be_light else self.threads, False)
+        usual, _ = session(usual_threads, False)
 
         def compiled_once(arrays: Sequence[Any]) -> Sequence[Any]:
             return run(usual, wanted, dict(zip(fed, arrays, strict=True)))
@@ -186,7 +221,7 @@ def _memory_error(message: str, where: str, what: str) -> Error | None:
 
 
 def _session(
-    model: bytes, options: ort.SessionOptions, flushes: bool, without: Sequence[str] = ()
+    model: bytes | str, options: ort.SessionOptions, flushes: bool, without: Sequence[str] = ()
 ) -> ort.InferenceSession:
     recorder = current_recorder()
     if recorder is not None and recorder.engine_events:
@@ -211,10 +246,6 @@ def _session(
 
 CheckedSession = tuple[ort.InferenceSession, list[PoolWindow]]
 """A session, and the windows to check after each run."""
-
-
-def _unchecked_session(model: bytes, options: ort.SessionOptions, flushes: bool) -> CheckedSession:
-    return _session(model, options, flushes), []
 
 
 def _checked_session(model: bytes, options: ort.SessionOptions, flushes: bool) -> CheckedSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ONLY_FATAL = 4
+WEIGHTS = ".weights"
 SPIN_MICROSECONDS = "50"
 """How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
 and where other processes need the cores, threads that spin wait for threads that cannot run."""
@@ -32,6 +34,14 @@ def session_options(threads: int, spins: bool = True) -> ort.SessionOptions:
     if byte_products_saturate():
         options.add_session_config_entry(*PRECISE_SETTING)
     return options
+
+
+def save_optimized(options: ort.SessionOptions, path: Path) -> None:
+    """Have a session write its model as it optimized it, with the weights in a file beside it."""
+    options.optimized_model_filepath = str(path)
+    entry = "session.optimized_model_external_initializers_"
+    options.add_session_config_entry(f"{entry}file_name", path.with_suffix(WEIGHTS).name)
+    options.add_session_config_entry(f"{entry}min_size_in_bytes", "1024")
 
 
 _Shared = dict[str, tuple[ort.OrtValue, "NDArray[Any]"]]

@@ -69,6 +69,7 @@ def session_opener(
     tags: Iterable[str] | None = None,
     threads: int | None = None,
     engine: str = "onnxruntime",
+    cache: bool = False,
     devices: Sequence[str] = ("cpu",),
     gpu: GpuOptions = NO_GPU_OPTIONS,
     budget: GpuMemoryBudget | None = None,
@@ -82,6 +83,7 @@ def session_opener(
 
     With `prefer_lite`, `model.tflite` is opened if a version has it beside a SavedModel.
     `limits` are those of each call; the engine can only limit `parallel_calls` calls together.
+    `cache`: keep plans in files, as `Session` does.
     On several `devices` there is a replica of the model on each; `budget` limits their memory.
     """
     chosen = None if tags is None else tuple(tags)
@@ -103,7 +105,9 @@ def session_opener(
             device=device,
             gpu=gpu if budget is None else budget.options_for(device, gpu),
         )
-        return Session(model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits)
+        return Session(
+            model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits, cache=cache
+        )
 
     return open_session
 

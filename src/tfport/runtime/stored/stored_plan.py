@@ -1,0 +1,23 @@
+"""A plan of one island that was read from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.stored.stored_island import StoredIsland
+
+
+class StoredPlan:
+    """It is called as a `Plan`."""
+
+    def __init__(self, island: Compiled, record: StoredIsland) -> None:
+        self._island, self._reads, self._places = island, record.reads, record.places
+
+    def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
+        if (scope := current_scope()) is not None:
+            scope.stop.check()
+        outputs = self._island([inputs[i] for i in self._reads])
+        return [outputs[i] for i in self._places]

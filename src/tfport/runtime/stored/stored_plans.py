@@ -1,0 +1,124 @@
+"""The plans of one model that earlier sessions stored, for `Session(cache=True)`.
+
+A plan is found by the content of the model's files, by what was asked of it, and by everything else that it
+depends on: the versions of tfport and of ONNX Runtime, the processor, and the limits of the session. Stored
+are plans that are one island with constant weights, as ONNX Runtime optimized it; nothing that is read from
+the files is executed. Plans with host steps are made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from tfport.errors import Error
+from tfport.graph.model import Model
+from tfport.runtime.bounds.run_scope import RunLimits
+from tfport.runtime.custom.registry import Registry
+from tfport.runtime.engines.atomic_file import write_file
+from tfport.runtime.engines.choice_cache import default_folder
+from tfport.runtime.engines.engine import Engine, IslandHints
+from tfport.runtime.engines.island_key import machine, processor_features
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.plan_cache import PlanKey
+from tfport.runtime.stored.island_copy import IslandCopy
+from tfport.runtime.stored.model_content import content_of
+from tfport.runtime.stored.plan_files import ISLAND, RECORD, PlanFiles, mark_used, remove
+from tfport.runtime.stored.stored_island import VERSION, StoredIsland, read_record
+from tfport.runtime.stored.stored_plan import StoredPlan
+
+MOST_RECORD = 1 << 20
+_log = logging.getLogger(__name__)
+
+
+class StoredPlans:
+    """The stored plans of a model on this machine."""
+
+    def __init__(self, files: PlanFiles, model: str, engine: OnnxRuntime) -> None:
+        """`model`: the hash of the model and of what its plans depend on."""
+        self._files, self._model, self._engine = files, model, engine
+        self.is_empty = not files.of_model(model)
+
+    def has(self, key: PlanKey) -> bool:
+        """Whether there is a plan for a key."""
+        return _is_storable(key) and self._path(key).is_dir()
+
+    def read(self, key: PlanKey) -> StoredPlan | None:
+        """The plan for a key. Files that are damaged or from elsewhere are removed, which is logged."""
+        if not self.has(key):
+            return None
+        folder = self._path(key)
+        try:
+            record = _record(folder)
+            hints = IslandHints(alone=record.alone, work=record.work)
+            island = self._engine.reopen(folder / ISLAND, record.inputs, record.outputs, hints)
+        except (Error, OSError) as error:
+            _log.warning("%s: a stored plan is ignored and made again: %s", folder, error)
+            remove(folder)
+            return None
+        mark_used(folder)
+        return StoredPlan(island, record)
+
+    def begin(self, key: PlanKey) -> IslandCopy | None:
+        """A copy to fill while the plan for a key is made; None if it is not to be stored."""
+        folder = self._files.begin() if _is_storable(key) else None
+        return None if folder is None else IslandCopy(folder)
+
+    def finish(self, key: PlanKey, copy: IslandCopy) -> None:
+        """Keep a copy that is whole."""
+        if copy.record is None:
+            remove(copy.folder)
+            return
+        try:
+            write_file(copy.folder / RECORD, copy.record.to_json())
+        except OSError:
+            remove(copy.folder)
+            return
+        self._files.finish(copy.folder, self._model, _digest(_asked(key)))
+
+    def _path(self, key: PlanKey) -> Path:
+        return self._files.path(self._model, _digest(_asked(key)))
+
+
+def stored_plans(
+    model: Model, engine: Engine, registry: Registry, limits: RunLimits, folder: Path | None = None
+) -> StoredPlans | None:
+    """The stored plans of a model that was not changed since it was read; None if none can be stored.
+
+    Only ONNX Runtime on the CPU writes plans. Those with custom ops depend on code that is not in the model,
+    and those with a limit of memory are measured step by step. `folder`: in place of the user's.
+    """
+    folder = folder or default_folder()
+    if folder is None or type(engine) is not OnnxRuntime or registry.table() or limits.max_bytes:
+        return None
+    content = content_of(model, folder)
+    if content is None:
+        return None
+    depends = [VERSION, content, model.tags, machine(), processor_features(), limits.max_loop_iterations]
+    return StoredPlans(PlanFiles(folder), _digest(depends), engine)
+
+
+def _is_storable(key: PlanKey) -> bool:
+    return not key.on_host and not any(value is not None for value in key.values)
+
+
+def _asked(key: PlanKey) -> list[Any]:
+    return [key.fetches, key.feeds, key.ranks]
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _record(folder: Path) -> StoredIsland:
+    with (folder / RECORD).open("rb") as file:
+        record = read_record(file.read(MOST_RECORD))
+    if record is None:
+        raise Error(f"{RECORD} is damaged or of another version")
+    for name, size in record.files.items():
+        if "/" in name or (folder / name).stat().st_size != size:
+            raise Error(f"{name} does not have the size that {RECORD} says")
+    return record
