@@ -33,6 +33,52 @@ def test_verdicts_follow_the_record(text, delegate, verdict, codes):
     assert (report.verdict, [finding.code for finding in report.findings]) == (verdict, codes)
 
 
+GELU = """
+x = Placeholder() {dtype=float32}
+half = Const() {dtype=float32, value=float32()[0.70710677]}
+one = Const() {dtype=float32, value=float32()[1]}
+scaled = Mul(x, half) {T=float32}
+erf = Erf(scaled) {T=float32}
+sum = AddV2(erf, one) {T=float32}
+y = Mul(sum, x) {T=float32}
+"""
+LIST = """
+shape = Const() {{dtype=int32, value=int32(2){sizes}}}
+n = Const() {{dtype=int32, value=int32()[3]}}
+x = Placeholder() {{dtype=float32, shape=[4,2]}}
+l = TensorListReserve(shape, n) {{element_dtype=float32, shape_type=int32}}
+m = TensorListSetItem(l, n, x) {{element_dtype=float32{more}}}
+y = TensorListGetItem(m, n, shape) {{element_dtype=float32}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "delegate", "verdict", "codes"),
+    [
+        (GELU, "2.21.0", None, "runs", []),
+        (GELU, "2.15.1", None, "unknown", ["TFP823"]),
+        (GELU, "2.6.5", None, "fails", ["TFP821"]),
+        (GELU.replace("0.70710677", "0.5"), "2.21.0", None, "fails", ["TFP821"]),
+        (LIST.format(sizes="[4, 2]", more=""), "2.21.0", None, "runs", []),
+        (LIST.format(sizes="[-1, 2]", more=""), "2.21.0", None, "fails", ["TFP821"]),
+        (LIST.format(sizes="[-1, 2]", more=""), "2.21.0", "flex", "runs", []),
+        (
+            LIST.format(sizes="[4, 2]", more=", resize_if_index_out_of_bounds=true"),
+            "2.21.0",
+            None,
+            "fails",
+            ["TFP821"],
+        ),
+    ],
+)
+def test_nodes_around_a_node_decide(text, release, delegate, verdict, codes):
+    """As the converter of TensorFlow 2.21 does with such models."""
+    report = tfport.check(
+        tfport.load(model(text.strip())), on=f"tflite-converter=={release}", delegate=delegate
+    )
+    assert (report.verdict, [finding.code for finding in report.findings]) == (verdict, codes)
+
+
 def test_a_lite_file_is_not_converted_again():
     with pytest.raises(Error, match="already"):
         tfport.check("examples/wake_word.tflite", on=ON)
@@ -51,6 +97,14 @@ def test_batch_normalization_converts_as_trained_models_have_it():
     trained = {"T": "float32", "U": "float32", "is_training": "false"}
     assert converted("2.15.1", "FusedBatchNormV3", trained) is Converted.BUILTIN
     assert converted("2.15.1", "FusedBatchNormV3", trained | {"is_training": "true"}) is Converted.DEPENDS
+
+
+def test_types_that_are_the_defaults_of_the_op_may_be_stated():
+    types = {"T": "int32", "out_idx": "int32"}
+    assert converted("2.21.0", "Unique", types, {"out_idx": "int32"}) is Converted.BUILTIN
+    assert (
+        converted("2.21.0", "Unique", types | {"out_idx": "int64"}, {"out_idx": "int32"}) is Converted.DEPENDS
+    )
 
 
 def test_types_decide():

@@ -23,6 +23,10 @@ STRUCTURE = frozenset(
 """Ops that the converter inlines, freezes, drops, or turns into subgraphs; no case of one node shows them."""
 
 
+ANY = "any"
+"""The row of an op that was recorded in whole models, whatever its types."""
+
+
 class Converted(Enum):
     """What becomes of an op."""
 
@@ -46,15 +50,23 @@ def converter_releases() -> list[str]:
     return releases
 
 
-def converted(release: str, op: str, types: Mapping[str, str]) -> Converted:
-    """What the converter of a release makes of an op with these types, `{"T": "float32"}`."""
+def converted(
+    release: str, op: str, types: Mapping[str, str], defaults: Mapping[str, str] | None = None
+) -> Converted:
+    """What the converter of a release makes of an op with these types, `{"T": "float32"}`.
+
+    Recorded cases leave out types that are the `defaults` of their op.
+    """
     if op in STRUCTURE:
         return Converted.BUILTIN
     rows: dict[str, str] = _record()["ops"].get(op, {})  # by types; `any` for those of whole models
     column = converter_releases().index(release)
-    exact = rows.get(" ".join(f"{name}={dtype}" for name, dtype in sorted(types.items())))
-    if exact is not None:
-        return Converted(exact[column])
+    usual = (defaults or {}).items()
+    for row in sorted(rows, key=len, reverse=True):
+        stated = dict(part.split("=") for part in row.split() if row != ANY)
+        others = {item for item in types.items() if item[0] not in stated}
+        if row != ANY and stated.items() <= types.items() and others <= set(usual):
+            return Converted(rows[row][column])
     answers = {row[column] for row in rows.values()} - {Converted.UNKNOWN.value}
     if len(answers) == 1:
         return Converted(answers.pop())

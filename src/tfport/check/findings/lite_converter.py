@@ -14,6 +14,8 @@ class ConversionFinding(Finding):
 
     kinds: str = ""
     """The types of the node, `T=float64`; empty if it has none."""
+    why: str = ""
+    says_text: str = ""
     stage: str | None = LOAD
 
     @property
@@ -22,7 +24,10 @@ class ConversionFinding(Finding):
         return f" ({self.kinds})" if self.kinds else ""
 
     def says(self) -> str | None:
-        return f"error: 'tf.{self.op}' op is neither a custom op nor a flex op"
+        return self.says_text or f"error: 'tf.{self.op}' op is neither a custom op nor a flex op"
+
+    def cause(self) -> str:
+        return self.why
 
 
 @finding("TFP821", "lite-converts-to-flex", noticed=LITE)
@@ -80,11 +85,6 @@ class ConversionUnknown(ConversionFinding):
         y = MatMul(x, x) {T=bfloat16}
         on tflite-converter==2.15.1
     """
-
-    why: str = ""
-
-    def cause(self) -> str:
-        return self.why
 
     def says(self) -> str | None:
         return None
