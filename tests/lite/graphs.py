@@ -6,8 +6,8 @@
         …
     )
 
-Each tensor is a type with sizes (`?`: not known before the run), or the elements of a constant, which
-may be quantized.
+Each tensor is a type with sizes (`?`: not known before the run), or the elements of a constant.
+Of a quantized tensor, only the type and shape of the elements count unless it is constant.
 """
 
 from __future__ import annotations
@@ -80,7 +80,11 @@ def _tensor(name: str, value: Any, buffers: list[Any]) -> LiteTensor:
         return LiteTensor(name, kind, shape, 0, has_rank=True, shape_signature=stated)
     if isinstance(value, LiteInput):
         record = value.record
-        buffers.append(tensor_bytes(value.array, record.type))
-        return LiteTensor(name, record.type, record.shape, len(buffers) - 1, record.quantization)
+        if value.constant:
+            buffers.append(tensor_bytes(value.array, record.type))
+        place = len(buffers) - 1 if value.constant else 0
+        return LiteTensor(
+            name, record.type, record.shape, place, record.quantization, has_rank=not value.constant
+        )
     buffers.append(tensor_bytes(value, kind := TYPES[str(value.dtype)]))
     return LiteTensor(name, kind, value.shape, len(buffers) - 1)

@@ -16,7 +16,7 @@ from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.formats.lite.records import LiteTensor
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Value
+from tfport.graph.graph import Node, Value
 from tfport.graph.tensors import Tensor
 from tfport.lite.builder import OperatorBuilder
 from tfport.lite.fixed_point import round_away
@@ -37,9 +37,9 @@ RANGES = {
 MOVERS = (
     "BatchToSpaceND", "BroadcastTo", "DepthToSpace", "ExpandDims", "GatherV2", "Identity", "Max", "Min",
     "MirrorPad", "PadV2", "Reshape", "ResizeNearestNeighbor", "ReverseV2", "Slice", "SpaceToBatchND",
-    "SpaceToDepth", "Squeeze", "StridedSlice", "Tile", "Transpose",
+    "SpaceToDepth", "Split", "SplitV", "Squeeze", "StridedSlice", "Tile", "Transpose", "Unpack",
 )  # fmt: skip
-"""Ops whose output has values of their first input, and nothing else but what PadV2 adds."""
+"""Ops whose outputs have values of one input, and nothing else but what PadV2 adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +139,13 @@ def _unsigned(b: OperatorBuilder, value: Value) -> Value:
     node = value.node
     if node.op == "LiteSigned":
         return node.inputs[0]
-    if node.op in MOVERS and _ends_signed(node.inputs[0]):
+    if node.op in MOVERS and _ends_signed(_moved(node)):
         attrs = {name: attr for name, attr in node.attrs.items() if name != "T"}
         shapes = attrs.pop("_output_shapes", None)
-        rest = list(node.inputs[1:])
+        inputs = [_unsigned(b, value) if value is _moved(node) else value for value in node.inputs]
         if node.op == "PadV2":
-            rest[1] = _unsigned_constant(b, rest[1])
-        moved = b.node(node.op, _unsigned(b, node.inputs[0]), *rest, **attrs)
+            inputs[2] = _unsigned_constant(b, inputs[2])
+        moved = b.node(node.op, *inputs, **attrs)
         if shapes is not None:
             moved.attrs["_output_shapes"] = shapes
         return moved.output(value.index)
@@ -161,8 +161,13 @@ def _unsigned_constant(b: OperatorBuilder, value: Value) -> Value:
 
 def _ends_signed(value: Value) -> bool:
     while value.node.op in MOVERS:
-        value = value.node.inputs[0]
+        value = _moved(value.node)
     return value.node.op == "LiteSigned"
+
+
+def _moved(node: Node) -> Value:
+    """The input whose values an op moves."""
+    return node.inputs[1 if node.op == "Split" else 0]
 
 
 def _shifted(load: Callable[[], Any]) -> Callable[[], Any]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.lite.cases import check, checks, graph_case, q
+from tests.lite.cases import check, checks, const, graph_case, q
 from tests.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import i32, numbers, scalar
 
@@ -23,7 +23,7 @@ def _while(*, rows=TIME, hybrid="", activation="TANH", batch=1, dropout=False):
     ends = {f"{name}_out": shape for name, shape in shapes.items()}
     recurrent = numbers(3 * H, H, seed=2)
     if hybrid:
-        recurrent = q(np.round(recurrent / 0.02).astype(np.int8), 0.02)
+        recurrent = const(q(np.round(recurrent / 0.02).astype(np.int8), 0.02))
     index = [op("EXPAND_DIMS", "i zero", "at"), op("CONCATENATION", "at minus", "size", axis=0)]
     index += [op("EXPAND_DIMS", "i_out zero", "next"), op("CONCATENATION", "next zeros", "start", axis=0)]
     constant = {"size": i32(0, -1, -1), "start": i32(1, 0, 0)}
