@@ -11,7 +11,7 @@ from tfport.runtime.onnx.pixel_convolutions import with_pixel_convolutions
 from tfport.runtime.operand import Operand
 
 CHANNELS, OUT, HEIGHT, WIDTH = 128, 6, 5, 3
-MANY, FEW = 100, 50
+MANY, FEW = 200, 199
 """Images with enough pixels, and too few."""
 random = np.random.default_rng(0)
 

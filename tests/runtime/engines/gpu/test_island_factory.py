@@ -34,6 +34,10 @@ def asked():
 
 @pytest.fixture
 def factory(asked):
+    return factory_of(asked)
+
+
+def factory_of(asked, **options):
     usual = doubled(1)
     names = [[info.name for info in side] for side in (usual.model.graph.input, usual.model.graph.output)]
 
@@ -43,7 +47,7 @@ def factory(asked):
 
     hints = IslandHints(for_batch=for_batch)
     model = usual.model.SerializeToString()
-    return IslandFactory(engine_on_cpu(), model, usual.weights, *names, hints)
+    return IslandFactory(engine_on_cpu(**options), model, usual.weights, *names, hints)
 
 
 def answer(island, batch: int) -> float:
@@ -61,3 +65,12 @@ def test_the_same_model_has_one_session(factory):
     assert islands[0] is islands[1]
     assert islands[2] is islands[3]
     assert islands[0] is not islands[2]
+
+
+def test_in_16_bits_each_shape_has_a_session_of_its_own(asked):
+    factory = factory_of(asked, precision="float16")
+    islands = [factory.optimized(((batch, 3),)) for batch in (1, 2, 1, 2)]
+    assert islands[0] is islands[2]
+    assert islands[1] is islands[3]
+    assert islands[0].session is not islands[1].session
+    assert [answer(island, 2) for island in islands[:2]] == [2, 2]

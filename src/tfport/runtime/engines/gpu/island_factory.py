@@ -43,6 +43,7 @@ class IslandFactory:
         self._inputs, self._outputs, self._hints = inputs, outputs, hints
         self._special: dict[int, GpuIsland] = {}
         """Islands for certain numbers of images, by the number of nodes: the more images, the more differ."""
+        self._of_shapes: dict[Shapes, GpuIsland | None] = {}
 
     def plain(self) -> GpuIsland:
         return self._with(self._engine.session(self._model, self._weights))
@@ -66,10 +67,26 @@ class IslandFactory:
 
     def optimized(self, shapes: Shapes) -> GpuIsland | None:
         """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare."""
+        if self._engine.options.half is not None:
+            return self._alone(shapes)
         try:
             return self._for_batch(shapes) or self._whole
         except Error:
             return self._fixed(shapes)
+
+    def _alone(self, shapes: Shapes) -> GpuIsland | None:
+        """The island with a session for these shapes only.
+
+        cuDNN compiles the convolutions in 16 bits for a shape. For another one ONNX Runtime compiles others
+        in their place, and a graph that still has the first ones ends with an illegal instruction.
+        """
+        if shapes not in self._of_shapes:
+            try:
+                session = self._engine.session(self._model, self._weights, graphs=True)
+                self._of_shapes[shapes] = self._with(session, captures=True)
+            except Error:
+                self._of_shapes[shapes] = self._fixed(shapes)
+        return self._of_shapes[shapes]
 
     def _for_batch(self, shapes: Shapes) -> GpuIsland | None:
         """The island that is faster for as many images as the first input has."""
