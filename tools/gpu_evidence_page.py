@@ -97,7 +97,7 @@ def _beside_tensorflow(times: Record) -> list[str]:
         "## Beside TensorFlow", "",
         "How many times faster than TensorFlow 2.21 on the same GPU, host to host, in TF32; in brackets with "
         f"`--device auto`, where that is faster. Geometric mean with the better of both: **{mean:.1f}**. "
-        "*: an earlier version of tfport on the same day.",
+        "*: an earlier version of tfport.",
         "", "| model | batch 1 | 8 | 64 |", "|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 
@@ -153,31 +153,33 @@ def _half_ratios(times: Record) -> Iterator[str]:
 
 def _serving(runs: list[Record]) -> list[str]:
     """Runs of `benchmarks/serve_gpu.py`, each with what it measured."""
-    alone: dict[str, dict[str, float]] = {}
+    alone: dict[str, dict[str, dict[str, float]]] = {}
     for run in runs:
         for part in ("on_device", "assembled"):
-            alone.setdefault(part, {}).update(run.get(part, {}))
-    best = max(alone.get("on_device", {}).values(), default=0)
+            alone.setdefault(run["model"], {}).setdefault(part, {}).update(run.get(part, {}))
     rows = []
     for run in runs:
         if served := run.get("served"):
+            best = max(alone[run["model"]]["on_device"].values(), default=0)
             share = f"{served['rows_per_second'] / best:.0%}" if best else ""
             cores = served["cores"]
             rows.append(
-                f"| {run['processes']} | {run['rows']} | {served['rows_per_second']:,} | {share} "
-                f"| {served['p50_ms']}, {served['p99_ms']} | {cores['server']} + {cores['front_ends']} |"
+                f"| {run['model']} | {run['processes']} | {run['rows']} | {served['rows_per_second']:,} "
+                f"| {share} | {served['p50_ms']}, {served['p99_ms']} "
+                f"| {cores['server']} + {cores['front_ends']} |"
             )
     if not rows:
         return []
     return [
         "## Serving", "",
-        f"{runs[0]['model']} in TF32 over gRPC with batching, {runs[0]['clients']} clients on the same "
-        f"{runs[0]['cores']} cores, `make bench-serve-gpu`. The session alone, in rows per second by batch "
-        f"size: {_rates(alone.get('on_device', {}))} with inputs and outputs in device memory; "
-        f"{_rates(alone.get('assembled', {}))} from rows in pinned memory to answers, two batches in flight. "
+        f"In TF32 over gRPC with batching, {runs[0]['clients']} clients on the same {runs[0]['cores']} "
+        "cores, `make bench-serve-gpu`. The sessions alone, in rows per second by batch size:", "",
+        *(f"- {model}: {_rates(parts['on_device'])} with inputs and outputs in device memory; "
+          f"{_rates(parts['assembled'])} from rows in pinned memory to answers, two batches in flight"
+          for model, parts in alone.items()), "",
         "*Share*: of the first at its best batch size.",
-        "", "| front ends | images per request | images/s | share | p50, p99 ms | cores of both |",
-        "|---|---|---|---|---|---|", *rows, "",
+        "", "| model | front ends | images per request | images/s | share | p50, p99 ms | cores of both |",
+        "|---|---|---|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 
 

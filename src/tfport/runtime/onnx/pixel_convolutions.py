@@ -31,8 +31,8 @@ LEAST_WITH_SHORTCUT = 128
 
 LEAST_PIXELS = 3000
 """Pixels of all images from which it pays. cuDNN computes some convolutions of fewer without tensor cores
-(H200, ResNet-50: from 1,024 pixels on 1.26 ms in place of 1.08 with 8 images; 1.53 in place of 1.63 with 16, 2.5
-in place of 3.0 with 32, 4.2 in place of 5.4 with 64)."""
+(H200, ResNet-50 from 1,024 pixels on: 1.26 ms in place of 1.08 with 8 images, but 1.53 in place of 1.63 with
+16, 2.5 in place of 3.0 with 32, and 4.2 in place of 5.4 with 64)."""
 
 
 class _PixelConvolution(NamedTuple):
