@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -115,11 +115,10 @@ def _fused(pixel_conv: _PixelConvolution, output: Operand) -> list[OnnxNode]:
     inputs = [_pixels(b, x), weights, bias or b.const(np.zeros(channels or 0), FLOAT32)]
     if shortcut is not None:
         inputs.append(_pixels(b, shortcut))
-    attrs = {"activation": "Relu", "kernel_shape": [1, 1]}
-    pixels = b.nodes(
-        "FusedConv", *inputs, dtype=FLOAT32, shape=(None, channels, 1, 1), domain=CONTRIB, **attrs
-    )
-    image = b.Reshape(pixels[0], b.ints(-1, *(size or 0 for size in sizes), channels or 0))
+    of_pixels = (None, channels, 1, 1)
+    attrs: dict[str, Any] = {"activation": "Relu", "kernel_shape": [1, 1]}
+    (pixels,) = b.nodes("FusedConv", *inputs, dtype=FLOAT32, shape=of_pixels, domain=CONTRIB, **attrs)
+    image = b.Reshape(pixels, b.ints(-1, *(size or 0 for size in sizes), channels or 0))
     return [*b.made, OnnxNode("Transpose", (image,), (output,), {"perm": CHANNELS_FIRST})]
 
 

@@ -42,7 +42,7 @@ def attention(
 
 def _for_heads(b: OperatorBuilder, x: LiteValue, times: int) -> Node:
     """Key or value with the heads before time, each so many times."""
-    heads = x.shape[2]
+    heads = x.shape[2] or 1
     if times == 1 or heads == 1:
         return b.Transpose(x, HEADS_FIRST)
     places = np.repeat(np.arange(heads), times)

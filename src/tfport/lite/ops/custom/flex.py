@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -73,5 +74,6 @@ def _attr(value: Any, kind: str) -> Any:
     """An attribute from the value of a flexbuffer, which knows fewer types."""
     if kind.startswith("list("):
         return [_attr(element, kind[5:-1]) for element in value]
-    make = {"int": int, "float": float, "bool": bool, "type": DType.of}.get(kind)
+    makers: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "type": DType.of}
+    make = makers.get(kind)
     return value if make is None else make(value)

@@ -53,7 +53,7 @@ def range_(start, limit, delta):
     if kind.kind in "iu":
         first, end, step = start.item(), limit.item(), delta.item()
         if -MODERATE < first < MODERATE and -MODERATE < end < MODERATE:
-            return np.arange(first, end, step, kind)
+            return np.arange(first, end, step, dtype=kind)
         return np.array(range(first, end, step), kind)
     count = np.ceil(np.abs((limit - start) / delta))
     if not np.isfinite(count):
