@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.lite.cases import graph_case, run
+from tests.lite.cases import graph_case, run, tensor_bytes
 from tests.lite.graphs import graph, lite_file, op
-from tests.runtime.cases import f32
+from tests.runtime.cases import f32, strings
 
 import tfport
 from tfport.formats.lite.flatbuffer_read import FlatbufferReader
@@ -12,6 +12,7 @@ from tfport.formats.lite.flatbuffer_write import FlatbufferWriter
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.signature import IDENTIFIER
 from tfport.formats.lite.write import lite_bytes
+from tfport.lite.constants import constant_array
 
 
 def external_file(tmp_path, name="weights.bin", **change):
@@ -49,6 +50,24 @@ def test_weights_in_another_file(tmp_path):
 def test_weights_that_cannot_be_read_say_why(tmp_path, change, why):
     with pytest.raises(tfport.Error, match=why):
         _run(tfport.load(external_file(tmp_path, **change)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "data", "why"),
+    [
+        ((2,), np.array([2**30, 12, 12], "<i4").tobytes(), "1073741824 strings"),
+        ((1,) * 66, strings("a"), "that many axes"),
+        ((0, 2**31 - 1, 2**31 - 1), strings(), "that many axes or elements"),
+        ((2**31 - 1,) * 4, strings("a"), "that many axes or elements"),
+    ],
+)
+def test_constants_that_no_array_holds_are_refused(shape, data, why):
+    file = lite_file(graph("x -> y", op("GATHER", "c x", "y"), c=strings("a"), x="INT32 1", y="STRING 1"))
+    tensor = file.subgraphs[0].tensors[0]
+    tensor.shape = shape
+    file.buffers[tensor.buffer] = data if isinstance(data, bytes) else tensor_bytes(data, "STRING")
+    with pytest.raises(tfport.Error, match=why):
+        constant_array(tfport.load(lite_bytes(file)).lite, tensor)
 
 
 @pytest.mark.parametrize("way", ["engine", "host"])

@@ -7,6 +7,8 @@ from tests.recorded_models import load
 from tests.runtime.programs import session_of
 
 import tfport
+from tfport.formats.lite.records import LiteFile, Subgraph
+from tfport.formats.lite.write import lite_bytes
 from tfport.runtime import export
 from tfport.runtime.export import export_signature
 from tfport.runtime.select_signature import select_signature
@@ -90,6 +92,24 @@ def test_string_inputs_cannot_be_exported(tmp_path):
     session = session_of("x = Placeholder() {dtype=string, shape=(?,)}\ny = StringLower(x)")
     with pytest.raises(tfport.CannotRun, match="`x` is dense string, which ONNX does not support"):
         exported(session, tmp_path / "m.onnx")
+
+
+def test_padding_of_int16_is_exported(tmp_path):
+    """ONNX Runtime itself pads no int16."""
+    session = session_of("""
+        x = Placeholder() {dtype=int16, shape=(2,)}
+        sides = Const() {dtype=int32, value=int32(1,2)[1, 2]}
+        with = Const() {dtype=int16, value=int16()[-7]}
+        y = PadV2(x, sides, with) {T=int16, Tpaddings=int32}
+    """)
+    made = run_onnx(exported(session, tmp_path / "m.onnx"), x=np.array([300, -300], np.int16))
+    assert [(array.dtype, array.tolist()) for array in made.values()] == [(np.int16, [-7, 300, -300, -7, -7])]
+
+
+def test_a_model_without_outputs_is_not_exported(tmp_path):
+    empty = lite_bytes(LiteFile("", 3, "", [], [Subgraph("main", [], [], (), ())], [], [b""], []))
+    with pytest.raises(tfport.CannotRun, match="nothing to export: the signature has no outputs"):
+        exported(tfport.Session(tfport.load(empty)), tmp_path / "m.onnx")
 
 
 def test_nothing_is_overwritten(tmp_path):

@@ -6,6 +6,7 @@ The operators come from `lite.ops`. If some cannot be built, the error names all
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
 PRODUCER = 24
 """The GraphDef version of TensorFlow 1.4: ops mean what they do now, and no op is deprecated yet."""
 DEEPEST = 32
+MOST_STATE = 2**30
+"""The elements of a variable tensor; a file can state any shape."""
 
 
 class FileBuilder:
@@ -91,8 +94,12 @@ class FileBuilder:
 
     def reset(self, handle: Value, tensor: LiteTensor, dtype: DType) -> None:
         """Give a variable tensor zeros when the model is loaded."""
-        quantization = tensor.quantization
-        zero = quantization.zero_point[0] if tensor.type == "INT8" and quantization else 0
+        points = tensor.quantization.zero_point if tensor.quantization else ()
+        zero = points[0] if tensor.type == "INT8" and points else 0
+        if not -128 <= zero <= 127 or math.prod(tensor.shape) > MOST_STATE:
+            raise CannotRun(
+                f"the state `{tensor.name}` has the zero point {zero} and the shape {tensor.dims}"
+            )
         start = Tensor.from_numpy(np.full(tensor.shape, zero, dtype.numpy), dtype)
         value = self.graph.add("Const", (), {"dtype": dtype, "value": start}, name="state/Const").output(0)
         attrs: dict[str, Attr] = {"dtype": dtype}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from itertools import pairwise
 from pathlib import PurePath
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MOST_AXES, MOST_ELEMENTS = 64, 2**58
+"""What an array can have."""
+
+
 def has_data(file: LiteFile, tensor: LiteTensor) -> bool:
     """Whether a tensor is a constant."""
     return tensor.external_buffer > 0 or (tensor.buffer > 0 and len(file.buffers[tensor.buffer]) > 0)
@@ -25,9 +30,10 @@ def has_data(file: LiteFile, tensor: LiteTensor) -> bool:
 
 def constant_array(file: LiteFile, tensor: LiteTensor) -> NDArray[Any]:
     """The elements of a constant; UnreadableFile if the file has another number of them."""
+    size = _size(file, tensor)
     data = external_data(file, tensor) if tensor.external_buffer else file.buffers[tensor.buffer]
     if tensor.type == "STRING":
-        return _strings(file, tensor, data)
+        return _strings(file, tensor, data, size)
     dtype = lite_dtype(tensor.type)
     assert dtype is not None
     if tensor.type in BITS:
@@ -39,10 +45,16 @@ def constant_array(file: LiteFile, tensor: LiteTensor) -> NDArray[Any]:
             return dense_array(elements, tensor.shape, tensor.sparsity)
         except ValueError as error:
             raise _misfit(file, tensor, f"sparse elements that do not fit: {error}") from None
-    size = int(np.prod(tensor.shape, dtype=np.int64))
     if len(elements) < size:
         raise _misfit(file, tensor, f"{len(elements):,} elements")
     return elements[:size].reshape(tensor.shape)
+
+
+def _size(file: LiteFile, tensor: LiteTensor) -> int:
+    """The number of elements; UnreadableFile for a shape that no array has."""
+    if len(tensor.shape) > MOST_AXES or math.prod(n for n in tensor.shape if n) > MOST_ELEMENTS:
+        raise _misfit(file, tensor, "cannot have that many axes or elements")
+    return math.prod(tensor.shape)
 
 
 def external_data(file: LiteFile, tensor: LiteTensor) -> memoryview:
@@ -74,15 +86,14 @@ def _unpacked(data: bytes | memoryview, bits: int, tensor: LiteTensor) -> NDArra
     return np.where(signed >= 1 << (bits - 1), signed - (1 << bits), signed).astype(np.int8)
 
 
-def _strings(file: LiteFile, tensor: LiteTensor, data: bytes | memoryview) -> NDArray[Any]:
+def _strings(file: LiteFile, tensor: LiteTensor, data: bytes | memoryview, size: int) -> NDArray[Any]:
     """A count, the offsets of all strings and of the end, then their bytes."""
-    size = int(np.prod(tensor.shape, dtype=np.int64))
     try:
         (count,) = struct.unpack_from("<i", data)
         offsets = struct.unpack_from(f"<{count + 1}i", data, 4) if 0 <= count <= len(data) // 4 else ()
     except struct.error:
         raise _misfit(file, tensor, f"{len(data)} bytes") from None
-    if count < size or any(not 0 <= a <= b <= len(data) for a, b in pairwise(offsets)):
+    if not offsets or count < size or any(not 0 <= a <= b <= len(data) for a, b in pairwise(offsets)):
         raise _misfit(file, tensor, f"{count} strings")
     out = np.empty(size, object)
     out[:] = [bytes(data[a:b]) for a, b in pairwise(offsets)][:size]

@@ -34,6 +34,8 @@ def export_signature(session: Session, signature: Signature, path: str) -> OnnxM
             raise CannotRun(
                 f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which ONNX does not support"
             )
+    if not fetches:
+        raise CannotRun(f"{session.model.where}: there is nothing to export: the signature has no outputs")
     program = session.program(list(fetches.values()), list(feeds.values()))
     _check_all_lowered(program, session.model.where)
     island = _island(program, list(feeds), list(fetches))

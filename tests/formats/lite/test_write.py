@@ -44,3 +44,9 @@ def test_a_place_after_the_end_is_refused():
     content = lite_bytes(_file(), largest=0)
     with pytest.raises(tfport.Error, match="end after the file"):
         tfport.load(content[:-8])
+
+
+@pytest.mark.parametrize("kind", ["TYPE_99", "TYPE_-1"])
+def test_types_that_the_schema_does_not_have_stay(kind):
+    record = file(subgraph(builtin("RELU"), tensor(kind=kind), tensor()))
+    assert tfport.load(lite_bytes(record)).lite.subgraphs[0].tensors[0].type == kind

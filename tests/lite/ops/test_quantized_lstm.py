@@ -131,3 +131,12 @@ def test_a_layer_that_the_interpreter_leaves_undefined_is_refused(options, why):
     model = tfport.load(lstm(**options).model)
     with pytest.raises(tfport.Error, match=re.escape(f"the scale of its cell {why}")):
         tfport.Session(model)
+
+
+@pytest.mark.parametrize(("point", "shape"), [((-(2**40),), (2, 7)), ((), (2**31 - 1, 2**31 - 1))])
+def test_a_state_that_no_interpreter_has_is_refused(point, shape):
+    c = lstm()
+    state = next(tensor for tensor in c.file.subgraphs[0].tensors if tensor.is_variable)
+    state.quantization, state.shape = TensorQuantization((0.5,), point), shape
+    with pytest.raises(tfport.Error, match="the state `"):
+        tfport.Session(tfport.load(c.model))

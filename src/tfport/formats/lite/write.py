@@ -98,7 +98,7 @@ def _tensor(tensor: LiteTensor) -> dict[str, Any]:
     kind = tensor.type.removeprefix("TYPE_")
     return {
         "shape": tensor.shape,
-        "type": int(kind) if kind.isdigit() else kind,
+        "type": int(kind) if kind.removeprefix("-").isdigit() else kind,
         "buffer": tensor.buffer,
         "name": tensor.name,
         "quantization": _quantization(tensor),

@@ -12,7 +12,7 @@ from tfport.formats.lite.records import LiteOperator
 def composite_by_its_parts(e: SubgraphEditor, n: LiteOperator) -> None:
     """The operators of its subgraph compute what a composite op does."""
     number = e.option(n, "decomposition_subgraph_index")
-    if not 0 <= number < len(e.file.subgraphs) or e.file.subgraphs[number] is e.graph:
+    if number is None or not 0 <= number < len(e.file.subgraphs) or e.file.subgraphs[number] is e.graph:
         raise Refusal(f"the file has no subgraph {number} for it")
     graph = e.file.subgraphs[number]
     if len(graph.inputs) != len(n.inputs) or len(graph.outputs) != len(n.outputs):

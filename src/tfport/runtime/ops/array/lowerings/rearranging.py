@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfport.graph.dtypes import INT32, DType
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.ops.shared.lowered_sizes import (
     FIRST,
@@ -19,6 +20,8 @@ from tfport.runtime.ops.shared.lowered_sizes import (
     vector,
     whole,
 )
+
+INT16 = DType.parse("int16")
 
 
 @lower("Pack")
@@ -149,6 +152,9 @@ def _padded(b, x, paddings, value):
     rank = rank_of(x)
     if not rank:
         raise CannotLower("ONNX Runtime does not pad scalars")
+    if x.dtype == INT16:  # ONNX Runtime has no Pad for it
+        wide = value if value is None else b.cast(value, INT32)
+        return b.cast(_padded(b, b.cast(x, INT32), paddings, wide), INT16)
     if paddings.array is not None:
         around = _around(paddings.array, rank)
         if not around.any():
