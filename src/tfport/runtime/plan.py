@@ -23,6 +23,7 @@ from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.layers.string_chains import with_string_chains
+from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.onnx.cut_islands import cut_island
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
@@ -330,7 +331,7 @@ def _reading_from_device(run: Compiled) -> Compiled:
 def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:
     numbers = _Slots(stage.reads)
     calls = []
-    for step in stage.steps:
+    for step in stage.steps if recorder is not None else with_joined_accesses(stage.steps):
         if step.run is None:
             raise RunFailed(f"`{step.name}` ({step.op}) has no host kernel")
         run_step = step.run if recorder is None else recorder.step(step)
