@@ -28,6 +28,7 @@ FEWEST_NODES = 4
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 HARMLESS = ("ReadVariableOp", "RandomUniform", "RandomStandardNormal", "VarHandleOp", "Placeholder")
 """Stateful ops that do not keep a function from being inlined."""
+PASSING = ("NoOp", "Identity", "IdentityN")
 STATE = ("Const", "VarHandleOp", "ReadVariableOp", "Variable", "VariableV2")
 """Ops whose reader stays: it is folded into a constant, or copies what a variable has."""
 
@@ -38,6 +39,10 @@ class DeviceRequests:
     def __init__(self, graph: Graph, contexts: NodeContexts) -> None:
         self._main, self._contexts = graph, contexts
         self._ignored: dict[Node, bool] = {}
+        self._inlined: dict[Function, bool] = {}
+        self._optimized: dict[Function, bool] = {}
+        self._live: dict[Graph, set[Node]] = {}
+        """The nodes of each graph that run."""
         self._callers: dict[str, list[Node]] = {}
         for body in (graph, *graph.library.functions.values()):
             for node, names in contexts.callers.of(body):
@@ -79,26 +84,66 @@ class DeviceRequests:
     def is_removed(self, node: Node) -> bool:
         """Whether a session removes a node of a function before it assigns devices."""
         function = node.graph
-        if not isinstance(function, Function) or self._contexts.of(node).lowered:
+        if node.op not in PASSING or not isinstance(function, Function) or self._contexts.of(node).lowered:
             return False
-        return self._is_optimized(function, self._callers.get(function.name, [])) and _is_bypassed(node)
+        return self._is_optimized(function) and self._is_bypassed(node)
 
     def _is_inlined(self, function: Function, callers: list[Node]) -> bool:
+        if function not in self._inlined:
+            self._inlined[function] = self._can_inline(function, callers)
+        return self._inlined[function]
+
+    def _can_inline(self, function: Function, callers: list[Node]) -> bool:
         directly = all(caller.graph is self._main and caller.op in CALLS for caller in callers)
         if not directly or not callers or len(self._main) < FEWEST_NODES:
             return False
-        return not any(node in self._calling(function) or _has_side_effects(node) for node in function)
+        calling = self._calling(function)
+        return not any(node in calling or _has_side_effects(node) for node in function)
 
     def _calling(self, function: Function) -> set[Node]:
         return {node for nodes in self._callers.values() for node in nodes if node.graph is function}
 
-    def _is_optimized(self, function: Function, callers: list[Node]) -> bool:
+    def _is_optimized(self, function: Function) -> bool:
         """Whether the body, or each body into which it is inlined, has enough nodes."""
+        if function not in self._optimized:
+            self._optimized[function] = self._has_enough_nodes(function)
+        return self._optimized[function]
+
+    def _has_enough_nodes(self, function: Function) -> bool:
+        callers = self._callers.get(function.name, [])
         inlined_into = [c.graph for c in callers if c.op in CALLS and isinstance(c.graph, Function)]
         return _size(function) >= FEWEST_NODES or (
             len(inlined_into) == len(callers) > 0
             and all(_size(body) >= FEWEST_NODES for body in inlined_into)
         )
+
+    def _is_bypassed(self, node: Node) -> bool:
+        """Whether a node that passes something on does nothing else, so that it is removed."""
+        before: set[Node] | None = None
+        waits = [control for control in _controls(node) if control.is_stateful]
+        if waits:
+            before = needed_by([value.node for value in node.inputs])
+            waits = [control for control in waits if control not in before]
+        if node.op == "NoOp":
+            return not waits or len(waits) == len(self._readers(node)) == 1
+        if len(node.inputs) != 1 or waits:
+            return False
+        source = node.inputs[0].node
+        readers = self._readers(node)
+        if source.op in STATE or len(readers) > 1:
+            return False
+        if not all(_same_place(source, reader, node) for reader in readers):
+            return False
+        before = needed_by([source]) if before is None else before
+        return any(isinstance(n, Argument) or n.is_stateful for n in before)
+
+    def _readers(self, node: Node) -> list[Node]:
+        """The nodes that read or wait for a node, and run; returns of the function count too."""
+        graph = node.graph
+        if graph not in self._live:
+            self._live[graph] = needed_by([*graph.ends, *(n for n in graph if n.is_stateful)])
+        live = self._live[graph]
+        return [user for user in node.users if user in live]
 
 
 def _reads_passed_resource(node: Node) -> bool:
@@ -108,10 +153,10 @@ def _reads_passed_resource(node: Node) -> bool:
 
 def _follows_state(node: Node) -> bool:
     """Whether a node reads or assigns a variable that asks for a device itself: it runs there."""
-    passes_reference = any(value.dtype.is_ref for value in node.outputs)
-    return any(
-        v.node.device and (v.dtype == RESOURCE or (v.dtype.is_ref and passes_reference)) for v in node.inputs
-    )
+    placed = [value.dtype for value in node.inputs if value.node.device]
+    if RESOURCE in placed:
+        return True
+    return any(dtype.is_ref for dtype in placed) and any(value.dtype.is_ref for value in node.outputs)
 
 
 def _is_unlowered(caller: Node) -> bool:
@@ -127,21 +172,6 @@ def _size(body: Graph) -> int:
     return len(body) + (len(body.arguments) + len(body.results) if isinstance(body, Function) else 0)
 
 
-def _is_bypassed(node: Node) -> bool:
-    """Whether a node only passes something on, so that it is removed."""
-    before = needed_by([value.node for value in node.inputs])
-    waits = [control for control in _controls(node) if control.is_stateful and control not in before]
-    if node.op == "NoOp":
-        return not waits or len(waits) == len(_readers(node)) == 1
-    if node.op not in ("Identity", "IdentityN") or len(node.inputs) != 1 or waits:
-        return False
-    source = node.inputs[0].node
-    if source.op in STATE or not any(isinstance(n, Argument) or n.is_stateful for n in before):
-        return False
-    readers = _readers(node)
-    return len(readers) <= 1 and all(_same_place(source, reader, node) for reader in readers)
-
-
 def _controls(node: Node) -> Iterator[Node]:
     """The nodes that a node waits for, through NoOps."""
     stack, seen = list(node.controls), set(node.controls)
@@ -153,12 +183,6 @@ def _controls(node: Node) -> Iterator[Node]:
         more = [before for before in control.controls if before not in seen]
         seen.update(more)
         stack += more
-
-
-def _readers(node: Node) -> list[Node]:
-    """The nodes that read or wait for a node, and run; returns of the function count too."""
-    live = needed_by([*node.graph.ends, *(n for n in node.graph if n.is_stateful)])
-    return [user for user in node.users if user in live]
 
 
 def _same_place(source: Node, reader: Node, node: Node) -> bool:
