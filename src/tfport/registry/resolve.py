@@ -36,13 +36,24 @@ class Resolver:
         self._signatures: dict[int, tuple[OpDef, OpSignature]] = {}
         self._fits: dict[tuple[int, int], Answers] = {}
         self._kernels: dict[tuple[object, ...], Answers] = {}
+        self._answers: dict[tuple[object, ...], Answers] = {}
         self._alive: list[object] = []
-        """The cached kernel lists; while they live, their `id` is unique."""
+        """The registries and kernel lists of cached answers; while they live, their `id` is unique."""
 
     def unresolved(
         self, usage: Usage, registry: OpRegistry, devices: Sequence[str], producer: int
     ) -> Answers:
         """Everything that keeps a runtime with these devices from running the nodes of a usage."""
+        key = (id(usage), id(registry), producer, *devices)
+        answers = self._answers.get(key)
+        if answers is None:
+            self._alive.append(registry)
+            answers = self._answers[key] = self._unresolved(usage, registry, devices, producer)
+        return answers
+
+    def _unresolved(
+        self, usage: Usage, registry: OpRegistry, devices: Sequence[str], producer: int
+    ) -> Answers:
         provider = registry.provider(usage.op)
         definition = provider.definition(usage.op) if provider is not None else None
         if provider is None or definition is None:
