@@ -16,6 +16,7 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.graph.model import Model
+from tfport.graph.reach import every_node
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.atomic_file import write_file
@@ -92,13 +93,19 @@ def stored_plans(
     and those with a limit of memory are measured step by step. `folder`: in place of the user's.
     """
     folder = folder or default_folder()
-    if folder is None or type(engine) is not OnnxRuntime or registry.table() or limits.max_bytes:
+    if folder is None or type(engine) is not OnnxRuntime or limits.max_bytes or _is_custom(model, registry):
         return None
     content = content_of(model, folder)
     if content is None:
         return None
     depends = [VERSION, content, model.tags, machine(), processor_features(), limits.max_loop_iterations]
     return StoredPlans(PlanFiles(folder), _digest(depends), engine)
+
+
+def _is_custom(model: Model, registry: Registry) -> bool:
+    """Whether a model has ops with kernels of somebody else."""
+    ops = {registered.op for registered in registry.table()}
+    return bool(ops) and any(node.op in ops for node in every_node(model.graph))
 
 
 def _is_storable(key: PlanKey) -> bool:
