@@ -101,8 +101,8 @@ def knows_type(target: Target, dtype: DType) -> bool:
 
 
 def newer_types(attrs: Mapping[str, Attr]) -> Iterator[tuple[str, DType]]:
-    """The attributes with a data type, or a tensor of one, that not every release has."""
-    for name, value in attrs.items():
+    """The attributes with a data type, or a tensor of one, that not every release has; by name."""
+    for name, value in sorted(attrs.items()):  # protobuf has the attributes of a node in no order
         for item in value if isinstance(value, list) else (value,):
             dtype = item.dtype if isinstance(item, Tensor) else item
             if isinstance(dtype, DType) and dtype.base.number in _TYPES_SINCE:

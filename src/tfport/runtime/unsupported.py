@@ -60,5 +60,5 @@ def missing_kernel(
         if any(catalog.lacks(op) for catalog in (KERNELS, LOWERINGS, STRUCTURES)):
             return f"the index lacks this op, which a module of tfport declares; {STALE}"
         return "tfport has no kernel for this op"
-    types = ", ".join(f"{name}={value}" for name, value in attrs.items() if isinstance(value, DType))
+    types = ", ".join(f"{name}={value}" for name, value in sorted(attrs.items()) if isinstance(value, DType))
     return f"tfport has no kernel for {types or 'these attributes'} ({why_not_lowered})"
