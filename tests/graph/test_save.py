@@ -95,7 +95,7 @@ def test_an_interrupted_write_leaves_nothing(name, error, tmp_path, monkeypatch)
     def interrupted(*_):
         raise error
 
-    monkeypatch.setattr(save, "_serialize", interrupted)
+    monkeypatch.setattr(save, "_write", interrupted)
     with pytest.raises(tfport.Error if error is OSError else error):
         tfport.save(shared(name), str(tmp_path / "deep" / "er" / "m"))
     assert list(tmp_path.iterdir()) == []

@@ -142,6 +142,8 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     if any(finding.stage and finding.code in ABOUT_SHAPES_IN_FILE for finding in report.findings):
         drop_inferred_shapes(work, journal)
         report = _check(work, target, options, fetches)
+    if form is ModelForm.FROZEN and work.checkpoint is not None:
+        work.checkpoint.release_memory()  # constants are read from it again when needed
     return FixAttempt(form, work, journal, report, stuck, reasons, keys, options)
 
 

@@ -85,6 +85,12 @@ def _decode_list(value: pb.AttrValue.ListValue) -> list[Attr]:
 def encode(value: Attr) -> pb.AttrValue:
     """A Python value as an AttrValue."""
     out = pb.AttrValue()
+    _encode(value, out)
+    return out
+
+
+def _encode(value: Attr, out: pb.AttrValue) -> None:
+    """Write a value into an empty AttrValue."""
     try:
         if isinstance(value, list | tuple):
             out.list.SetInParent()
@@ -94,14 +100,16 @@ def encode(value: Attr) -> pb.AttrValue:
             _encode_into(out, value, repeated=False)
     except (ValueError, AttributeError):  # a number too large for its field, a list or placeholder in a list
         raise MalformedGraph(f"{type(value).__name__} {value!r} is not a valid attribute value") from None
-    return out
 
 
 def _encode_into(out: Any, value: Attr, *, repeated: bool) -> None:
+    if isinstance(value, Tensor) and not repeated:
+        value.write_to(out.tensor)  # it may be large, and is not copied
+        return
     name, plain = _plain(value)
     if repeated:
         getattr(out, name).append(plain)
-    elif name in ("shape", "tensor", "func"):
+    elif name in ("shape", "func"):
         getattr(out, name).CopyFrom(plain)
     else:
         setattr(out, name, plain)
@@ -138,4 +146,4 @@ def _plain(value: Attr) -> tuple[str, Any]:
 def encode_all(attrs: Mapping[str, Attr], into: Any) -> None:
     """Write a dict of attributes into a message's map."""
     for name, value in attrs.items():
-        into[name].CopyFrom(encode(value))
+        _encode(value, into[name])

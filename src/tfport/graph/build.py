@@ -162,22 +162,27 @@ class _BodyNames:
 def graph_to_def(graph: Graph) -> pb.GraphDef:
     """A program as a GraphDef."""
     record = pb.GraphDef()
-    write_graph(graph, record)
+    write_rest(graph, record)
+    for node in graph:
+        write_node(node, record.node.add())
     return record
 
 
-def write_graph(graph: Graph, record: pb.GraphDef) -> None:
-    """Write a program into a GraphDef, whose content is replaced; large constants are not copied twice."""
+def write_node(node: Node, record: pb.NodeDef, *, without: str = "") -> None:
+    """Write a node of the main graph, `without` one of its attributes if that is named."""
+    _write_node(node, record, _position, without)
+
+
+def write_rest(graph: Graph, record: pb.GraphDef) -> None:
+    """Write all but the nodes into a GraphDef, whose content is replaced."""
     record.CopyFrom(graph.rest)
     if graph.library.rest.ListFields():
         record.library.CopyFrom(graph.library.rest)
-    for node in graph:
-        _write_node(node, record.node.add(), _position)
     for function in graph.library.functions.values():
         _write_function(function, record.library.function.add())
 
 
-def _write_node(node: Node, record: pb.NodeDef, name_of: Callable[[Value], str]) -> None:
+def _write_node(node: Node, record: pb.NodeDef, name_of: Callable[[Value], str], without: str = "") -> None:
     if node.record is not None:
         record.CopyFrom(node.record)
         record.ClearField("input")
@@ -188,7 +193,8 @@ def _write_node(node: Node, record: pb.NodeDef, name_of: Callable[[Value], str])
         record.input.extend(f"^{control.name}" for control in node.controls)
     if not node.attrs_are_as_read:
         record.ClearField("attr")
-        encode_all(node.attrs, record.attr)
+        attrs = {k: v for k, v in node.attrs.items() if k != without} if without else node.attrs
+        encode_all(attrs, record.attr)
 
 
 def _position(value: Value) -> str:

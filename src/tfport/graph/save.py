@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-
-from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
 from tfport.formats.checkpoint.signature import CHECKPOINT
@@ -20,14 +18,13 @@ from tfport.formats.checkpoint.write import Tensors, write_bundle
 from tfport.formats.format import ModelFormat
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.output import copy_file, copy_folder, new_path
-from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.saved_model.read import SCHEMA, VARIABLES
+from tfport.formats.saved_model.read import VARIABLES
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
-from tfport.graph.build import graph_to_def, write_graph
 from tfport.graph.convert import as_saved_model
 from tfport.graph.load import SERVE
 from tfport.graph.model import Model, checkpoint_files
+from tfport.graph.serialize import Bytes, graph_def_bytes, meta_graph_bytes, saved_model_bytes
 
 ASSET_FOLDERS = ("assets", "assets.extra")
 FILES = ("keras_metadata.pb",)
@@ -48,7 +45,7 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
         _meta_graph_files(model, Path(path), tensors)
     else:
         with new_path(path) as file:
-            file.write_bytes(_serialize(graph_to_def(model.graph), path))
+            _write(file, graph_def_bytes(model.graph, path))
 
 
 def written_format(model: Model) -> ModelFormat:
@@ -66,18 +63,9 @@ def written_tags(model: Model) -> list[str]:
     return [SERVE] if is_converted else list(model.tags)
 
 
-def write_meta_graph(model: Model, meta: pb.MetaGraphDef) -> pb.MetaGraphDef:
-    """Write the model into a MetaGraph."""
-    meta.CopyFrom(model.meta)
-    write_graph(model.graph, meta.graph_def)
-    return meta
-
-
 def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:
     folder.mkdir()
-    proto = pb.SavedModel(saved_model_schema_version=SCHEMA)
-    write_meta_graph(model, proto.meta_graphs.add())
-    (folder / "saved_model.pb").write_bytes(_serialize(proto, model.where))
+    _write(folder / "saved_model.pb", saved_model_bytes(model, model.where))
     files, folders = model.files.list()
     for name in ASSET_FOLDERS:
         if name in folders:
@@ -110,11 +98,9 @@ def _meta_graph_files(model: Model, path: Path, tensors: Tensors | None) -> None
         if tensors is not None:
             _checkpoint(prefix, tensors)
         file = stack.enter_context(new_path(f"{prefix}.meta"))
-        file.write_bytes(_serialize(write_meta_graph(model, pb.MetaGraphDef()), path))
+        _write(file, meta_graph_bytes(model, path))
 
 
-def _serialize(message: Message, where: object) -> bytes:
-    try:
-        return message.SerializeToString(deterministic=True)
-    except (EncodeError, ValueError):  # the parser would not read it either
-        raise Error(f"{where}: nested too deeply, or larger than the 2 GiB of a message") from None
+def _write(path: Path, parts: Iterable[Bytes]) -> None:
+    with path.open("wb") as file:
+        file.writelines(parts)

@@ -69,6 +69,15 @@ class Tensor:
 
         return from_numpy(self.numpy(), self.dtype.number)
 
+    def write_to(self, proto: pb.TensorProto) -> None:
+        """Write it into an empty TensorProto."""
+        if self._proto is not None:
+            proto.CopyFrom(self._proto)
+            return
+        from tfport.formats.encoding.tensor import write_array
+
+        write_array(self.numpy(), self.dtype.number, proto)
+
     def strings(self) -> list[bytes]:
         """The elements of a string tensor, in order; does not import NumPy."""
         size = self.shape.size
@@ -92,6 +101,11 @@ class Tensor:
             if not content and len(values) == size:
                 return list(values)
         return [int(value) for value in self.numpy().ravel()]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether its elements are those of an array, not of a TensorProto."""
+        return self._load is not None
 
     @property
     def is_stripped(self) -> bool:

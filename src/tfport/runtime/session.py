@@ -208,7 +208,7 @@ class Session:
             if plan is None:
                 plan, version = self._stored_plan(key) or self._new_plan(key)
                 self.plans.add(key, plan, version)
-                self._release_checkpoint()
+                self.release_checkpoint()
                 return_freed_memory()
         return key, plan
 
@@ -228,7 +228,7 @@ class Session:
                 program = traced.pop(device, None)
                 if program is None:
                     program, _ = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
-                return Plan(program, engine, release=self._release_checkpoint)
+                return Plan(program, engine, release=self.release_checkpoint)
 
         plan = PlacedPlan(program, made_for, rival)
         traced.clear()
@@ -249,13 +249,13 @@ class Session:
         """A plan that is stored while it is made, if sessions are to use it later."""
         copy = self._stored.begin(key) if self._stored is not None else None
         try:
-            plan = Plan(program, self.engine, release=self._release_checkpoint, copy=copy)
+            plan = Plan(program, self.engine, release=self.release_checkpoint, copy=copy)
         except Error:
             if copy is None:
                 raise
             copy.discard()  # perhaps it could not be written
             copy = None
-            plan = Plan(program, self.engine, release=self._release_checkpoint)
+            plan = Plan(program, self.engine, release=self.release_checkpoint)
         if self._stored is not None and copy is not None:
             if not self.state.as_restored or version != self.state.version:
                 copy.record = None
@@ -287,7 +287,7 @@ class Session:
             self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
             restore_from_objects(self.model, self.state)
         self._run_once(self.model.init_nodes, files)
-        self._release_checkpoint()
+        self.release_checkpoint()
 
     def _without_values(self) -> dict[str, list[str]]:
         """The signatures that read variables without a value; an error if no other signature is left."""
@@ -297,9 +297,9 @@ class Session:
             raise unset_error(self.model, sorted({v for names in unset.values() for v in names}))
         return unset
 
-    def _release_checkpoint(self) -> None:
+    def release_checkpoint(self) -> None:
         """Free what was read of the checkpoint: the engine has its copy, and the rest is read again."""
-        if self.model.checkpoint_prefix is not None and self.model.checkpoint is not None:
+        if self.model.checkpoint is not None:
             self.model.checkpoint.release_memory()
 
     def _run_once(self, ends: Sequence[Node], texts: Mapping[str, str]) -> None:

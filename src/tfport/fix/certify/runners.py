@@ -91,6 +91,7 @@ class OwnSession:
         """Free the plans, each of which has its own copy of the weights; variables keep their values."""
         if self._session is not None:
             self._session.plans.clear()
+            self._session.release_checkpoint()
             return_freed_memory()
 
 

@@ -120,14 +120,25 @@ def expand(flat: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any
 
 def from_numpy(array: NDArray[Any], dtype: int) -> pb.TensorProto:
     """An array as a TensorProto of type `dtype`."""
-    proto = pb.TensorProto(dtype=type_name(dtype))
+    proto = pb.TensorProto()
+    write_array(array, dtype, proto)
+    return proto
+
+
+def write_array(array: NDArray[Any], dtype: int, proto: pb.TensorProto) -> None:
+    """Write an array of type `dtype` into an empty TensorProto."""
+    proto.dtype = type_name(dtype)
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     if dtype == pb.DT_STRING:
         proto.string_val.extend(s if isinstance(s, bytes) else str(s).encode() for s in array.ravel())
     else:
-        proto.tensor_content = np.ascontiguousarray(array, NUMPY[dtype]).tobytes()
-    return proto
+        proto.tensor_content = raw_elements(array, dtype).tobytes()
+
+
+def raw_elements(array: NDArray[Any], dtype: int) -> memoryview:
+    """The elements of an array as bytes of type `dtype`, copied only if they are not such bytes already."""
+    return np.ascontiguousarray(array, NUMPY[dtype]).reshape(-1).view(np.uint8).data
 
 
 def type_name(number: int) -> str:
