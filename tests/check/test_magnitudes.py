@@ -10,6 +10,12 @@ from tfport.check.magnitudes import largest
 X = "x = Placeholder() {dtype=float32, shape=(?,)}\n"
 TURN = "turn = Const() {dtype=float32, value=float32(2,)[-6, 3]}\n"
 PARTS = X + TURN + "t = Tanh(x) {T=float32}\n"
+COUNTED = """
+start = Const() {dtype=int32, value=int32()[0]}
+limit = Const() {dtype=int32, value=int32()[-64]}
+delta = Const() {dtype=int32, value=int32()[-1]}
+n = Placeholder() {dtype=int32, shape=()}
+"""
 BOUNDS = {
     X + "y = Identity(x) {T=float32}": math.inf,
     TURN + "y = Neg(turn) {T=float32}": 6,
@@ -21,6 +27,11 @@ BOUNDS = {
     "x = Placeholder() {dtype=bool, shape=(?,)}\ny = Cast(x) {SrcT=bool, DstT=float32}": 1,
     "x = Placeholder() {dtype=int32, shape=(?,)}\ny = Cast(x) {SrcT=int32, DstT=float32}": math.inf,
     "y = Const() {dtype=float32, value=float32(2,)[1, nan]}": math.inf,
+    COUNTED + "y = Range(start, limit, delta) {Tidx=int32}": 64,
+    COUNTED + "y = Range(start, n, delta) {Tidx=int32}": math.inf,
+    PARTS + "y = RealDiv(t, turn) {T=float32}": 1 / 3,
+    PARTS + "y = RealDiv(turn, t) {T=float32}": math.inf,
+    PARTS + COUNTED + "c = Cast(n) {SrcT=int32, DstT=float32}\ny = RealDiv(turn, c) {T=float32}": 6,
 }
 
 
