@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
-from tfport.formats.encoding.tensor import raw_elements
+from tfport.formats.encoding.tensor import raw_elements, type_name
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.proto.graph_pb2 import GraphDef, NodeDef, TensorProto
 from tfport.formats.saved_model.read import SCHEMA
@@ -108,7 +108,7 @@ def _constant_parts(node: Node, name: str, where: object) -> Iterator[Bytes]:
     write_node(node, record, without=name)
     array = tensor.numpy()
     raw = raw_elements(array, tensor.dtype.number)
-    described = TensorProto(dtype=tensor.dtype.number, tensor_shape=Shape(array.shape).to_proto())
+    described = TensorProto(dtype=type_name(tensor.dtype.number), tensor_shape=Shape(array.shape).to_proto())
     prefix = _serialized(described, where) + CONTENT + _varint(len(raw))
     prefix = _field(KEY, name.encode()) + _field(VALUE, _field(TENSOR, prefix, raw), raw)
     yield _field(NODE, _serialized(record, where) + _field(ATTR, prefix, raw), raw)

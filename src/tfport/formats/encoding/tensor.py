@@ -127,7 +127,7 @@ def from_numpy(array: NDArray[Any], dtype: int) -> pb.TensorProto:
 
 def write_array(array: NDArray[Any], dtype: int, proto: pb.TensorProto) -> None:
     """Write an array of type `dtype` into an empty TensorProto."""
-    proto.dtype = type_name(dtype)
+    proto.MergeFrom(pb.TensorProto(dtype=type_name(dtype)))
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     if dtype == pb.DT_STRING:
