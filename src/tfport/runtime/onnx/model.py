@@ -105,6 +105,8 @@ class _Writer:
         self._written: dict[int, str] = {}
         self._tiny: dict[tuple[Any, ...], str] = {}
         self._kept: list[Any] = []
+        self._copies = 0
+        """Copies among the results of subgraphs, which are nested: no two may have the same name."""
 
     def borders(
         self, inputs: Sequence[Operand], outputs: Sequence[Operand], nodes: Sequence[OnnxNode]
@@ -232,7 +234,8 @@ class _Writer:
             if (
                 operand not in computed or name in seen
             ):  # an output of a graph must be an output of one of its nodes
-                fresh = f"{name}@{len(graph.output)}@{len(graph.node)}"
+                self._copies += 1
+                fresh = f"{name}@{self._copies}"
                 self._plain(graph, "Identity", [name], [fresh], {})
                 name = fresh
             seen.add(name)
