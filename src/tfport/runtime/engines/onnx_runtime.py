@@ -77,7 +77,8 @@ class OnnxRuntime:
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         values = to_share(weights)
-        flushes = CAN_FLUSH and CONVOLUTION in model
+        convolves = CONVOLUTION in model
+        flushes = CAN_FLUSH and convolves
 
         def opened(options: ort.SessionOptions, checked: bool) -> CheckedSession:
             share(options, values)
@@ -85,7 +86,7 @@ class OnnxRuntime:
                 return _checked_session(model, options, flushes)
             return _session(model, options, flushes), []
 
-        return self._compiled(opened, flushes, inputs, outputs, hints)
+        return self._compiled(opened, convolves, inputs, outputs, hints)
 
     def reopen(
         self, path: Path, inputs: Sequence[str], outputs: Sequence[str], hints: IslandHints
@@ -95,22 +96,24 @@ class OnnxRuntime:
         It can be called with any input that the model takes: an island with windows that may not fit into
         an image is not written.
         """
-        flushes = CAN_FLUSH and CONVOLUTION in path.read_bytes()
+        convolves = CONVOLUTION in path.read_bytes()
+        flushes = CAN_FLUSH and convolves
 
         def opened(options: ort.SessionOptions, checked: bool) -> CheckedSession:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
             return _session(str(path), options, flushes), []
 
-        return self._compiled(opened, flushes, inputs, outputs, hints)
+        return self._compiled(opened, convolves, inputs, outputs, hints)
 
     def _compiled(
         self,
         opened: Callable[[ort.SessionOptions, bool], CheckedSession],
-        flushes: bool,
+        convolves: bool,
         inputs: Sequence[str],
         outputs: Sequence[str],
         hints: IslandHints,
     ) -> Compiled:
+        flushes = CAN_FLUSH and convolves
         run = functools.partial(flushed, _run) if flushes else _run
         work, least = hints.work, hints.least_size
         usual_threads = 1 if work.may_be_light else self.threads
@@ -121,6 +124,9 @@ class OnnxRuntime:
             # planning which tensors share memory takes time with the square of the nodes; the arena
             # needs no more memory without it
             options.enable_mem_reuse = False
+            # from the second run on, a pattern needs one block for all tensors beside the memory of the
+            # first run; without it the many small tensors of other islands take more time
+            options.enable_mem_pattern = not convolves or (work.is_fixed and work.may_be_light)
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
