@@ -17,7 +17,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.explain.cuda import linux_library
 from tfport.check.explain.explain import explain_log, explain_texts
 from tfport.check.explain.find import MessageFinder
-from tfport.check.explain.log import LONGEST_LINE, WINDOW, clean, lines_of
+from tfport.check.explain.log import LONGEST_LINE, OVERLAP, WINDOW, clean, lines_of
 from tfport.check.explain.lookup import lookup_function
 from tfport.check.explain.messages import GAP, KINDS, fill, for_names, messages, placeholders
 from tfport.check.explain.symbols import readable
@@ -303,6 +303,14 @@ def test_no_text_causes_an_error(text):
 def test_thousands_of_partial_matches_are_fast(first, other, between):
     matches = MessageFinder().read((f"{first}{between}{other} " * 1000).splitlines(keepends=True))
     assert all(match.count <= 2000 for match in matches)
+
+
+@pytest.mark.parametrize("reach", range(33))
+def test_a_message_across_the_end_of_a_window_counts_once(reach):
+    message = "OutOfRangeError: End of sequence"  # a part of it is a wording of the same row
+    after = "x" * (OVERLAP - len(message) - 1 + reach)  # the window ends after `reach` letters of the message
+    (match,) = MessageFinder().read([f"{'x' * WINDOW} {message} {after}"])
+    assert match.count == 1
 
 
 @given(st.text(max_size=300))

@@ -30,6 +30,8 @@ Match = tuple[int, int, dict[str, str]]
 Rows = Sequence[tuple[KnownMessage, Sequence[MessagePattern]]]
 """Rows of the tables, each with the wordings to look for."""
 Find = Callable[[MessagePattern, str, int], Iterator[Match]]
+TakenPart = tuple[int, int, MessageMatch]
+"""Where a message was found, and which."""
 
 
 class MessageFinder:
@@ -47,12 +49,16 @@ class MessageFinder:
         `any_case`: with any capitals; this is slower, and for short texts only.
         """
         find, table = (self._find_in_any_case, _all) if any_case else (self._find, _possible)
+        taken: list[TakenPart] = []
         for window in windows(lines):
-            self._read_window(window, find, table(window.text))
+            taken = self._read_window(window, find, table(window.text), taken)
         return list(self._matches_by_key.values())
 
-    def _read_window(self, window: LogWindow, find: Find, table: Rows) -> None:
-        taken: list[tuple[int, int, MessageMatch]] = []
+    def _read_window(
+        self, window: LogWindow, find: Find, table: Rows, before: list[TakenPart]
+    ) -> list[TakenPart]:
+        """Add the messages of a window; `before` and the result are those that reach into the next one."""
+        taken = list(before)
         for message, patterns in table:
             for start, stop, names in _find_message(patterns, window.text, window.end, find):
                 if window.is_source_line(start, stop):
@@ -60,6 +66,8 @@ class MessageFinder:
                 within = [match for first, last, match in taken if first <= start and stop <= last]
                 if match := self._add(message, names, window.text, start, stop, within):
                     taken.append((start, stop, match))
+        end = window.end
+        return [(start - end, stop - end, match) for start, stop, match in taken if stop > end]
 
     def _find_in_any_case(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
         for match in pattern.in_any_case.finditer(text, 0, end):
