@@ -137,6 +137,7 @@ def test_a_difference_can_be_reproduced(tmp_path, capsys, lines, inputs):
         ([ATTENTION, "--for", "tensorflow==0.1"], "tensorflow 0.1 is not recorded"),
         ([ATTENTION, "--for", "tensorflow>=1.4,<1.6"], "expected one"),
         ([ATTENTION, "--for", "tfport"], "runs models without a rewrite"),
+        ([ATTENTION, "--for", "tflite-converter==2.21.0"], "converts models and runs none"),
         ([ATTENTION, "--for", "tensorflow==1.15.5", "--signature", "nonsense"], "nonsense"),
         ([ATTENTION, "--for", "tensorflow==1.15.5", "--rules", "nowhere.py"], "nowhere.py"),
         ([ATTENTION, "--for", "tensorflow==1.15.5", "--inputs", "nowhere.npz"], "nowhere.npz"),

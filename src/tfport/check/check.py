@@ -81,8 +81,10 @@ def runs_on(
     It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.other_loaders import keras_result, lite_result
+        from tfport.check.other_loaders import conversion_result, keras_result, lite_result
 
+        if target.kind == CONVERTER_KIND:
+            return conversion_result(model, target).verdict == RUNS
         if model.model.lite is not None:
             return target.lite is not None and lite_result(model, target).verdict == RUNS
         if loader == KERAS and model.model.keras is not None and target.keras is None:

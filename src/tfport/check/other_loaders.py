@@ -20,7 +20,7 @@ from tfport.check.loaders import KERAS, LITE
 def other_result(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> Result | None:
     """The result of another loader than those of TensorFlow; None if one of these loads the model."""
     if converts(model, target):
-        return _conversion_result(model, target)
+        return conversion_result(model, target)
     if loads_lite_file(model.model, target, loaders):
         return lite_result(model, target)
     return keras_result(model, target, loaders)
@@ -38,7 +38,7 @@ def lite_result(model: CheckedModel, target: Target) -> Result:
     return Result(on, (LITE,), verdict, stage, findings)
 
 
-def _conversion_result(model: CheckedModel, target: Target) -> Result:
+def conversion_result(model: CheckedModel, target: Target) -> Result:
     """What the TensorFlow Lite converter of a release does with a model."""
     findings: list[Finding] = [f.on_target(target) for f in conversion_findings(model, target)]
     verdict, stage = verdict_of(findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.atlas.target import KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.errors import Error
 from tfport.fix.export import export_for
 from tfport.fix.fix import Progress, fix_model
@@ -22,6 +22,11 @@ def fix_to(
     progress: Progress = lambda doing: None,
 ) -> Fixed:
     """Rewrite a model for a target; the name of the output decides what a Keras model becomes."""
+    if target.kind == CONVERTER_KIND:
+        raise Error(
+            f"{target.name} converts models and runs none, so nothing is rewritten for it; "
+            f"`tfport check MODEL --on {target.requirement}` says which ops it does not convert"
+        )
     if model.lite is not None and (target.kind == LITE_KIND or output.endswith(SUFFIXES)):
         return fix_lite(model, target, output, options, progress)
     if is_keras_output(output) or (isinstance(model, KerasModel) and target.kind == KERAS_KIND):

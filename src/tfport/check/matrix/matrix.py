@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import DEVICES, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, DEVICES, KERAS_KIND, LITE_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
@@ -286,10 +286,11 @@ def _package_series(
 
 
 def release_of(target: Target) -> str:
-    """The version of a target: that of its TensorFlow, its Keras or its interpreter."""
+    """The version of a target: that of its TensorFlow, its Keras, its interpreter or its converter."""
     if target.build is not None:
         return target.build.version
-    return target.requirement.partition("==")[2] if target.kind in (KERAS_KIND, LITE_KIND) else ""
+    is_package = target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
+    return target.requirement.partition("==")[2] if is_package else ""
 
 
 class _SignatureResults:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
@@ -15,7 +15,7 @@ from tfport.check.target_libraries import with_same_libraries
 from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 
-PACKAGES = (KERAS_KIND, LITE_KIND)
+PACKAGES = (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
 """Kinds of targets that are one package without TensorFlow."""
 SERVING = "tensorflow-serving>=1.0"
 MOST_OPS = 4
@@ -42,8 +42,11 @@ class NearestReleases:
         """The advice to use them."""
         if self.stock is not None:
             return [f"use stock {self.stock.requirement}, which runs the model: {self._lacks()}"]
-        names = [release.requirement for release in self.releases]
-        return [f"use {' or '.join(names)}, the nearest on which the model runs"] if names else []
+        if not self.releases:
+            return []
+        converts = self.releases[0].kind == CONVERTER_KIND
+        which = "that converts the model" if converts else "on which the model runs"
+        return [f"use {' or '.join(release.requirement for release in self.releases)}, the nearest {which}"]
 
     def _lacks(self) -> str:
         more = len(self.lacking) - MOST_OPS

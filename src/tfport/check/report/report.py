@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfport.atlas.target import OURS, Target
+from tfport.atlas.target import CONVERTER_KIND, OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
@@ -129,7 +129,7 @@ def _rewrite_advice(target: Target) -> list[str]:
     """The advice to rewrite the model, if `tfport fix` supports the target."""
     return (
         []
-        if target.kind == OURS
+        if target.kind in (CONVERTER_KIND, OURS)
         else [f"`tfport fix MODEL --for {target.requirement} -o OUT` tries to rewrite it"]
     )
 
