@@ -1,9 +1,11 @@
-"""Copies of a model's files."""
+"""Files that are written whole or not at all, and copies of a model's files."""
 
 import mmap
 
+import pytest
+
 from tfport.formats.files import Folder, MemoryFiles
-from tfport.formats.output import CHUNK, copy_file
+from tfport.formats.output import CHUNK, copy_file, replace_file
 
 
 class RecordingMap(mmap.mmap):
@@ -31,3 +33,20 @@ def test_a_small_file_is_copied(tmp_path):
     (tmp_path / "small").write_bytes(b"ab")
     copy_file(Folder(tmp_path), "small", tmp_path / "new" / "copy")
     assert (tmp_path / "new" / "copy").read_bytes() == b"ab"
+
+
+def test_a_file_is_replaced_and_a_reader_keeps_the_old_one(tmp_path):
+    path = tmp_path / "file"
+    replace_file(path, b"old")
+    with path.open("rb") as reader:
+        replace_file(path, b"new")
+        assert reader.read() == b"old"
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        replace_file(tmp_path / "folder", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

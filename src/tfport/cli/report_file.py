@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import os
-import secrets
-from contextlib import suppress
 
 from tfport.errors import Error
 from tfport.formats.files import reason
+from tfport.formats.output import replace_file
 
 
 def write_report(path: str, text: str) -> None:
-    if not os.path.isfile(path) and os.path.lexists(path):  # a pipe, /dev/stdout, or a folder (an error)
-        _write(path, path, text)
-        return
-    temporary = f"{path}.{secrets.token_hex(8)}"
+    content = text.encode("utf-8", "backslashreplace")
     try:
-        _write(temporary, path, text)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _write(path: str, final: str, text: str) -> None:
-    try:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        if os.path.lexists(path) and not os.path.isfile(path):  # a pipe, /dev/stdout, or a folder (an error)
+            with open(path, "wb") as file:
+                file.write(content)
+        else:
+            replace_file(path, content)
     except OSError as error:
-        raise Error(f"{final}: cannot write: {reason(error)}") from None
+        raise Error(f"{path}: cannot write: {reason(error)}") from None

@@ -1,7 +1,7 @@
 """Write new files and folders atomically.
 
 They are written under a temporary name beside their final path and renamed at the
-end. After an error nothing is left. Nothing is overwritten.
+end. After an error nothing is left. Nothing is overwritten but by `replace_file`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,19 @@ def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         _remove(temporary, new_folders)
         if isinstance(error, OSError):
             raise Error(f"{final}: cannot be written: {reason(error)}") from None
+        raise
+
+
+def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, in place of one that may be there and be read now; OSError if that is impossible."""
+    temporary = f"{os.fspath(path)}.{secrets.token_hex(8)}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
         raise
 
 

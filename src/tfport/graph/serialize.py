@@ -13,6 +13,7 @@ from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
 from tfport.formats.encoding.tensor import raw_elements, type_name
+from tfport.formats.encoding.varint import to_varint
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.proto.graph_pb2 import GraphDef, NodeDef, TensorProto
 from tfport.formats.saved_model.read import SCHEMA
@@ -27,6 +28,8 @@ MOST_BYTES = (1 << 31) - 1
 """The limit of a protobuf message."""
 LARGE = 1 << 16
 """A constant of this many bytes is not copied."""
+ARRAY = "value"
+"""The attribute of a Const with its array."""
 META_GRAPH, GRAPH = b"\x12", b"\x12"
 """The tags of fields with a length: of a MetaGraphDef in a SavedModel, of a GraphDef in a MetaGraphDef."""
 NODE, ATTR, KEY, VALUE, TENSOR, CONTENT = b"\x0a", b"\x2a", b"\x0a", b"\x12", b"\x42", b"\x22"
@@ -56,7 +59,7 @@ def saved_model_bytes(model: Model, where: object) -> Iterator[Bytes]:
     before, after = _around_graph(model, size, where)
     schema = pb.SavedModel(saved_model_schema_version=SCHEMA).SerializeToString()
     length = len(before) + size + len(after)
-    start = schema + META_GRAPH + _varint(length)
+    start = schema + META_GRAPH + to_varint(length)
     _check_size(len(start) + length, where)
     yield start
     yield before
@@ -72,7 +75,7 @@ def _around_graph(model: Model, size: int, where: object) -> tuple[bytes, bytes]
     if last.HasField("meta_info_def"):  # the only field with a smaller number
         first.meta_info_def.CopyFrom(last.meta_info_def)
         last.ClearField("meta_info_def")
-    return _serialized(first, where) + GRAPH + _varint(size), _serialized(last, where)
+    return _serialized(first, where) + GRAPH + to_varint(size), _serialized(last, where)
 
 
 def _size(graph: Graph, where: object) -> int:
@@ -82,8 +85,8 @@ def _size(graph: Graph, where: object) -> int:
 def _graph_parts(graph: Graph, where: object) -> Iterator[Bytes]:
     """The fields of a GraphDef."""
     for node in graph:
-        if (name := _large_constant(node)) is not None:
-            yield from _constant_parts(node, name, where)
+        if _is_large_constant(node):
+            yield from _constant_parts(node, where)
         else:
             record = GraphDef()
             write_node(node, record.node.add())
@@ -93,31 +96,31 @@ def _graph_parts(graph: Graph, where: object) -> Iterator[Bytes]:
     yield _serialized(record, where)
 
 
-def _large_constant(node: Node) -> str | None:
-    """The attribute of a Const with a large array that is not in a message yet."""
-    value = node.attrs.get("value") if node.op == "Const" and not node.attrs_are_as_read else None
+def _is_large_constant(node: Node) -> bool:
+    """Whether a node is a Const with a large array that is not in a message yet."""
+    value = node.attrs.get(ARRAY) if node.op == "Const" and not node.attrs_are_as_read else None
     if not isinstance(value, Tensor) or not value.is_array or value.dtype == STRING:
-        return None
-    return "value" if (value.shape.size or 0) * value.dtype.numpy.itemsize >= LARGE else None
+        return False
+    return (value.shape.size or 0) * value.dtype.numpy.itemsize >= LARGE
 
 
-def _constant_parts(node: Node, name: str, where: object) -> Iterator[Bytes]:
-    """A node with an array as the last of its attributes."""
-    record, tensor = NodeDef(), node.attrs[name]
+def _constant_parts(node: Node, where: object) -> Iterator[Bytes]:
+    """A Const with its array as the last of its attributes."""
+    record, tensor = NodeDef(), node.attrs[ARRAY]
     assert isinstance(tensor, Tensor)
-    write_node(node, record, without=name)
+    write_node(node, record, without=ARRAY)
     array = tensor.numpy()
     raw = raw_elements(array, tensor.dtype.number)
     described = TensorProto(dtype=type_name(tensor.dtype.number), tensor_shape=Shape(array.shape).to_proto())
-    prefix = _serialized(described, where) + CONTENT + _varint(len(raw))
-    prefix = _field(KEY, name.encode()) + _field(VALUE, _field(TENSOR, prefix, raw), raw)
+    prefix = _serialized(described, where) + CONTENT + to_varint(len(raw))
+    prefix = _field(KEY, ARRAY.encode()) + _field(VALUE, _field(TENSOR, prefix, raw), raw)
     yield _field(NODE, _serialized(record, where) + _field(ATTR, prefix, raw), raw)
     yield raw
 
 
 def _field(tag: bytes, content: bytes, more: Bytes = b"") -> bytes:
     """A field with a length, without the part of its content that is written separately."""
-    return tag + _varint(len(content) + len(more)) + content
+    return tag + to_varint(len(content) + len(more)) + content
 
 
 def _serialized(message: Message, where: object) -> bytes:
@@ -134,11 +137,3 @@ def _check_size(size: int, where: object) -> None:
 
 def _unreadable(where: object) -> Error:
     return Error(f"{where}: nested too deeply, or larger than the 2 GiB of a message")
-
-
-def _varint(number: int) -> bytes:
-    digits = bytearray()
-    while number >= 0x80:
-        digits.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*digits, number])

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tfport.runtime.engines.atomic_file import write_file
+from tfport.formats.output import replace_file
 
 VERSION = 1
 MAX_CHOICES = 1000
@@ -68,7 +68,8 @@ class ChoiceCache:
             return
         content = json.dumps({"version": VERSION, "choices": self._choices}).encode()
         with contextlib.suppress(OSError):
-            write_file(self._file, content)
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._file, content)
 
 
 def choices_of_user() -> ChoiceCache:

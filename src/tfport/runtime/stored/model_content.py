@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tfport.formats.files import Folder
+from tfport.formats.output import replace_file
 from tfport.graph.model import Model, checkpoint_files
-from tfport.runtime.engines.atomic_file import write_file
 
 KNOWN = "known"
 MOST_KNOWN = 1000
@@ -44,7 +44,8 @@ def content_of(model: Model, folder: Path) -> str | None:
         if digest is None:
             digest = _digest(paths)
             if time.time_ns() - changed > SETTLED:
-                write_file(known, digest.encode())
+                known.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(known, digest.encode())
                 _forget_oldest(known.parent)
     except OSError:
         return None

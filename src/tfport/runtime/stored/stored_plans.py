@@ -19,7 +19,6 @@ from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.engines.atomic_file import write_file
 from tfport.runtime.engines.choice_cache import default_folder
 from tfport.runtime.engines.engine import Engine, IslandHints
 from tfport.runtime.engines.island_key import machine, processor_features
@@ -71,12 +70,12 @@ class StoredPlans:
     def finish(self, key: PlanKey, copy: IslandCopy) -> None:
         """Keep a copy that is whole."""
         if copy.record is None:
-            remove(copy.folder)
+            copy.discard()
             return
         try:
-            write_file(copy.folder / RECORD, copy.record.to_json())
+            (copy.folder / RECORD).write_bytes(copy.record.to_json())  # it is visible when the folder is
         except OSError:
-            remove(copy.folder)
+            copy.discard()
             return
         self._files.finish(copy.folder, self._model, _digest(_asked(key)))
 

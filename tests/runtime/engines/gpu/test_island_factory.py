@@ -73,4 +73,4 @@ def test_in_16_bits_each_shape_has_a_session_of_its_own(asked):
     assert islands[0] is islands[2]
     assert islands[1] is islands[3]
     assert islands[0].session is not islands[1].session
-    assert [answer(island, 2) for island in islands[:2]] == [2, 2]
+    assert [answer(island, batch) for batch, island in zip((1, 2), islands[:2], strict=True)] == [2, 2]

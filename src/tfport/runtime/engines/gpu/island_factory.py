@@ -66,27 +66,17 @@ class IslandFactory:
         return CapturedIsland(whole, lambda shapes: whole, max_graphs, self.plain)
 
     def optimized(self, shapes: Shapes) -> GpuIsland | None:
-        """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare."""
+        """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare.
+
+        cuDNN compiles convolutions in 16 bits for a shape. If ONNX Runtime compiled others in their place for
+        another shape, a graph that still has the first ones would end with an illegal instruction.
+        """
         if self._engine.options.half is not None:
-            return self._alone(shapes)
+            return self._fixed(shapes)
         try:
             return self._for_batch(shapes) or self._whole
         except Error:
             return self._fixed(shapes)
-
-    def _alone(self, shapes: Shapes) -> GpuIsland | None:
-        """The island with a session for these shapes only.
-
-        cuDNN compiles the convolutions in 16 bits for a shape. For another one ONNX Runtime compiles others
-        in their place, and a graph that still has the first ones ends with an illegal instruction.
-        """
-        if shapes not in self._of_shapes:
-            try:
-                session = self._engine.session(self._model, self._weights, graphs=True)
-                self._of_shapes[shapes] = self._with(session, captures=True)
-            except Error:
-                self._of_shapes[shapes] = self._fixed(shapes)
-        return self._of_shapes[shapes]
 
     def _for_batch(self, shapes: Shapes) -> GpuIsland | None:
         """The island that is faster for as many images as the first input has."""
@@ -106,11 +96,14 @@ class IslandFactory:
 
     def _fixed(self, shapes: Shapes) -> GpuIsland | None:
         """The island for these shapes alone: what computes sizes on the CPU is constant then."""
-        model = with_fixed_shapes(self._model, dict(zip(self._inputs, shapes, strict=True)))
-        try:
-            return self._with(self._engine.session(model, self._weights, graphs=True), captures=True)
-        except Error:
-            return None
+        if shapes not in self._of_shapes:
+            model = with_fixed_shapes(self._model, dict(zip(self._inputs, shapes, strict=True)))
+            try:
+                session = self._engine.session(model, self._weights, graphs=True)
+                self._of_shapes[shapes] = self._with(session, captures=True)
+            except Error:
+                self._of_shapes[shapes] = None
+        return self._of_shapes[shapes]
 
     def _with(self, session: ort.InferenceSession, *, captures: bool = False) -> GpuIsland:
         memory = MEMORY if self._engine.device.is_gpu else CPU
