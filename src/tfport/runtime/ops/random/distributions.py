@@ -7,6 +7,7 @@ takes as many numbers as it needs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,9 @@ Convert = Callable[[Any, Any], Any]
 """Blocks (…, 4) to numbers (…, 4), or (…, 2) of eight bytes."""
 RESERVED = 256
 """Blocks that TensorFlow reserves for each output."""
+# arrays, which NumPy need not convert at each call
+_MANTISSA, _EXPONENT = np.array(0x7FFFFF, np.uint32), np.array(127 << 23, np.uint32)
+_ONE = np.array(1, np.float32)
 _SMALLEST = 1e-7
 _TRUNCATE = 2.0
 
@@ -27,14 +31,14 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     """The value of a shape input."""
     if shape.ndim != 1:
         raise RunFailed(f"shape must be a vector, found shape {list(shape.shape)}")
-    dims = tuple(int(n) for n in shape)
-    if any(n < 0 for n in dims):
+    dims = tuple(shape.tolist())
+    if min(dims, default=0) < 0:
         raise RunFailed(f"shape must not have negative sizes, found {list(dims)}")
     return dims
 
 
 def size_of(dims: tuple[int, ...]) -> int:
-    return int(np.prod(dims, dtype=object)) if dims else 1
+    return math.prod(dims)
 
 
 def as_uniform(blocks: Any, kind: Any) -> Any:
@@ -45,7 +49,11 @@ def as_uniform(blocks: Any, kind: Any) -> Any:
         bits = (words[..., 0::2] & np.uint64(0xFFFFF)) << np.uint64(32) | words[..., 1::2]
         return (bits | np.uint64(1023 << 52)).view(np.float64) - 1.0
     if kind == np.float32:
-        return (blocks & np.uint32(0x7FFFFF) | np.uint32(127 << 23)).view(np.float32) - np.float32(1)
+        bits = blocks & _MANTISSA
+        bits |= _EXPONENT
+        numbers = bits.view(np.float32)
+        numbers -= _ONE
+        return numbers
     fraction, exponent = (10, 15) if kind == np.float16 else (7, 127)
     bits = blocks.astype(np.uint16) & np.uint16((1 << fraction) - 1) | np.uint16(exponent << fraction)
     return (bits.view(kind).astype(np.float32) - np.float32(1)).astype(kind)

@@ -17,16 +17,11 @@ import numpy as np
 
 from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
+from tfport.runtime.ops.random.philox_blocks import many_blocks, one_block
 
 _MASK32, _MASK64, _MASK128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
-_LOW = np.uint64(_MASK32)
-_HALF = np.uint64(32)
-ROUNDS = 10
 FEW = 8
 """Up to this many blocks are computed one by one."""
-_FACTORS = 0xD2511F53, 0xCD9E8D57
-_RAISE = 0x9E3779B9, 0xBB67AE85
-_MULTIPLY = np.uint64(_FACTORS[0]), np.uint64(_FACTORS[1])
 PHILOX = 1
 AUTOMATIC = 3
 _SCRAMBLE = 0x02461E293EC8F720
@@ -46,33 +41,13 @@ class Philox:
     def blocks(self, offsets: Any) -> Any:
         """The blocks at these offsets, as uint32 with a last axis of four."""
         offsets = np.asarray(offsets, np.uint64)
-        if offsets.size <= FEW:
-            words = [self._block(offset) for offset in offsets.reshape(-1).tolist()]
-            return np.array(words, np.uint32).reshape(*offsets.shape, 4)
-        low = np.uint64(self.counter & _MASK64) + offsets
-        high = np.uint64(self.counter >> 64) + (low < offsets).astype(np.uint64)
-        c0, c1, c2, c3 = low & _LOW, low >> _HALF, high & _LOW, high >> _HALF
-        k0, k1 = self.key & _MASK32, self.key >> 32
-        for _ in range(ROUNDS):
-            p0, p1 = _MULTIPLY[0] * c0, _MULTIPLY[1] * c2
-            c0 = (p1 >> _HALF) ^ c1 ^ np.uint64(k0)
-            c2 = (p0 >> _HALF) ^ c3 ^ np.uint64(k1)
-            c1, c3 = p1 & _LOW, p0 & _LOW
-            k0, k1 = (k0 + _RAISE[0]) & _MASK32, (k1 + _RAISE[1]) & _MASK32
-        return np.stack([c0, c1, c2, c3], -1).astype(np.uint32)
-
-    def _block(self, offset: int) -> tuple[int, int, int, int]:
-        """One block with Python's integers: for a few blocks NumPy's calls take longer."""
-        counter = (self.counter + offset) & _MASK128
-        c0, c1 = counter & _MASK32, counter >> 32 & _MASK32
-        c2, c3 = counter >> 64 & _MASK32, counter >> 96
-        k0, k1 = self.key & _MASK32, self.key >> 32
-        for _ in range(ROUNDS):
-            p0, p1 = _FACTORS[0] * c0, _FACTORS[1] * c2
-            c0, c2 = (p1 >> 32) ^ c1 ^ k0, (p0 >> 32) ^ c3 ^ k1
-            c1, c3 = p1 & _MASK32, p0 & _MASK32
-            k0, k1 = (k0 + _RAISE[0]) & _MASK32, (k1 + _RAISE[1]) & _MASK32
-        return c0, c1, c2, c3
+        flat = offsets.reshape(-1)
+        if flat.size > FEW:
+            words = many_blocks(self.key, self.counter, flat)
+        else:
+            counters = (self.counter + offset & _MASK128 for offset in flat.tolist())
+            words = np.array([one_block(self.key, counter) for counter in counters], np.uint32)
+        return words.reshape(*offsets.shape, 4)
 
     def first(self, blocks: int) -> Any:
         return self.blocks(np.arange(blocks, dtype=np.uint64))
