@@ -1,4 +1,4 @@
-"""Dropout that keeps everything is not computed; any other is."""
+"""Dropout that keeps everything is not computed; any other is. Nor is a limit of a limit."""
 
 import numpy as np
 import pytest
@@ -141,3 +141,42 @@ def test_bounds_that_include_another_value_decide_nothing():
     """)
     answer = session.run("y:0", {"x:0": np.ones((1000, 3), np.float32)})
     assert set(np.unique(answer)) == {0, 1}
+
+
+LIMITS = """
+    x = Placeholder() {{dtype={type}, shape=({shape})}}
+    rows = Placeholder() {{dtype={type}, shape=({shape})}}
+    inner = {inner}({first}) {{T={type}}}
+    y = {outer}({second}) {{T={type}}}
+"""
+
+
+@pytest.mark.parametrize(("inner", "outer"), [("Maximum", "Minimum"), ("Minimum", "Maximum")])
+@pytest.mark.parametrize("first", ["x, rows", "rows, x"])
+@pytest.mark.parametrize("second", ["inner, rows", "rows, inner"])
+def test_a_number_that_limits_itself_is_not_computed(inner, outer, first, second):
+    session = session_of(
+        LIMITS.format(type="int32", shape="", inner=inner, outer=outer, first=first, second=second)
+    )
+    for x in (-5, 3, 9):
+        assert session.run("y:0", {"x:0": np.int32(x), "rows:0": np.int32(3)}) == 3
+    assert ops_of(session) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "outer", "second"),
+    [
+        ("int32", "", "Maximum", "inner, rows"),
+        ("int32", "?", "Minimum", "inner, rows"),
+        ("float32", "", "Minimum", "inner, rows"),
+    ],
+)
+def test_other_limits_are_computed(kind, shape, outer, second):
+    """NaN is not limited, and vectors may have different sizes."""
+    text = LIMITS.format(type=kind, shape=shape, inner="Maximum", outer=outer, first="x, rows", second=second)
+    session = session_of(text)
+    x = np.array([-5, 3, 9] if shape else 9, kind)
+    rows = np.array(3 if not shape else [3], kind)
+    expected = np.maximum(x, rows) if outer == "Maximum" else np.minimum(np.maximum(x, rows), rows)
+    assert session.run("y:0", {"x:0": x, "rows:0": rows}).tolist() == expected.tolist()
+    assert ops_of(session) == ["Maximum", outer]

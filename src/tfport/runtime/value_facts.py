@@ -1,4 +1,4 @@
-"""What a tracer knows about values that are not constant: bounds of their elements, and equal shapes.
+"""What a tracer knows about values that are not constant: bounds, equal shapes, limits of limits.
 
 This removes dropout that keeps everything: with a constant `keep_prob` of 1 the mask
 `Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has the shape of `x`.
@@ -26,6 +26,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "GreaterEqual": np.greater_equal, "Greater": np.greater, "Less": np.less, "LessEqual": np.less_equal,
 }  # fmt: skip
+_LIMITS = frozenset(("Maximum", "Minimum"))
 _KEEP_SHAPE = frozenset(
     ("Cast", "Elu", "Exp", "Floor", "Identity", "Neg", "Relu", "Selu", "Sigmoid", "Softmax", "Tanh")
 )
@@ -41,6 +42,8 @@ class ValueFacts:
         """An earlier operand with the same shape."""
         self._shape_of: dict[Operand, Operand] = {}
         """For the result of a `Shape` op, the operand whose shape it is."""
+        self._scalar_limits: dict[Operand, tuple[str, Sequence[Operand]]] = {}
+        """For the minimum or maximum of two integers, which of them, and the integers."""
 
     def unchanged_input(self, op: str, inputs: Sequence[Operand]) -> Operand | None:
         """The input that an op returns unchanged; None if it computes something."""
@@ -57,7 +60,17 @@ class ValueFacts:
                 # `Select` refuses branches of different shapes
                 same = self._fits(other, branch) if op == "SelectV2" else self._has_shape_of(other, branch)
                 return branch if same and self._fits(condition, branch) else None
+            case (("Minimum" | "Maximum"), (x, y)):
+                return x if self._is_limit_of(op, x, y) else y if self._is_limit_of(op, y, x) else None
         return None
+
+    def _is_limit_of(self, op: str, x: Operand, y: Operand) -> bool:
+        """Whether `x` is the minimum of `x` and a maximum of it and another integer, or the reverse.
+
+        `tf.math.bincount` limits a count from both sides, by the same number where rows are counted.
+        """
+        other, limited = self._scalar_limits.get(y, (op, ()))
+        return other != op and x in limited
 
     def record(self, op: str, inputs: Sequence[Operand], output: Operand) -> None:
         """Remember what follows for the output of a new step."""
@@ -65,6 +78,8 @@ class ValueFacts:
             self._shape_of[output] = self.shape_source(inputs[0])
         elif op == _UNIFORM and inputs[0] in self._shape_of:
             self._same_shape[output] = self._shape_of[inputs[0]]
+        elif op in _LIMITS and output.dtype.is_integer and all(x.rank == 0 for x in inputs):
+            self._scalar_limits[output] = op, inputs
         elif op in _KEEP_SHAPE:
             self._same_shape[output] = self.shape_source(inputs[0])
         elif op in _ARITHMETIC or op in _COMPARISONS or op in _DIVISIONS:

@@ -120,7 +120,7 @@ class Both:
         with self._patch.context() as patched:
             patched.setattr(plan, "with_embedding_lookups", lambda program: program)
             wanted = self.plain.run(self._fetches, feeds)
-        assert "Unique" in kinds(self.plain)
+        assert "EmbeddingLookupSparse" not in kinds(self.plain)
         for array, other in zip(got, wanted, strict=True):
             assert array.dtype == other.dtype
             assert array.shape == other.shape
@@ -247,6 +247,25 @@ def test_plain_lookups(combiner, monkeypatch):
     both.both_fail([(indices, np.full_like(ids, ROWS), shape)])
     both.both_fail([(indices[::-1].copy(), ids, shape)])
     both.both_fail([(indices, np.full_like(ids, -1), shape)])
+
+
+@pytest.mark.parametrize("combiner", COMBINERS)
+def test_rows_that_are_combined_without_gathering_them_first(combiner, monkeypatch):
+    """As converters write it: the op that combines rows reads the table."""
+
+    def joined(text):
+        for n in range(2):
+            text = text.replace(f"(gathered{n}, unique{n}:1, ", f"(table{n}, filled{n}:1, ")
+        return text.replace("Tidx=int32, Tseg", "Tidx=int64, Tseg")
+
+    both = Both(
+        sources(2) + joined(safe(0, 0, combiner, 4) + safe(1, 1, combiner, 4)), FETCHES[:2], monkeypatch
+    )
+    rng = np.random.default_rng(4)
+    for rows, count in ((1, 1), (7, 12), (7, 60), (3, 0)):
+        both.same([sparse(rng, rows, 10, count), sparse(rng, rows, 10, count)])
+    assert kinds(both.quick) == ["EmbeddingLookupSparse"]
+    assert "Unique" not in kinds(both.plain)
 
 
 def test_a_step_inside_of_a_lookup_can_be_fetched(monkeypatch):

@@ -110,21 +110,12 @@ class _Matcher:
                 yield match
 
     def _lookup(self, combine: Step) -> _Match | None:
-        data, inverse, segments = combine.inputs
-        gather = self._producer(data, *_GATHERS)
-        unique = self._producer(inverse, "Unique")
-        rows = self._producer(segments, "StridedSlice")
-        if gather is None or unique is None or rows is None or unique.outputs[1] is not inverse:
+        rows = self._producer(combine.inputs[2], "StridedSlice")
+        looked_up = self._looked_up(combine)
+        if rows is None or looked_up is None or not _first_column(rows):
             return None
-        table, indices, ids = gather.inputs[0], rows.inputs[0], unique.inputs[0]
-        if (
-            table.array is None
-            or table.rank != 2
-            or table.dtype.name not in _SIZES
-            or gather.inputs[1] is not unique.outputs[0]
-            or not _along_rows(gather)
-            or not _first_column(rows)
-        ):
+        (table, ids), indices = looked_up, rows.inputs[0]
+        if table.array is None or table.rank != 2 or table.dtype.name not in _SIZES:
             return None
         kind = _COMBINES[combine.op]
         filled = self._producer(indices, "SparseFillEmptyRows")
@@ -140,6 +131,21 @@ class _Matcher:
             return None
         last = self._shaped(end or combine, source[2], table.array.shape[1])
         return self._match(combine, last, source, table, kind, None if end else table.array[int(default)])
+
+    def _looked_up(self, combine: Step) -> tuple[Operand, Operand] | None:
+        """The table and the ids of the rows that are combined.
+
+        Usually each distinct row is gathered once; converters join that with the op that combines them.
+        """
+        data, inverse, _ = combine.inputs
+        if data.is_constant:
+            return data, inverse
+        gather, unique = self._producer(data, *_GATHERS), self._producer(inverse, "Unique")
+        if gather is None or unique is None or unique.outputs[1] is not inverse:
+            return None
+        if gather.inputs[1] is not unique.outputs[0] or not _along_rows(gather):
+            return None
+        return gather.inputs[0], unique.inputs[0]
 
     def _match(
         self,

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from tfport.errors import RunFailed
+from tfport.graph.dtypes import INT32, INT64, STRING
+from tfport.runtime.lower import Context
+from tfport.runtime.operand import Operand
 from tfport.runtime.ops.array.kernels.filling import MODERATE, range_
-from tfport.runtime.ops.array.kernels.gathering import where
+from tfport.runtime.ops.array.kernels.gathering import gather_nd, gather_rows, gather_v2, where
 from tfport.runtime.ops.array.kernels.rearranging import concat_v2
 from tfport.runtime.ops.array.kernels.shapes import expand_dims
 from tfport.runtime.ops.shared.axes import check_places
@@ -71,3 +74,44 @@ def test_an_empty_matrix_of_other_width_is_not_concatenated() -> None:
     """TensorFlow compares the sizes of tensors without elements too."""
     with pytest.raises(ValueError, match="must match exactly"):
         concat_v2([np.zeros((0, 3)), np.zeros((2, 2))], np.array(0))
+
+
+CONTEXT = Context(None, "gather", "GatherNd", (STRING,))
+
+
+def gathered(params, indices, policy=""):
+    return gather_nd(params, np.array(indices, np.int32), bad_indices_policy=policy, context=CONTEXT)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_gathered_slices_are_those_of_each_index(depth: int) -> None:
+    params = np.array([b"%d" % n for n in range(24)], object).reshape(2, 3, 4)
+    indices = np.random.default_rng(depth).integers(0, 2, (5, 2, depth))
+    for given in (params, params.transpose(0, 2, 1)):
+        made = gathered(given, indices)
+        assert made.shape == (5, 2, *given.shape[depth:])
+        for at in np.ndindex(5, 2):
+            assert np.array_equal(made[at], given[tuple(indices[at])])
+
+
+@pytest.mark.parametrize("bad", [[-1, 0], [2, 0], [0, 3]])
+def test_an_index_out_of_bounds_is_refused_or_ignored(bad: list[int]) -> None:
+    params = np.array([[b"a", b"b", b"c"], [b"d", b"e", b"f"]], object)
+    with pytest.raises(RunFailed, match="does not index into param shape"):
+        gathered(params, [[0, 1], bad])
+    assert gathered(params, [[1, 1], bad], "IGNORE").tolist() == [b"e", b""]
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 30])
+@pytest.mark.parametrize("shape", [(5,), (5, 2)])
+def test_rows_in_range_are_gathered_quickly(shape: tuple[int, ...], count: int) -> None:
+    params, axis = np.arange(np.prod(shape)).reshape(shape), np.array(0, np.int32)
+    operands = [Operand(INT64, shape), Operand(INT64, (None,)), Operand(INT32, value=axis)]
+    rows = gather_rows(operands, {"batch_dims": 0})
+    indices = np.random.default_rng(count).integers(0, 5, count)
+    assert rows(params, indices, axis).tolist() == gather_v2(params, indices, axis, batch_dims=0).tolist()
+    for wrong in (-1, 5):
+        indices[-1] = wrong
+        assert rows(params, indices, axis) is None
+    assert rows(params, indices[:0], axis) is None
+    assert gather_rows([*operands[:2], Operand(INT32, ())], {"batch_dims": 0}) is None

@@ -11,7 +11,7 @@ from tfport.errors import RunFailed
 from tfport.graph.dtypes import INT32, INT64
 from tfport.runtime.ops.ragged.kernels import ranges, row_splits
 from tfport.runtime.ops.ragged.kernels.ranges import ragged_range
-from tfport.runtime.ops.ragged.kernels.row_splits import ragged_gather
+from tfport.runtime.ops.ragged.kernels.row_splits import ragged_gather, ragged_tensor_to_tensor
 from tfport.runtime.ops.ragged.splits import check_splits
 
 BOUNDS = [
@@ -70,3 +70,21 @@ def test_all_rows_are_gathered_as_any_rows(indices: list[int], monkeypatch: pyte
 def test_splits_that_do_not_partition_are_refused(splits: list[int]) -> None:
     with pytest.raises(RunFailed, match="row splits must"):
         check_splits(np.array(splits, np.int64), 3)
+
+
+@pytest.mark.parametrize("splits", [[0, 3], [0, 2, 4], [0, 2, 3], [0, 0], [0, 0, 0], [0, 1, 1], [0, 1, 2, 3]])
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_equal_rows_need_no_padding(monkeypatch: pytest.MonkeyPatch, splits: list[int], count: int) -> None:
+    def made() -> Any:
+        values, default = np.arange(1, 1 + count * 2).reshape(count, 2), np.array(0)
+        try:
+            dense = ragged_tensor_to_tensor(
+                np.array(-1), values, default, [np.array(splits)], row_partition_types=["ROW_SPLITS"]
+            )
+        except RunFailed as error:
+            return str(error)
+        return dense.shape, dense.tolist()
+
+    quick = made()
+    monkeypatch.setattr(row_splits, "_equal_rows", lambda *args: None)
+    assert quick == made()

@@ -48,9 +48,8 @@ def outside(indices: Any, dims: tuple[int, ...]) -> Iterator[tuple[int, list[int
     """The indices that are out of bounds, with their positions."""
     if len(indices) <= FEW and _are_inside(indices.tolist(), dims):
         return
-    if len(indices) and not (
-        indices.min(initial=0) >= 0 and all(indices[:, i].max() < n for i, n in enumerate(dims))
-    ):
+    # unsigned, so that negative numbers are too large
+    if not (indices.astype(np.int64, copy=False).view(np.uint64) < np.array(dims, np.uint64)).all():
         for at in np.flatnonzero(((indices < 0) | (indices >= np.array(dims, np.int64))).any(1)):
             yield int(at), indices[at].tolist()
 

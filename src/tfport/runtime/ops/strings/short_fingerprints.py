@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-
 LONGEST = 64
 """Maximum length of a short string, in bytes."""
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 _MASK = 0xFFFFFFFFFFFFFFFF
 
 
-@functools.lru_cache(maxsize=1 << 14)
 def short_fingerprint64(string: bytes) -> int:
-    """The fingerprint of a string of at most `LONGEST` bytes; cached, because words repeat."""
+    """The fingerprint of a string of at most `LONGEST` bytes."""
     n = len(string)
     if n > 32:
         return _up_to_64_bytes(string, n)

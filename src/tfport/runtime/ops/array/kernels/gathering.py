@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
-from tfport.runtime.ops.shared.axes import axis_in, check_places, first_place, full, text_of, zero_of
+from tfport.runtime.lower import host, quick, shapes
+from tfport.runtime.ops.shared.axes import FEW, axis_in, check_places, first_place, full, text_of, zero_of
 
 
 @host("GatherV2")
@@ -40,6 +40,25 @@ def gather_v2(params, indices, axis, *, batch_dims):
         *range(at + new, gathered.ndim),
     ]
     return np.transpose(gathered, order)
+
+
+@quick(gather_v2)
+def gather_rows(groups, attrs):
+    """Rows of a tensor, by indices that are in range."""
+    if attrs["batch_dims"] or groups[2].known != (0,) or groups[2].rank != 0:
+        return None
+
+    def rows(params, indices, axis):
+        if not params.size or not indices.size:
+            return None
+        if indices.size <= FEW:
+            numbers = indices.reshape(-1).tolist()
+            inside = min(numbers) >= 0 and max(numbers) < len(params)
+        else:
+            inside = indices.min() >= 0 and indices.max() < len(params)
+        return params.take(indices, 0) if inside else None
+
+    return rows
 
 
 @host("Gather")
@@ -76,6 +95,13 @@ def _gathered(params, indices, policy, name):
     depth = indices.shape[-1]
     if depth > params.ndim:
         raise RunFailed(f"indices have depth {depth}, params has rank {params.ndim}")
+    if depth and params.size and indices.size:
+        try:
+            places = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), params.shape[:depth])
+        except ValueError:  # one is out of bounds
+            pass
+        else:
+            return params.reshape(-1, *params.shape[depth:]).take(places, 0)
     sizes = np.array(params.shape[:depth])
     bad = ((indices < 0) | (indices >= sizes)).any(-1)
     if bad.any() and policy != "IGNORE":

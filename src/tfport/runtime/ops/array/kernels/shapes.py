@@ -7,13 +7,21 @@ import math
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
+from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.shared.axes import axis_in, check_places, sizes_of
+
+_OTHER_THAN_ARRAYS = frozenset(("resource", "variant"))
 
 
 @host("Shape")
 def shape(input, *, out_type):
     return np.array(np.shape(input), out_type.numpy)
+
+
+@quick(shape)
+def shape_of_array(groups, attrs):
+    kind = attrs["out_type"].numpy
+    return (lambda x: np.array(x.shape, kind)) if groups[0].dtype.name not in _OTHER_THAN_ARRAYS else None
 
 
 @host("ShapeN")

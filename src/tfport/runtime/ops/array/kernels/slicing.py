@@ -37,21 +37,21 @@ def strided_slice(
 
 @quick(strided_slice)
 def constant_slice(groups, attrs):
-    """The NumPy index of a constant slice, prepared once."""
+    """The NumPy index of a slice, prepared once if it is constant."""
     begin, end, strides = (operand.array for operand in groups[1:])
     if begin is None or end is None or strides is None:
-        return None
+        return lambda input, *bounds: _indexed(input, constant_index(*bounds, attrs))
     index = constant_index(begin, end, strides, attrs)
+    return None if index is None else lambda input, *bounds: _indexed(input, index)
+
+
+def _indexed(input, index):
     if index is None:
         return None
-
-    def sliced(input, begin, end, strides):
-        try:
-            return input[index]
-        except IndexError:
-            return None  # the kernel says what is wrong
-
-    return sliced
+    try:
+        return input[index]
+    except IndexError:
+        return None  # the kernel says what is wrong
 
 
 @host("StridedSliceGrad")

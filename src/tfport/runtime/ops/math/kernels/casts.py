@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
+from tfport.runtime.lower import host, quick
 
 PACKETS = {"float32": 32, "float64": 16, "float16": 16, "bfloat16": 8}
 """Elements that TensorFlow converts to a narrow integer at once: these saturate, the remaining ones wrap."""
@@ -28,6 +28,15 @@ def cast(x, *, SrcT, DstT, Truncate):
         kept = (bits >> bits.dtype.type(lost) << bits.dtype.type(lost)).view(x.dtype)
         x = np.where(np.isfinite(x), kept, x)
     return converted(x, DstT.numpy)
+
+
+@quick(cast)
+def cast_integers(groups, attrs):
+    """Sizes and indices are cast from one type of integers to another."""
+    if not (attrs["SrcT"].is_integer and attrs["DstT"].is_integer):
+        return None
+    kind = attrs["DstT"].numpy
+    return lambda x: x.astype(kind)
 
 
 def converted(x: Any, kind: Any) -> Any:

@@ -8,12 +8,15 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.equal_strings import MANY, differ
 
 
 @host("Equal")
 def equal(x, y, *, incompatible_shape_error):
     if not incompatible_shape_error and not _broadcasts(x, y):
         return np.array(False)
+    if _are_many_strings(x, y):
+        return ~differ(x, y[()])
     return np.equal(x, y).astype(bool)
 
 
@@ -21,7 +24,14 @@ def equal(x, y, *, incompatible_shape_error):
 def not_equal(x, y, *, incompatible_shape_error):
     if not incompatible_shape_error and not _broadcasts(x, y):
         return np.array(True)
+    if _are_many_strings(x, y):
+        return differ(x, y[()])
     return np.not_equal(x, y).astype(bool)
+
+
+def _are_many_strings(x: Any, y: Any) -> bool:
+    """Whether many strings are compared with one."""
+    return x.dtype.kind == "O" and not y.ndim and x.size > MANY
 
 
 def _broadcasts(x: Any, y: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
+from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.math.kernels.casts import converted
 from tfport.runtime.ops.shared.numbers import axes_of, axis_of, is_integer, product
 from tfport.runtime.ops.shared.precision import widen
@@ -24,6 +24,14 @@ def reduce_sum(input, reduction_indices, *, keep_dims):
 def reduce_prod(input, reduction_indices, *, keep_dims):
     x = widen(input)
     return np.multiply.reduce(x, axes_of(reduction_indices, input.ndim), x.dtype, keepdims=keep_dims)
+
+
+@quick(reduce_sum)
+@quick(reduce_prod)
+def only_element(groups, attrs):
+    """Of one element, its own value: sizes of vectors are multiplied and compared."""
+    whole = len(groups[1].known or ()) == groups[0].rank and not attrs["keep_dims"]
+    return (lambda x, axes: x.reshape(()) if x.size == 1 else None) if whole else None
 
 
 @host("Mean")

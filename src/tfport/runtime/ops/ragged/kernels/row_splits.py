@@ -17,6 +17,10 @@ from tfport.runtime.ops.sparse.kernels.dense import dense_of
 
 @host("RaggedTensorToTensor")
 def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors, *, row_partition_types):
+    if (
+        made := _equal_rows(shape, values, default_value, row_partition_tensors, row_partition_types)
+    ) is not None:
+        return made
     rows, levels = _partitions(row_partition_tensors, row_partition_types, len(values) if values.ndim else 0)
     dims = _dense_shape(shape, rows, levels, values)
     if default_value.ndim and default_value.ndim >= values.ndim:
@@ -48,6 +52,24 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
     count = min(len(place), len(values))
     out[place[:count][kept[:count]]] = values[:count][kept[:count]]
     return out.reshape(dims)
+
+
+def _equal_rows(
+    shape: Any, values: Any, default: Any, partitions: Sequence[Any], types: Sequence[str]
+) -> Any:
+    """The dense tensor of a few rows of one length, which needs no padding; None in any other case."""
+    if shape.ndim or shape != -1 or default.ndim or not values.ndim or list(types) != ["ROW_SPLITS"]:
+        return None
+    if partitions[0].ndim != 1 or not 2 <= len(partitions[0]) <= FEW:
+        return None
+    rows, width = len(partitions[0]) - 1, int(partitions[0][1])
+    if (
+        width < 1
+        or partitions[0].tolist() != [i * width for i in range(rows + 1)]
+        or rows * width != len(values)
+    ):
+        return None
+    return values.reshape(rows, width, *values.shape[1:])
 
 
 def _fits(lengths: Any, size: int, count: int) -> bool:

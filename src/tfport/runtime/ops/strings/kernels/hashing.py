@@ -10,24 +10,15 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import printable, scalar_value
 from tfport.runtime.ops.strings.fingerprints import fingerprint64, murmur64, siphash
-from tfport.runtime.ops.strings.short_fingerprints import LONGEST, short_fingerprint64
+from tfport.runtime.ops.strings.known_fingerprints import FINGERPRINTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_FEW = 64
-"""Up to this number, distinct short strings are hashed one by one."""
-
-
 @host("StringToHashBucketFast")
 def string_to_hash_bucket_fast(input, *, num_buckets):
-    strings = input.reshape(-1).tolist()
-    distinct = dict.fromkeys(strings)  # padding repeats one string many times
-    if 0 < len(distinct) <= _FEW and num_buckets > 0 and max(map(len, distinct)) <= LONGEST:
-        buckets = {string: short_fingerprint64(string) % num_buckets for string in distinct}
-        return np.array([buckets[string] for string in strings], np.int64).reshape(input.shape)
-    return _bucket(fingerprint64(strings), num_buckets, input.shape)
+    return _bucket(FINGERPRINTS.of(input.reshape(-1).tolist()), num_buckets, input.shape)
 
 
 @host("StringToHashBucket")

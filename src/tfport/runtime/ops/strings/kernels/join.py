@@ -111,7 +111,8 @@ def string_ngrams(
         for width in ngram_widths:
             pad = width - 1 if pad_width < 0 else min(pad_width, width - 1)
             padded = [left] * pad + sentence + [right] * pad
-            grams = [joiner.join(padded[i : i + width]) for i in range(len(padded) - width + 1)]
+            shifted = (itertools.islice(padded, i, None) for i in range(width))
+            grams = list(map(joiner.join, zip(*shifted, strict=False)))
             ngrams += grams
             has_ngrams = has_ngrams or bool(grams)
         if preserve_short_sequences and not has_ngrams and sentence:

@@ -15,13 +15,17 @@ from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_BYTES = string_array([bytes((byte,)) for byte in range(256)])
+"""Every string of one byte."""
+
 
 @host("StringSplit")
 def string_split(input, delimiter, *, skip_empty):
     _check_vector(input)
     separators = scalar_value(delimiter, "delimiter")
     if not separators:
-        return _sparse([[text[i : i + 1] for i in range(len(text))] for text in input.tolist()])
+        texts = input.tolist()
+        return _places(texts), _BYTES.take(np.frombuffer(b"".join(texts), np.uint8)), _shape(texts)
     pattern = re.compile(
         b"[" + b"".join(re.escape(separators[i : i + 1]) for i in range(len(separators))) + b"]"
     )
@@ -56,15 +60,23 @@ def _check_vector(input: NDArray[Any]) -> None:
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    words = rows[0] if len(rows) == 1 else [word for row in rows for word in row]
+    return _places(rows), string_array(words), _shape(rows)
+
+
+def _places(rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
+    """The row and column of each word."""
     if len(rows) == 1:
-        (row,) = rows
-        indices = np.zeros((len(row), 2), np.int64)
-        indices[:, 1] = np.arange(len(row))
-        return indices, string_array(row), np.array([1, len(row)], np.int64)
+        places = np.zeros((len(rows[0]), 2), np.int64)
+        places[:, 1] = np.arange(len(rows[0]))
+        return places
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     total = int(sizes.sum())
-    indices = np.empty((total, 2), np.int64)
-    indices[:, 0] = np.repeat(np.arange(len(rows)), sizes)
-    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    shape = np.array([len(rows), sizes.max(initial=0)], np.int64)
-    return indices, string_array([word for row in rows for word in row]), shape
+    places = np.empty((total, 2), np.int64)
+    places[:, 0] = np.repeat(np.arange(len(rows)), sizes)
+    places[:, 1] = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
+
+
+def _shape(rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
+    return np.array([len(rows), max(map(len, rows), default=0)], np.int64)
