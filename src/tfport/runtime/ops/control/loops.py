@@ -3,7 +3,8 @@
 A loop that only counts up to a limit has a trip count instead of a condition. A list that gains one
 element per iteration is not carried: its elements become a scan output, stacked after the loop
 (`loop_lists`, and `written_rows` for tensors that are lists in TensorFlow Lite). A loop over a recurrent
-cell becomes one node (`layers.rnn`). Any other loop is an ONNX `Loop` if its body can be lowered, where
+cell becomes one node (`layers.rnn`), one in which boxes suppress each other a loop that does less
+(`suppression_loop`). Any other loop is an ONNX `Loop` if its body can be lowered, where
 possible without its random draws (`loop_draws`); otherwise its iterations run on the host.
 """
 
@@ -20,6 +21,7 @@ from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
 from tfport.runtime.layers.hybrid_rnn import hybrid_gru, run_on_host
 from tfport.runtime.layers.masked_rnn import masked_layer, unmasked_layer
 from tfport.runtime.layers.rnn import Recurrence, recognized_layer
+from tfport.runtime.layers.self_suppression import self_suppression
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.item_shapes import item_shape_after_loop
@@ -45,6 +47,7 @@ from tfport.runtime.ops.control.structure_steps import (
     resources_used_by,
     why_on_host,
 )
+from tfport.runtime.ops.control.suppression_loop import suppressed
 from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
 from tfport.runtime.ops.control.written_rows import written_row
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
@@ -62,6 +65,8 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
     carried = [i for i in range(len(loop.initial)) if i not in fixed]
     changes = _changes(tracer, loop, body, carried)
     time_loop = _time_loop(loop, body, carried, changes)
+    if (suppression := self_suppression(tracer, time_loop)) is not None:
+        return suppressed(tracer, loop, suppression, time_loop.counters, trace_loop)
     if all(loop.initial[i].dtype == FLOAT32 for i in time_loop.states) and not has_effect([body.program]):
         layer = recognized_layer(tracer, time_loop)
         if layer is None and (masked := masked_layer(tracer, time_loop)) is not None:
