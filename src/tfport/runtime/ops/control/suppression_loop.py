@@ -1,4 +1,4 @@
-"""A loop in which boxes suppress each other, as a loop over those that are left (`layers.self_suppression`)."""
+"""A loop in which boxes suppress each other, as a loop over those that are left: `self_suppression`."""
 
 from __future__ import annotations
 
