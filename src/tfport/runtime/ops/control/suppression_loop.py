@@ -15,12 +15,12 @@ from tfport.runtime.trace import Tracer
 def suppressed(
     tracer: Tracer,
     loop: Loop,
-    found: SelfSuppression,
+    suppression: SelfSuppression,
     counters: Iterable[int],
     trace_loop: Callable[[Tracer, Loop], Operands],
 ) -> Operands:
     """The values of the loop variables after the loop."""
-    rows = SuppressingRows(tracer, loop.name, loop.initial[found.overlaps], found.threshold)
+    rows = SuppressingRows(tracer, loop.name, loop.initial[suppression.overlaps], suppression.threshold)
     counted = list(counters)
 
     def body(variables: Operands) -> Operands:
@@ -28,7 +28,7 @@ def suppressed(
         after = rows.next_rows(before)
         return [after, rows.goes_on(before, after), *(_plus_one(tracer, loop.name, n) for n in counts)]
 
-    initial = [rows.all_rows(), loop.initial[found.goes_on], *(loop.initial[i] for i in counted)]
+    initial = [rows.all_rows(), loop.initial[suppression.goes_on], *(loop.initial[i] for i in counted)]
     nothing, never = [None] * len(initial), [False] * len(initial)
     left, goes_on, *ends = trace_loop(
         tracer, Loop(loop.name, loop.op, initial, lambda variables: variables[1], body, nothing, never)
@@ -36,9 +36,9 @@ def suppressed(
     results = list(loop.initial)
     for i, end in zip(counted, ends, strict=True):
         results[i] = end
-    results[found.overlaps] = rows.matrix_of(left)
-    results[found.goes_on] = goes_on
-    results[found.total] = rows.total_of(results[found.overlaps])
+    results[suppression.overlaps] = rows.matrix_of(left)
+    results[suppression.goes_on] = goes_on
+    results[suppression.total] = rows.total_of(results[suppression.overlaps])
     return results
 
 
