@@ -22,6 +22,7 @@ from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
+from tfport.runtime.layers.sparse_columns import with_sparse_columns
 from tfport.runtime.layers.string_chains import with_string_chains
 from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.onnx.cut_islands import cut_island
@@ -74,7 +75,7 @@ class Plan:
         own copies, which is when a plan needs most memory. `copy` is filled if the plan is one island.
         """
         self.inputs = [*program.args, *program.captures()]
-        program = with_string_chains(with_embedding_lookups(program))
+        program = with_string_chains(with_sparse_columns(with_embedding_lookups(program)))
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
         self._slots = _Slots(self.inputs)

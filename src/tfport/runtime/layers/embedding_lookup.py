@@ -7,14 +7,15 @@ of the SparseSegment ops compute them, so both ways give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
+from tfport.runtime.layers.original_steps import original_steps
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import NeverLowered, Step
 
@@ -63,14 +64,17 @@ class _CombinedLookups:
             for i, lookup in enumerate(lookups)
             if lookup.default is not None
         ]
-        self._one_by_one = [_one_by_one(*both, inputs) for both in zip(lookups, outputs, strict=True)]
+        self._one_by_one = [
+            original_steps(lookup.steps, inputs, [output])
+            for lookup, output in zip(lookups, outputs, strict=True)
+        ]
 
     def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
         try:
             outputs = self._run_fast([[inputs[i] for i in source] for source in self._sources])
         except (MemoryError, OverflowError, ValueError):  # too many rows
             outputs = None
-        return [lookup(inputs) for lookup in self._one_by_one] if outputs is None else outputs
+        return [*chain(*(run(inputs) for run in self._one_by_one))] if outputs is None else outputs
 
     def _run_fast(self, sources: Sequence[Sequence[Any]]) -> list[Any] | None:
         """The outputs; None if the inputs are not the usual case."""
@@ -177,20 +181,3 @@ def _layers(
         layers.setdefault((*key[:3], times[key]), []).append((i, key[3], lookup.table))
     for (combiner, *_), layer in layers.items():
         yield combiner, layer
-
-
-def _one_by_one(
-    lookup: EmbeddingLookup, output: Operand, inputs: Sequence[Operand]
-) -> Callable[[Sequence[Any]], Any]:
-    """A lookup with its original steps."""
-    steps = [(step.run, step.inputs, step.outputs) for step in lookup.steps]
-
-    def run(arrays: Sequence[Any]) -> Any:
-        known = dict(zip(inputs, arrays, strict=True))
-        for step, reads, writes in steps:
-            assert step is not None
-            outputs = step([operand.value if operand.is_constant else known[operand] for operand in reads])
-            known.update(zip(writes, outputs, strict=True))
-        return known[output]
-
-    return run
