@@ -99,15 +99,28 @@ class Atlas:
         self._definitions: dict[str, list[Row[OpDef]]] = {}
         self._kernels: dict[str, list[Row[list[Kernel]]]] = {}
         self._sets: dict[bytes, list[Build]] = {}
+        self._decoded: dict[int, Build] = {}
         self._sorted: dict[tuple[str | None, str | None], list[Build]] = {}
 
     @functools.cached_property
     def _builds(self) -> dict[int, Build]:
-        query = "SELECT id, package, version, platform, wheel, sha256, facts FROM build"
-        return {
-            number: Build(number, package, version, platform, wheel, sha256, json.loads(facts))
-            for number, package, version, platform, wheel, sha256, facts in self.rows(query)
-        }
+        return {build.number: build for build in self._matching(None, None)}
+
+    def _matching(self, package: str | None, platform: str | None) -> list[Build]:
+        """The builds of a package and a platform, None for any; only their facts are decoded."""
+        rows = (row for row in self._build_rows if package in (None, row[1]) and platform in (None, row[3]))
+        return [self._build(*row) for row in rows]
+
+    def _build(self, number: int, *columns: Any) -> Build:
+        build = self._decoded.get(number)
+        if build is None:
+            *plain, facts = columns
+            build = self._decoded.setdefault(number, Build(number, *plain, json.loads(facts)))
+        return build
+
+    @functools.cached_property
+    def _build_rows(self) -> list[tuple[Any, ...]]:
+        return self.rows("SELECT id, package, version, platform, wheel, sha256, facts FROM build")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -116,22 +129,18 @@ class Atlas:
     def builds(self, package: str | None = None, platform: str | None = X86) -> list[Build]:
         """Return the builds of a package (default: all), the oldest first."""
         if (package, platform) not in self._sorted:
-            builds = [
-                build
-                for build in self._builds.values()
-                if package in (None, build.package) and platform in (None, build.platform)
-            ]
+            builds = self._matching(package, platform)
             order = sorted(builds, key=lambda b: (b.package, version_key(b.version), b.platform))
             self._sorted[package, platform] = order
         return list(self._sorted[package, platform])
 
     def packages(self) -> list[str]:
-        return sorted({build.package for build in self._builds.values()})
+        return sorted({row[1] for row in self._build_rows})
 
     def find(self, package: str, version: str, platform: str = X86) -> Build | None:
         """Return the build of exactly this version, or None."""
         wanted = version_key(version)
-        builds = (b for b in self._builds.values() if (b.package, b.platform) == (package, platform))
+        builds = self._matching(package, platform)
         return next((build for build in builds if version_key(build.version) == wanted), None)
 
     def source(self, build: Build) -> RecordedSource:

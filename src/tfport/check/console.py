@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
@@ -11,6 +10,7 @@ from tfport.check.layout.grid import Grid
 from tfport.check.layout.lines import Line, plain_text
 from tfport.check.layout.parts import Group, Indented, ReportPart, Text
 from tfport.check.printable import printable
+from tfport.check.terminal_width import terminal_width
 
 WIDTH = 80
 INDENT = GAP = 2
@@ -24,7 +24,7 @@ Render = Callable[[int], Iterable[ReportPart | str]]
 def show(render: Render) -> None:
     """Print the parts that `render` returns for the width of the output."""
     if sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
+        width = terminal_width()
         sys.stdout.write(colored(render(width), width))
     else:
         print(plain(render))

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from tfport.cli.help_formatter import HelpFormatter
+from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 
 HELP = ("-h", "--help")
 AddArguments = Callable[[argparse.ArgumentParser], None]
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Command:
     """One command of `tfport`."""
 
     name: str
@@ -42,7 +45,7 @@ class Command(NamedTuple):
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse the arguments that follow the name of the command."""
         options = {name: value for name, value in self.options.items() if name != "help"}
-        parser = argparse.ArgumentParser(prog=f"tfport {self.name}", **options)
+        parser = argparse.ArgumentParser(prog=f"tfport {self.name}", formatter_class=HelpFormatter, **options)
         self.add_arguments(parser)
         return parser.parse_args(self._with_subcommand(arguments))
 

@@ -18,6 +18,7 @@ from typing import TextIO
 
 from tfport.check.printable import printable
 from tfport.cli.commands import COMMANDS, all_commands
+from tfport.cli.help_formatter import HelpFormatter
 from tfport.cli.standard_streams import secure_standard_streams
 from tfport.discovery import STALE
 from tfport.errors import Error
@@ -90,7 +91,7 @@ def parser(*, complete: bool = True) -> argparse.ArgumentParser:
     return top
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+class _HelpFormatter(HelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Each command and its help on one line."""
 
     def __init__(self, prog: str) -> None:

@@ -1,1 +1,6 @@
 """Readers and writers of model files. They execute nothing and make no verdicts; see README.md."""
+
+from tfport.deferred_module import defer
+
+# protobuf imports its messages in Python, also where the compiled ones are used: a tenth of a short command
+defer("google.protobuf.internal.python_message")

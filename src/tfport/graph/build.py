@@ -44,7 +44,7 @@ def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
     indices: Indices = {}
     for function, body in pairs:
         _fill_function(function, body, indices)
-    _fill(graph, record.node, lambda name: (_by_position(graph, name),))
+    _fill(graph, record.node, _GraphNames(graph))
     graph.rest.version = record.version
     if record.HasField("versions"):
         graph.rest.versions.CopyFrom(record.versions)
@@ -61,31 +61,33 @@ Indices: TypeAlias = dict[tuple[str, str], int]
 
 
 def _fill(graph: Graph, records: Iterable[pb.NodeDef], resolve: Resolve) -> None:
-    pairs = [(graph.new_node(r.name, r.op, None, r.device, r), r.input) for r in records]
-    for node, names in pairs:
-        if names:
-            _connect(graph, node, names, resolve)
+    nodes = graph.nodes
+    for node, names in graph.add_records(records):
+        values: list[Value] = []
+        controls: list[Node] = []
+        for name in names:
+            if name[:1] == "^":
+                controls.append(nodes.get(name[1:]) or graph.find_or_stand_in(name[1:]))
+            else:
+                values += resolve(name)
+        if values:
+            node.set_inputs(values)
+        if controls:
+            node.set_controls(controls)
 
 
-def _connect(graph: Graph, node: Node, names: Iterable[str], resolve: Resolve) -> None:
-    values: list[Value] = []
-    controls: list[Node] = []
-    for name in names:
-        if name.startswith("^"):
-            controls.append(graph.find_or_stand_in(name[1:]))
-        else:
-            values += resolve(name)
-    node.set_inputs(values)
-    if controls:
-        node.set_controls(controls)
+class _GraphNames:
+    """Resolves names in the main graph to values: `node` or `node:1`."""
 
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._nodes = graph, graph.nodes
 
-def _by_position(graph: Graph, name: str) -> Value:
-    """`node` or `node:1`."""
-    base, colon, index = name.rpartition(":")
-    if not colon:
-        return graph.find_or_stand_in(name).output(0)
-    return graph.find_or_stand_in(base).output(_index(index, name))
+    def __call__(self, name: str) -> tuple[Value]:
+        if ":" in name:
+            base, _, index = name.rpartition(":")
+            return (self._graph.find_or_stand_in(base).output(_index(index, name)),)
+        node = self._nodes.get(name) or self._graph.find_or_stand_in(name)
+        return (node.output(0),)
 
 
 def _index(text: str, reference: str) -> int:
@@ -120,23 +122,24 @@ class _BodyNames:
     """Resolves names in a function body to values, up to a limit for whole lists."""
 
     def __init__(self, function: Function, indices: Indices) -> None:
-        self.function, self._nodes, self._indices = function, function.nodes, indices
+        self.function, self._nodes, self._args = function, function.nodes, function.args
+        self._indices = indices
         self.left = MOST_OUTPUTS
 
     def __call__(self, name: str) -> list[Value]:
         """The values of `arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that output."""
         base, _, rest = name.partition(":")
-        node = self._nodes.get(base)
-        index = self._indices.get((node.op, rest)) if node is not None else None
-        if node is not None and index is not None:
-            return [node.output(index)]
+        if (node := self._nodes.get(base)) is not None:
+            index = self._indices.get((node.op, rest))
+            if index is not None:
+                return [node.output(index)]
+        elif not rest and (argument := self._args.get(base)) is not None and not argument.is_list:
+            return [argument.output(0)]
         return self._resolve(name, base, rest)
 
     def _resolve(self, name: str, base: str, rest: str) -> list[Value]:
         node = self.function.find_or_stand_in(base)
         if isinstance(node, Argument):
-            if not rest and not node.is_list:
-                return [node.output(0)]
             output, index = base, rest
         else:
             output, _, index = rest.partition(":")

@@ -88,7 +88,7 @@ class DType:
         return kind
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DType) and other.number == self.number
+        return self is other or (isinstance(other, DType) and other.number == self.number)
 
     def __hash__(self) -> int:
         return hash((DType, self.number))

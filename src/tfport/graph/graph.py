@@ -6,7 +6,7 @@ that its two ends stay consistent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tfport.errors import MalformedGraph
@@ -56,9 +56,10 @@ class Argument(Node):
     @property
     def plain_type(self) -> DType | None:
         """The element type, if no attribute decides it; does not create a signature."""
-        if not self._arg.type:
+        number = self._arg.type
+        if not number:
             return None
-        dtype = DType.of(self._arg.type)
+        dtype = DType.of(number)
         return dtype.ref if self._arg.is_ref else dtype
 
     def output_at(self, arg: str, place: int) -> Value:
@@ -66,7 +67,11 @@ class Argument(Node):
 
     def count(self, attrs: Mapping[str, Attr]) -> int | None:
         """The number of tensors in a call with these attributes, if they determine it."""
-        return self.signature.output_count(attrs)
+        return self.signature.output_count(attrs) if self.is_list else 1
+
+    @property
+    def declared_outputs(self) -> int | None:
+        return super().declared_outputs if self.is_list else 1
 
     def output_shape(self, index: int) -> Shape:
         function = self.graph
@@ -174,6 +179,19 @@ class Graph:
         node = self.nodes[name] = Node(self, name, op, attrs, device, record)
         self._ops.add(op)
         return node
+
+    def add_records(self, records: Iterable[pb.NodeDef]) -> list[tuple[Node, Sequence[str]]]:
+        """Add the nodes of a file, without inputs; return each with the names of its inputs."""
+        nodes, find = self.nodes, self.find
+        added = []
+        for record in records:
+            name = record.name
+            if find(name) is not None:
+                raise MalformedGraph(f"two nodes have the name `{name}`")
+            node = nodes[name] = Node(self, name, record.op, None, record.device, record)
+            added.append((node, record.input))
+        self._ops.update([node.op for node, _ in added])
+        return added
 
     def free_name(self, base: str) -> str:
         """`base`, or `base_1` and so on if it is taken."""

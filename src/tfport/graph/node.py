@@ -87,11 +87,6 @@ class Value:
         for user in self.uses:
             user.set_inputs([other if v is self else v for v in user.inputs])
 
-    def _add_use(self, user: Node) -> None:
-        if self._users is None:
-            self._users = {}
-        self._users[user] = self._users.get(user, 0) + 1
-
     def _drop_use(self, user: Node) -> None:
         assert self._users is not None
         self._users[user] -= 1
@@ -183,7 +178,11 @@ class Node:
         for value in old:
             value._drop_use(self)
         for value in self._inputs:
-            value._add_use(self)
+            users = value._users
+            if users is None:
+                value._users = {self: 1}
+            else:
+                users[self] = users.get(self, 0) + 1
 
     def set_input(self, index: int, value: Value) -> None:
         changed = list(self._inputs)
@@ -196,7 +195,10 @@ class Node:
                 node._control_users.pop(self, None)
         self._controls = tuple(dict.fromkeys(nodes))
         for node in self._controls:
-            node._add_control_user(self)
+            if node._control_users is None:
+                node._control_users = {self: None}
+            else:
+                node._control_users[self] = None
 
     def _add_control_user(self, user: Node) -> None:
         if self._control_users is None:
@@ -237,18 +239,21 @@ class Node:
     @property
     def outputs(self) -> list[Value]:
         """All outputs that the op declares or that have users."""
-        signature = self.signature
-        declared = (signature.output_count(self.counts(signature)) if signature else None) or 0
-        count = max(declared, max(self._outputs, default=-1) + 1)
+        count = max(self.declared_outputs or 0, max(self._outputs, default=-1) + 1)
         if count > MOST_OUTPUTS:
             raise MalformedGraph(f"`{self.name}` has {count} outputs, more than {MOST_OUTPUTS}")
         return [self.output(i) for i in range(count)]
 
     def may_have(self, index: int) -> bool:
         """Whether the op declares an output with this index, or its number of outputs is unknown."""
-        signature = self.signature
-        declared = signature.output_count(self.counts(signature)) if signature else None
+        declared = self.declared_outputs
         return declared is None or index < declared
+
+    @property
+    def declared_outputs(self) -> int | None:
+        """The number of outputs that the op declares; None if it is unknown."""
+        signature = self.signature
+        return signature.output_count(self.counts(signature)) if signature else None
 
     def output(self, index: int) -> Value:
         """The output with this index, created even if the op does not declare it: another release may."""

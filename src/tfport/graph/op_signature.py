@@ -50,6 +50,12 @@ class Arg:
             return max(0, count)
         return 1
 
+    def types(self, count: int, attrs: Mapping[str, Attr]) -> list[DType]:
+        """The types of all `count` tensors; INVALID where the attributes do not determine one."""
+        if self.list_attr:
+            return [self.type_at(place, attrs) for place in range(count)]
+        return [self.type_at(0, attrs)] * count
+
     def type_at(self, place: int, attrs: Mapping[str, Attr]) -> DType:
         """The type of one of the tensors; INVALID if the attributes do not determine it."""
         try:

@@ -6,7 +6,7 @@ be sorted; any other cycle is an error.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from tfport.errors import MalformedGraph
@@ -14,6 +14,7 @@ from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Function, Graph, Node, Value
 
 _BACK = ("NextIteration", "RefNextIteration")
+_MERGES = ("Merge", "RefMerge")
 
 
 def every_node(graph: Graph) -> Iterable[Node]:
@@ -27,18 +28,15 @@ def needed_by(ends: Iterable[Node], fed: Iterable[Value] = ()) -> set[Node]:
     stack = list(seen)
     while stack:
         node = stack.pop()
-        for before in _before(node, cut):
+        for value in node.inputs:
+            if value.node not in seen and value not in cut:
+                seen.add(value.node)
+                stack.append(value.node)
+        for before in node.controls:
             if before not in seen:
                 seen.add(before)
                 stack.append(before)
     return seen
-
-
-def _before(node: Node, cut: Container[Value] = ()) -> Iterator[Node]:
-    for value in node.inputs:
-        if value not in cut:
-            yield value.node
-    yield from node.controls
 
 
 def functions_of(node: Node) -> Iterator[str]:
@@ -124,13 +122,14 @@ def on_cycle(graph: Graph) -> Node | None:
 def _ordered(nodes: list[Node]) -> tuple[list[Node], Node | None]:
     """The nodes in topological order, and a node on the first cycle, if there is one."""
     inside = set(nodes)
-    waiting = {node: sum(1 for b in _needs(node) if b in inside) for node in nodes}
+    waiting = {node: len(_needs(node) & inside) for node in nodes}
     ready = [node for node in nodes if not waiting[node]]
     order: list[Node] = []
     for node in ready:  # grows during the loop
         order.append(node)
+        goes_back = node.op in _BACK
         for user in node.users:
-            if user in inside and not _leads_back(node, user):
+            if user in inside and not (goes_back and user.op in _MERGES):
                 waiting[user] -= 1
                 if not waiting[user]:
                     ready.append(user)
@@ -140,11 +139,10 @@ def _ordered(nodes: list[Node]) -> tuple[list[Node], Node | None]:
 
 
 def _needs(node: Node) -> set[Node]:
-    return {before for before in _before(node) if not _leads_back(before, node)}
-
-
-def _leads_back(before: Node, after: Node) -> bool:
-    return before.op in _BACK and after.op in ("Merge", "RefMerge")
+    needed = {value.node for value in node.inputs}
+    if node.controls:
+        needed.update(node.controls)
+    return {before for before in needed if before.op not in _BACK} if node.op in _MERGES else needed
 
 
 def _on_cycle(node: Node, waiting: dict[Node, int]) -> Node:

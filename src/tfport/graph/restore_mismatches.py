@@ -49,26 +49,25 @@ def restore_mismatches(model: Model) -> Iterator[RestoreMismatch]:
 def mismatches_of(variable: GraphVariable, key: str, checkpoint: Checkpoint) -> Iterator[RestoreMismatch]:
     """The mismatch between a variable and a tensor of a checkpoint, if there is one."""
     dtype, shape = variable.stored or variable.dtype, _whole(variable)
-    expected = f"{dtype} {shape}"
     if key not in checkpoint:
-        yield RestoreMismatch(variable, key, expected, None)
+        yield RestoreMismatch(variable, key, f"{dtype} {shape}", None)
         return
     entry = checkpoint.entry(key)
     same_type = DType.of(entry.dtype) == dtype
     if not same_type or not _has_shape(entry, shape, variable.reshaped):
         actual = f"{DType.of(entry.dtype)} {Shape(entry.shape)}"
-        yield RestoreMismatch(variable, key, expected, actual, same_type)
+        yield RestoreMismatch(variable, key, f"{dtype} {shape}", actual, same_type)
 
 
 def _whole(variable: GraphVariable) -> Shape:
     """The shape of the tensor; for a slice, the spec begins with it: `10 4 0,5:-`."""
+    if not variable.slice:
+        return variable.shape
     *sizes, _ = variable.slice.split(" ")
-    if variable.slice and all(size.isdecimal() for size in sizes):
-        return Shape(tuple(map(int, sizes)))
-    return Shape() if variable.slice else variable.shape
+    return Shape(tuple(map(int, sizes))) if all(size.isdecimal() for size in sizes) else Shape()
 
 
 def _has_shape(entry: CheckpointEntry, shape: Shape, reshaped: bool) -> bool:
     if reshaped:  # the saver was made with reshape=True: only the number of elements matters
         return shape.size is None or prod(entry.shape) == shape.size
-    return Shape(entry.shape).fits(shape)
+    return entry.shape == shape.dims or Shape(entry.shape).fits(shape)

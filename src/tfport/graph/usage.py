@@ -53,15 +53,19 @@ class Usage:
 
 def usages(nodes: Iterable[Node]) -> list[Usage]:
     """The usages of ops by these nodes, in the order of their first nodes."""
-    among = list(nodes)
     kinds = _Kinds()
-    kind_of = {node: kinds.number(node) for node in among}
-    by_key: dict[tuple[int, tuple[DType, ...]], Usage] = {}
-    for node in among:
-        inputs = tuple([kinds.type_of(value, kind_of.get(value.node)) for value in node.inputs])
-        usage = by_key.get((kind_of[node], inputs))
+    kind_of = {node: kinds.number(node) for node in nodes}
+    types = kinds.types
+    by_key: dict[tuple[int, ...], Usage] = {}
+    for node, kind in kind_of.items():
+        key = [kind]
+        for value in node.inputs:
+            of = kind_of.get(value.node)
+            number = types.get((of, value.index)) if of is not None else None
+            key.append(kinds.type_of(value, of) if number is None else number)
+        usage = by_key.get(tuple(key))
         if usage is None:
-            usage = by_key[kind_of[node], inputs] = Usage(node, inputs)
+            usage = by_key[tuple(key)] = Usage(node, tuple(map(DType.of, key[1:])))
         usage.nodes.append(node)
     return list(by_key.values())
 
@@ -76,22 +80,21 @@ class _Kinds:
 
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}
-        self._types: dict[tuple[int, int], DType] = {}
+        self.types: dict[tuple[int, int], int] = {}
+        """The number of the type of an output, by kind and index, where it was asked for."""
 
     def number(self, node: Node) -> int:
         return self._numbers.setdefault(usage_key(node), len(self._numbers))
 
-    def type_of(self, value: Value, kind: int | None) -> DType:
+    def type_of(self, value: Value, kind: int | None) -> int:
         """The type of an output of a node of this kind; `kind` is None for arguments and missing nodes."""
         if kind is None:
             node = value.node
             if isinstance(node, Argument):
-                return node.plain_type or value.dtype
-            return value.dtype if node.op else INVALID
-        dtype = self._types.get((kind, value.index))
-        if dtype is None:
-            dtype = self._types[kind, value.index] = value.dtype
-        return dtype
+                return (node.plain_type or value.dtype).number
+            return (value.dtype if node.op else INVALID).number
+        number = self.types[kind, value.index] = value.dtype.number
+        return number
 
 
 def _attributes(node: Node) -> list[tuple[str, object]]:

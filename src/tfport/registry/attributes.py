@@ -69,7 +69,8 @@ def _unresolved(attr: OpDef.AttrDef, value: Attr) -> Unresolved | None:
 
 def _is(kind: str, value: Attr) -> bool:
     if kind.startswith("list("):
-        return isinstance(value, list) and all(_is(kind[5:-1], item) for item in value)
+        fits = _KINDS.get(kind[5:-1])
+        return isinstance(value, list) and (not value or (fits is not None and all(map(fits, value))))
     return kind in _KINDS and _KINDS[kind](value)
 
 

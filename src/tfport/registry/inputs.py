@@ -21,6 +21,8 @@ def unresolved_inputs(
         question = Question.INPUTS_FEW if len(inputs) < len(expected) else Question.INPUTS_MANY
         yield Unresolved(question, actual=len(inputs), expected=tuple(expected))
         return
+    if tuple(inputs) == tuple(expected):
+        return
     for index, (actual, wanted) in enumerate(zip(inputs, expected, strict=True)):
         if INVALID not in (actual, wanted) and not _compatible(actual, wanted):
             yield Unresolved(Question.INPUT_TYPE, actual=actual, expected=wanted, index=index)
@@ -37,7 +39,7 @@ def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DT
             count = arg.count(known)
         except (KeyError, TypeError):
             return None
-        types += [arg.type_at(index, known) for index in range(count)]
+        types += arg.types(count, known)
     return types
 
 

@@ -138,14 +138,33 @@ def _graph(checked: CheckedModel) -> list[Finding]:
         for name, stand_in in graph.missing.items():
             nodes = stand_in.users
             findings.append(MissingInput(nodes=nodes, op=nodes[0].op, missing=name))
-        for node in graph:
-            findings += _node(node)
+        suspects, in_order = _quick_look(graph)
+        for node in graph if graph is main else suspects:
+            if node in suspects:
+                findings += _node(node)
             # colocation matters in the main graph only
             if graph is main and node.record is not None and CLASS in node.record.attr:
                 findings += _colocation(node, node.record.attr[CLASS])
-        if not _is_in_order(graph) and (cyclic := on_cycle(graph)):
+        if not in_order and (cyclic := on_cycle(graph)):
             findings.append(Cycle(nodes=[cyclic], op=cyclic.op))
     return merged(findings)
+
+
+def _quick_look(graph: Graph) -> tuple[dict[Node, None], bool]:
+    """The nodes to look at closely, and whether each comes after all that it reads, so in no cycle."""
+    suspects: dict[Node, None] = {}
+    in_order, seen, nodes, is_name = True, set[Node](), graph.nodes, NAME.fullmatch
+    for node in graph:
+        inputs = node.inputs
+        for value in inputs:
+            if value.index:  # few nodes read another output than the first
+                suspects[node] = None
+            if value.node not in seen and value.node.name in nodes:
+                in_order = False
+        if is_name(node.name) is None or (inputs and node.controls):
+            suspects[node] = None
+        seen.add(node)
+    return suspects, in_order
 
 
 def _node(node: Node) -> Iterator[Finding]:
@@ -180,14 +199,3 @@ def _neighbors(value: pb.AttrValue) -> Iterator[str]:
     for name in value.list.s:
         if name.startswith(LOCATION):
             yield name.removeprefix(LOCATION).decode(errors="replace")
-
-
-def _is_in_order(graph: Graph) -> bool:
-    """Whether the file lists each node after all that it reads, as most do: then there is no cycle."""
-    seen = set[Node]()
-    for node in graph:
-        for value in node.inputs:
-            if value.node not in seen and value.node.name in graph.nodes:
-                return False
-        seen.add(node)
-    return True

@@ -11,6 +11,7 @@ of an op without a shape function here, is reported as undecided.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice, zip_longest
 
 from tfport.check.shapes.functions import (
@@ -24,6 +25,8 @@ from tfport.check.shapes.functions import (
 )
 from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.reach import in_order
@@ -128,8 +131,11 @@ class _Inference:
             yield from islice(_undecided(node, inferred, stated, edited), 1)
 
     def _edit_before(self, node: Node) -> Node | None:
-        edits = (self._edits.get(value.node) for value in node.inputs)
-        return next((edited for edited in edits if edited is not None), None)
+        edits = self._edits
+        for value in node.inputs:
+            if (edited := edits.get(value.node)) is not None:
+                return edited
+        return None
 
     def _note_edit(self, node: Node, stated: Shapes) -> None:
         """Note whether the outputs may have other shapes than the writer of the file saw."""
@@ -163,12 +169,20 @@ def _is_complete(shape: Shape) -> bool:
 
 def stated_shapes(node: Node) -> Shapes:
     """The shapes of its outputs in the file; empty if it has none."""
-    if node.record is not None and node.attrs_are_as_read and OUTPUT_SHAPES not in node.record.attr:
-        return []
-    stated = node.attr(OUTPUT_SHAPES)
-    if not isinstance(stated, list):
-        return []
-    return [shape if isinstance(shape, Shape) else UNKNOWN for shape in stated]
+    if node.record is None or not node.attrs_are_as_read:
+        return _shapes_in(node.attrs.get(OUTPUT_SHAPES))
+    attrs = node.record.attr
+    return _decoded_shapes(attrs[OUTPUT_SHAPES].SerializeToString()) if OUTPUT_SHAPES in attrs else []
+
+
+@lru_cache(maxsize=10_000)
+def _decoded_shapes(attribute: bytes) -> Shapes:
+    """The shapes in an attribute; many nodes have the same."""
+    return _shapes_in(decode(pb.AttrValue.FromString(attribute)))
+
+
+def _shapes_in(value: Attr) -> Shapes:
+    return [s if isinstance(s, Shape) else UNKNOWN for s in value] if isinstance(value, list) else []
 
 
 def _ordered(graph: Graph) -> Iterable[Node]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tfport.check.report.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
+from tfport.check.terminal_width import terminal_width
 from tfport.cli.check.fail_on import exit_code, worst
 from tfport.cli.check.request import CheckRequest
 from tfport.dataclass import replace
@@ -87,7 +87,7 @@ def _check(args: argparse.Namespace, requests: Sequence[CheckRequest], *, many: 
 
 def _layout(args: argparse.Namespace, *, many: bool) -> ReportLayout:
     color = args.format == "text" and sys.stdout.isatty() and not args.output
-    width = shutil.get_terminal_size().columns if color else WIDTH
+    width = terminal_width() if color else WIDTH
     return ReportLayout(width, many, args.all, color)
 
 

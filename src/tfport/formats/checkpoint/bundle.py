@@ -105,13 +105,12 @@ class Bundle:
     def shard_ends(self) -> dict[str, int]:
         """The files with the tensors, and the number of bytes of each that the index refers to."""
         count = self.header.num_shards
-        ends = {f"{self.prefix}.data-{i:05}-of-{count:05}": 0 for i in range(min(count, MOST_SHARDS))}
+        ends = dict.fromkeys(range(min(count, MOST_SHARDS)), 0)
         for key, value in self.table.items():
             if key:
-                entry = self._parsed(repr(key), value)
-                shard = f"{self.prefix}.data-{entry.shard_id:05}-of-{count:05}"
-                ends[shard] = max(ends.get(shard, 0), entry.offset + entry.size)
-        return ends
+                entry = self._parsed(key, value)
+                ends[entry.shard_id] = max(ends.get(entry.shard_id, 0), entry.offset + entry.size)
+        return {f"{self.prefix}.data-{shard:05}-of-{count:05}": end for shard, end in ends.items()}
 
     def _listed(self) -> dict[str, memoryview]:
         if self._values is None:
@@ -147,11 +146,12 @@ class Bundle:
             raise missing(self.where, name, self.names())
         return self._parsed(name, value)
 
-    def _parsed(self, name: str, value: memoryview) -> pb.BundleEntryProto:
+    def _parsed(self, name: str | bytes, value: memoryview) -> pb.BundleEntryProto:
         try:
             return pb.BundleEntryProto.FromString(bytes(value))
         except DecodeError:
-            raise self._bad(name, "an entry", f"{len(value)} other bytes") from None
+            label = name if isinstance(name, str) else repr(name)
+            raise self._bad(label, "an entry", f"{len(value)} other bytes") from None
 
     def _shape(self, name: str, proto: pb.BundleEntryProto) -> tuple[int, ...]:
         return shape_from(proto.shape, proto.dtype, self.table.label, name)

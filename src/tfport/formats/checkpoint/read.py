@@ -118,16 +118,18 @@ def first_value(table: SortedTable) -> bytes:
 
 def shape_from(proto: pb.TensorShapeProto, dtype: int, label: str, name: str) -> tuple[int, ...]:
     """A shape, if an array can have it; else an error."""
-    shape = tuple(dim.size for dim in proto.dim)
-    actual = str(list(shape))
+    shape = tuple([dim.size for dim in proto.dim])
     if proto.unknown_rank:
         actual = "an unknown rank"
     elif len(shape) > MOST_AXES:
         actual = f"{len(shape)} axes"
     elif (
-        min(shape, default=0) >= 0 and prod(max(n, 1) for n in shape) * ITEM_SIZE.get(dtype, 16) <= MOST_BYTES
+        min(shape, default=0) >= 0
+        and prod([max(n, 1) for n in shape]) * ITEM_SIZE.get(dtype, 16) <= MOST_BYTES
     ):
         return shape
+    else:
+        actual = str(list(shape))
     raise UnreadableFile(
         f"{label}: tensor {shown(name)}: expected a shape that an array can have, found {actual}"
     )
