@@ -73,11 +73,13 @@ class OpVersion:
 class Row(Generic[T]):
     """A row that several builds share: decoded on first use, then the same object for all of them."""
 
-    __slots__ = ("_body", "_decode", "_read", "builds", "provider")
+    __slots__ = ("_body", "_decode", "_read", "builds", "mask", "provider")
 
     def __init__(self, provider: str, builds: bytes, body: bytes, decode: Callable[[bytes], T]) -> None:
         self.provider = provider
         self.builds = builds
+        self.mask = int.from_bytes(builds, "little")
+        """The same as a number with a bit for each build."""
         self._body = body
         self._decode = decode
         self._read: T | None = None
@@ -100,6 +102,7 @@ class Atlas:
         self._kernels: dict[str, list[Row[list[Kernel]]]] = {}
         self._sets: dict[bytes, list[Build]] = {}
         self._decoded: dict[int, Build] = {}
+        self._sources: dict[int, RecordedSource] = {}
         self._sorted: dict[tuple[str | None, str | None], list[Build]] = {}
 
     @functools.cached_property
@@ -144,8 +147,10 @@ class Atlas:
         return next((build for build in builds if version_key(build.version) == wanted), None)
 
     def source(self, build: Build) -> RecordedSource:
-        """Return what a build registers."""
-        return RecordedSource(self, build)
+        """Return what a build registers: the same object for a build, whose answers are kept."""
+        if build.number not in self._sources:
+            self._sources[build.number] = RecordedSource(self, build)
+        return self._sources[build.number]
 
     def op_names(self) -> list[str]:
         return [name for (name,) in self.rows("SELECT DISTINCT name FROM op ORDER BY name")]
@@ -193,6 +198,7 @@ class RecordedSource:
     def __init__(self, atlas: Atlas, build: Build, *, imported: Iterable[str] = ()) -> None:
         self.build = build
         self._atlas = atlas
+        self._mask = 1 << build.number
         self._providers = {"", *imported}
         self._definitions: dict[str, OpDef | None] = {}
         self._kernels: dict[str, list[Kernel]] = {}
@@ -207,14 +213,13 @@ class RecordedSource:
 
     def definition(self, op: str) -> OpDef | None:
         if op not in self._definitions:
-            rows = (row for row in self._atlas.definition_rows(op) if self._counts(row.provider, row.builds))
-            row = next(rows, None)
+            row = next(iter(self._rows_of(self._atlas.definition_rows(op))), None)
             self._definitions[op] = row.read() if row else None
         return self._definitions[op]
 
     def kernels(self, op: str) -> list[Kernel]:
         if op not in self._kernels:
-            rows = [row for row in self._atlas.kernel_rows(op) if self._counts(row.provider, row.builds)]
+            rows = self._rows_of(self._atlas.kernel_rows(op))
             # return a single row itself: results cached for its kernels apply to every build that shares it
             self._kernels[op] = rows[0].read() if len(rows) == 1 else [k for r in rows for k in r.read()]
         return self._kernels[op]
@@ -223,6 +228,13 @@ class RecordedSource:
         """Return the libraries of this build that register an op when imported."""
         rows = self._atlas.definition_rows(op)
         return sorted(r.provider for r in rows if r.provider and has_bit(r.builds, self.build.number))
+
+    def _rows_of(self, rows: list[Row[T]]) -> list[Row[T]]:
+        """Return those of the rows of an op that this build has."""
+        mask, providers = self._mask, self._providers
+        if not self.build.is_tensorflow:
+            return [row for row in rows if row.mask & mask]
+        return [row for row in rows if row.mask & mask and row.provider in providers]
 
     def _counts(self, provider: str, bits: bytes) -> bool:
         # importing an add-on loads all its libraries

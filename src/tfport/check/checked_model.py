@@ -13,8 +13,8 @@ from tfport.check.graph_optimizer import DeviceRequests
 from tfport.check.lite.reach import entry_points
 from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
 from tfport.check.placement import GPU, has_kernel, kind_of_device
-from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
-from tfport.check.unresolved_usage import unresolved_usage
+from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
+from tfport.check.unresolved_usage import depends_on_release, unresolved_usage
 from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
@@ -56,6 +56,9 @@ class CheckedModel:
         self._unresolved: dict[Target, list[tuple[Usage, Unresolved]]] = {}
         self._contexts: dict[Usage, NodesByContext] = {}
         self._results: dict[tuple[object, ...], list[Any]] = {}
+        self._known: dict[Target, dict[str, object]] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._by_registration: dict[tuple[object, ...], list[Any]] = {}
 
     def with_signature(self, signature: str) -> CheckedModel:
         """The same model and cached results, for one requested signature."""
@@ -93,22 +96,55 @@ class CheckedModel:
                 target: list(self._compute_unresolved(target))
             }  # cached for the other loaders
         yield from self._unresolved[target]
-        for usage in self._placed if not soft_placement else ():
-            if not is_present(usage.device, target):
-                yield usage, Unresolved(Question.DEVICE, actual=usage.device)
-            elif kernels := self._kernels_elsewhere(usage, target):
-                yield usage, Unresolved(Question.DEVICE, actual=usage.device, kernels=kernels)
+        if self._placed and not soft_placement:
+            for usage in self._placed:
+                for answer in self._shared(self._wrong_device, usage, target):
+                    yield usage, answer
 
     def _compute_unresolved(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
-        devices = kinds_of_devices(target)
         for usage in self.usages:
-            newer = self._newer_types.get(usage, ())
-            for answer in unresolved_usage(usage, target, self._resolver, self.producer, newer):
-                yield usage, answer
-            if usage.node.graph is not self.model.graph:
-                yield from ((usage, answer) for answer in self._by_name(usage, target, devices))
-                if GPU in devices and not has_kernel(usage, target, self._resolver, self.producer, GPU):
-                    yield usage, Unresolved(Question.CALL_DEVICE, actual=GPU)
+            alike = usage in self._alike_in_releases
+            answers = self._shared(self._answers, usage, target) if alike else self._answers(usage, target)
+            yield from ((usage, answer) for answer in answers)
+
+    @cached_property
+    def _alike_in_releases(self) -> set[Usage]:
+        """The usages for which only what a release registers matters, and how it calls functions."""
+        return {u for u in self.usages if u not in self._newer_types and not depends_on_release(u.op)}
+
+    def _shared(
+        self, compute: Callable[[Usage, Target], Iterable[T]], usage: Usage, target: Target
+    ) -> list[T]:
+        """What is computed from a usage and what a target registers for it; cached for all that do so."""
+        known = self._known.get(target) or self._known.setdefault(target, self._registered_by(target))
+        key = (compute.__name__, usage, known[usage.op], known[""])
+        answers = self._by_registration.get(key)
+        if answers is None:
+            answers = self._by_registration[key] = list(compute(usage, target))
+        return answers
+
+    def _registered_by(self, target: Target) -> dict[str, object]:
+        """What a target registers for each op of the model; under an empty name, what else matters."""
+        ops = dict.fromkeys(usage.op for usage in self._usages_and_calls)
+        known: dict[str, object] = {op: self._resolver.registration(op, target.registry) for op in ops}
+        rest = kinds_of_devices(target), fills_defaults_in_functions(target), cannot_lower(target)
+        return {**known, "": self._numbers.setdefault(rest, len(self._numbers))}
+
+    def _answers(self, usage: Usage, target: Target) -> Iterator[Unresolved]:
+        """What a target does not resolve in a usage; in a function also if it is called by name."""
+        newer, devices = self._newer_types.get(usage, ()), kinds_of_devices(target)
+        yield from unresolved_usage(usage, target, self._resolver, self.producer, newer)
+        if usage.node.graph is not self.model.graph:
+            yield from self._by_name(usage, target, devices)
+            if GPU in devices and not has_kernel(usage, target, self._resolver, self.producer, GPU):
+                yield Unresolved(Question.CALL_DEVICE, actual=GPU)
+
+    def _wrong_device(self, usage: Usage, target: Target) -> Iterator[Unresolved]:
+        """Whether the device that the nodes ask for is missing, or has no kernel."""
+        if not is_present(usage.device, target):
+            yield Unresolved(Question.DEVICE, actual=usage.device)
+        elif kernels := self._kernels_elsewhere(usage, target):
+            yield Unresolved(Question.DEVICE, actual=usage.device, kernels=kernels)
 
     def has_kernel(self, node: Node, target: Target, kind: str) -> bool:
         """Whether the target has a kernel for a node on this kind of device; a function runs on any."""
@@ -125,7 +161,10 @@ class CheckedModel:
 
     def kind_of_device(self, usage: Usage, target: Target) -> str:
         """On which kind of device the nodes of a usage run, `GPU` or `CPU`."""
-        return kind_of_device(usage, target, self._resolver, self.producer)
+        return self._shared(self._kind_of_device, usage, target)[0]
+
+    def _kind_of_device(self, usage: Usage, target: Target) -> list[str]:
+        return [kind_of_device(usage, target, self._resolver, self.producer)]
 
     def _kernels_elsewhere(self, usage: Usage, target: Target) -> tuple[Kernel, ...]:
         """The kernels of an op, if some run on the target and none on the device that the nodes ask for."""

@@ -274,8 +274,9 @@ def kernel_limits(usage: Usage, target: Target, kind: str) -> Iterator[Unresolve
     if usage.op not in BY_OP:
         return
     for limit in BY_OP[usage.op]:
-        if limit.device == kind and since(target, limit.first) and limit.applies(usage, usage.attrs):
-            if not since(target, limit.until):
-                yield Unresolved(Question.KERNEL_LIMIT, expected=limit)
-            elif limit.by_onednn and not since(target, limit.without_onednn):
-                yield Unresolved(Question.KERNEL_LIMIT_WITHOUT_ONEDNN, expected=limit)
+        if limit.device == kind and since(target, limit.first):
+            always = not since(target, limit.until)
+            question = Question.KERNEL_LIMIT if always else Question.KERNEL_LIMIT_WITHOUT_ONEDNN
+            sometimes = limit.by_onednn and not since(target, limit.without_onednn)
+            if (always or sometimes) and limit.applies(usage, usage.attrs):
+                yield Unresolved(question, expected=limit)

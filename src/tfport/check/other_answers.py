@@ -123,6 +123,10 @@ OTHER_ANSWERS = (
                 cause=WRONG_ANGLES),
 )  # fmt: skip
 
+BY_OP = {
+    op: [r for r in OTHER_ANSWERS if op in r.ops.split()] for row in OTHER_ANSWERS for op in row.ops.split()
+}
+
 
 def ops_with_other_answers(target: Target) -> frozenset[str]:
     """Ops whose kernels in a target may answer otherwise."""
@@ -133,8 +137,13 @@ def _affects(row: KernelLimit, target: Target) -> bool:
     return target.device == "cpu" and since(target, row.first) and not since(target, row.until)
 
 
+def may_answer_otherwise(op: str) -> bool:
+    """Whether kernels of an op answer otherwise in some release."""
+    return op in BY_OP
+
+
 def other_answers(usage: Usage, target: Target) -> Iterator[Unresolved]:
     """What the CPU kernels of a target compute otherwise than later releases, in the nodes of a usage."""
-    for row in OTHER_ANSWERS:
-        if usage.op in row.ops.split() and _affects(row, target) and row.applies(usage, usage.attrs):
+    for row in BY_OP.get(usage.op, ()):
+        if _affects(row, target) and row.applies(usage, usage.attrs):
             yield Unresolved(Question.KERNEL_ANSWER, expected=row)

@@ -19,7 +19,8 @@ def kind_of_device(usage: Usage, target: Target, resolver: Resolver, producer: i
     """`GPU` if the target has one and a kernel for it, unless the nodes ask for another; else `CPU`."""
     if GPU not in kinds_of_devices(target):
         return CPU
-    elsewhere = is_valid_name(usage.device) and requested_kind(usage.device) not in ("", GPU)
+    device = usage.device
+    elsewhere = device and is_valid_name(device) and requested_kind(device) not in ("", GPU)
     if elsewhere and has_kernel(usage, target, resolver, producer, CPU):
         return CPU
     return GPU if has_kernel(usage, target, resolver, producer, GPU) else CPU

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 
 from tfport.atlas.target import Target
@@ -13,7 +14,12 @@ from tfport.graph.tensors import Tensor
 
 def since(target: Target, release: str) -> bool:
     """Whether the TensorFlow of a target is this release or later; True where it is not known."""
-    return target.build is None or version_key(target.build.version) >= version_key(release)
+    return target.build is None or _is_since(target.build.version, release)
+
+
+@functools.cache
+def _is_since(version: str, release: str) -> bool:
+    return version_key(version) >= version_key(release)
 
 
 def ignores_unknown_attributes(target: Target) -> bool:

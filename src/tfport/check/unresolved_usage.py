@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 
 from tfport.atlas.target import Target
 from tfport.check.devices import is_local, is_valid_name, kinds_of_devices
-from tfport.check.kernel_limits import kernel_limits
+from tfport.check.kernel_limits import has_limits, kernel_limits
 from tfport.check.node_contexts import LOWER
-from tfport.check.other_answers import other_answers
+from tfport.check.other_answers import may_answer_otherwise, other_answers
 from tfport.check.placement import kind_of_device
 from tfport.check.release_quirks import cannot_lower, has_xla_devices, knows_type, since
-from tfport.check.xla_modules import module_limits
+from tfport.check.xla_modules import XLA_PROGRAM, module_limits
 from tfport.graph.dtypes import DType
 from tfport.graph.usage import Usage
 from tfport.registry.resolve import Resolver
@@ -22,6 +22,11 @@ from tfport.registry.unresolved import Question, Unresolved
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 """Ops that only call a function."""
+
+
+def depends_on_release(op: str) -> bool:
+    """Whether kernels of an op differ between releases by more than what they register."""
+    return has_limits(op) or may_answer_otherwise(op) or op == XLA_PROGRAM
 
 
 def unresolved_usage(
@@ -42,10 +47,11 @@ def unresolved_usage(
             listed = usage.op in CALLS and has_xla_devices(target) and since(target, "1.14")
             yield Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
     yield from resolver.unresolved(usage, target.registry, devices or kinds_of_devices(target), producer)
-    kind = kind_of_device(usage, target, resolver, producer)
-    yield from kernel_limits(usage, target, kind)
-    yield from other_answers(usage, target)
-    yield from module_limits(usage, target, kind)
+    if depends_on_release(usage.op):
+        kind = kind_of_device(usage, target, resolver, producer)
+        yield from kernel_limits(usage, target, kind)
+        yield from other_answers(usage, target)
+        yield from module_limits(usage, target, kind)
     if usage.device and not is_valid_name(usage.device):
         yield Unresolved(Question.DEVICE_NAME, actual=usage.device)
     elif usage.device and not is_local(usage.device):

@@ -52,6 +52,9 @@ class Arg:
 
     def types(self, count: int, attrs: Mapping[str, Attr]) -> list[DType]:
         """The types of all `count` tensors; INVALID where the attributes do not determine one."""
+        listed = attrs.get(self.list_attr) if self.list_attr and not self.is_ref else None
+        if isinstance(listed, list) and len(listed) == count:
+            return [item if isinstance(item, DType) else INVALID for item in listed]
         if self.list_attr:
             return [self.type_at(place, attrs) for place in range(count)]
         return [self.type_at(0, attrs)] * count

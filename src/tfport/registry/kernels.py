@@ -28,17 +28,21 @@ class Kernel:
 
 def kernels_from(records: Iterable[pb.KernelDef]) -> list[Kernel]:
     """Kernels from the list that TensorFlow prints of itself."""
-    return [
-        Kernel(
-            op=record.op,
-            device=record.device_type,
-            constraints={c.name: _allowed(c.allowed_values.SerializeToString()) for c in record.constraint},
-            host_memory=tuple(record.host_memory_arg),
-            label=record.label,
-            priority=record.priority,
-        )
-        for record in records
-    ]
+    return [_kernel(record.SerializeToString()) for record in records]
+
+
+@functools.lru_cache(16384)
+def _kernel(written: bytes) -> Kernel:
+    """The kernel in a record; the sets of kernels of different releases have most of them in common."""
+    record = pb.KernelDef.FromString(written)
+    return Kernel(
+        op=record.op,
+        device=record.device_type,
+        constraints={c.name: _allowed(c.allowed_values.SerializeToString()) for c in record.constraint},
+        host_memory=tuple(record.host_memory_arg),
+        label=record.label,
+        priority=record.priority,
+    )
 
 
 @functools.lru_cache(4096)

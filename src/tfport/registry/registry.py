@@ -53,6 +53,8 @@ class OpRegistry(Mapping[str, OpDef]):
         self.name = name
         self.sources = tuple(sources)
         self.selection = selection or Selection()
+        self.identity = (*map(id, self.sources), self.selection.ops)
+        """Equal for registries of the same sources, as long as these exist."""
 
     def __getitem__(self, op: str) -> OpDef:
         source = self.provider(op)
@@ -87,7 +89,7 @@ class OpRegistry(Mapping[str, OpDef]):
 
     def accepts_older_attrs(self, op: str) -> bool:
         """Whether nodes may have the attributes of an older definition (`registry.attr_upgrade`)."""
-        return bool(getattr(self.provider(op), "accepts_older_attrs", False))
+        return accepts_older_attrs(self.provider(op))
 
     def kernels(self, op: str) -> list[Kernel]:
         """The kernels for an op, from all sources."""
@@ -95,6 +97,11 @@ class OpRegistry(Mapping[str, OpDef]):
 
     def _keeps(self, op: str) -> bool:
         return self.selection.ops is None or op in self.selection.ops
+
+
+def accepts_older_attrs(source: Source | None) -> bool:
+    """Whether nodes may have the attributes of an older definition of an op than that of a source."""
+    return bool(getattr(source, "accepts_older_attrs", False))
 
 
 def is_whole(source: Source, op: str) -> bool:

@@ -2,8 +2,8 @@
 
 `Resolver.unresolved(usage, registry, devices, producer)` asks in TensorFlow's order:
 op, deprecation, attributes, inputs, kernel. The answer is empty, or every question that
-failed. Answers are cached by definition and by set of kernels, which many builds share:
-a hundred builds cost little more than one.
+failed. Answers are cached by what a registry says about the op, which many builds share: a hundred
+builds cost little more than one.
 When a loader would notice is decided elsewhere: `check.loaders`.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfport.dataclass import replace
+from tfport.dataclass import dataclass, replace
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.op_signature import OpSignature
@@ -20,7 +20,7 @@ from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import OpRegistry, is_whole
+from tfport.registry.registry import OpRegistry, accepts_older_attrs, is_whole
 from tfport.registry.unresolved import Question, Unresolved
 
 Answers = tuple[Unresolved, ...]
@@ -29,13 +29,24 @@ _UNPLACED = frozenset((Question.MISSING_ATTR, Question.ATTR_TYPE))
 UNREGISTERED = (Unresolved(Question.OP),)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Registration:
+    """What a registry says about an op; one object for all registries that say the same."""
+
+    definition: OpDef
+    signature: OpSignature
+    accepts_older_attrs: bool
+    is_whole: bool
+    kernels: Sequence[Kernel]
+
+
 class Resolver:
     """Resolves the usages of one program."""
 
     def __init__(self) -> None:
-        self._signatures: dict[int, tuple[OpDef, OpSignature]] = {}
-        self._fits: dict[tuple[int, int], Answers] = {}
-        self._kernels: dict[tuple[object, ...], Answers] = {}
+        self._registrations: dict[tuple[object, ...], Registration | None] = {}
+        self._same: dict[tuple[object, ...], Registration] = {}
+        self._structures: dict[tuple[object, ...], tuple[Mapping[str, Attr], Answers]] = {}
         self._answers: dict[tuple[object, ...], Answers] = {}
         self._alive: list[object] = []
         """The registries and kernel lists of cached answers; while they live, their `id` is unique."""
@@ -44,63 +55,63 @@ class Resolver:
         self, usage: Usage, registry: OpRegistry, devices: Sequence[str], producer: int
     ) -> Answers:
         """Everything that keeps a runtime with these devices from running the nodes of a usage."""
-        key = (id(usage), id(registry), producer, *devices)
+        registration = self.registration(usage.op, registry)
+        if registration is None:
+            return UNREGISTERED
+        key = (id(usage), id(registration), producer, *devices)
         answers = self._answers.get(key)
         if answers is None:
-            self._alive.append(registry)
-            answers = self._answers[key] = self._unresolved(usage, registry, devices, producer)
+            answers = self._answers[key] = self._unresolved(usage, registration, devices, producer)
         return answers
 
-    def _unresolved(
-        self, usage: Usage, registry: OpRegistry, devices: Sequence[str], producer: int
-    ) -> Answers:
-        provider = registry.provider(usage.op)
-        definition = provider.definition(usage.op) if provider is not None else None
+    def registration(self, op: str, registry: OpRegistry) -> Registration | None:
+        """What a registry says about an op; None if it is not registered."""
+        where = (op, registry.identity)
+        if where not in self._registrations:
+            self._alive.append(registry)
+            self._registrations[where] = self._read(op, registry)
+        return self._registrations[where]
+
+    def _read(self, op: str, registry: OpRegistry) -> Registration | None:
+        provider = registry.provider(op)
+        definition = provider.definition(op) if provider is not None else None
         if provider is None or definition is None:
-            return UNREGISTERED
-        if not is_whole(provider, usage.op):
+            return None
+        lists = [source.kernels(op) for source in registry.sources]
+        older, whole = accepts_older_attrs(provider), is_whole(provider, op)
+        key = (id(definition), older, whole, *map(id, lists))
+        if key not in self._same:
+            self._alive.append((definition, lists))
+            kernels = lists[0] if len(lists) == 1 else [kernel for some in lists for kernel in some]
+            self._same[key] = Registration(definition, OpSignature(definition), older, whole, kernels)
+        return self._same[key]
+
+    def _unresolved(
+        self, usage: Usage, known: Registration, devices: Sequence[str], producer: int
+    ) -> Answers:
+        if not known.is_whole:
             return ()  # only its name is known
-        answers = self._structure(usage, definition, registry)
-        if definition.HasField("deprecation"):
-            answers = (*_deprecated(definition, producer), *answers)
+        attrs, answers = self._structure(usage, known)
+        if known.definition.HasField("deprecation"):
+            answers = (*_deprecated(known.definition, producer), *answers)
         if not _UNPLACED.isdisjoint(answer.question for answer in answers):
             return answers  # its attributes do not determine the kernel
-        return answers + self._placement(usage, definition, registry, devices)
+        return answers + unresolved_kernel(known.signature.with_defaults(attrs), known.kernels, devices)
 
-    def _structure(self, usage: Usage, definition: OpDef, registry: OpRegistry) -> Answers:
-        key = id(usage), id(definition)
-        if key not in self._fits:
-            signature = self._signature(definition)
-            attrs = self._attrs(usage, definition, registry)
-            self._fits[key] = (
-                *unresolved_attributes(attrs, definition),
-                *unresolved_inputs(usage.inputs, attrs, signature),
+    def _structure(self, usage: Usage, known: Registration) -> tuple[Mapping[str, Attr], Answers]:
+        """The attributes of a usage as the runtime reads them, and what is wrong with them and the inputs."""
+        key = id(usage), id(known.definition), known.accepts_older_attrs
+        if key not in self._structures:
+            signature = known.signature
+            attrs = upgraded_attrs(usage.attrs, signature) if known.accepts_older_attrs else usage.attrs
+            self._structures[key] = (
+                attrs,
+                (
+                    *unresolved_attributes(attrs, known.definition),
+                    *unresolved_inputs(usage.inputs, attrs, signature),
+                ),
             )
-        return self._fits[key]
-
-    def _attrs(self, usage: Usage, definition: OpDef, registry: OpRegistry) -> Mapping[str, Attr]:
-        """The attributes of a usage as the runtime reads them."""
-        if not registry.accepts_older_attrs(usage.op):
-            return usage.attrs
-        return upgraded_attrs(usage.attrs, self._signature(definition))
-
-    def _signature(self, definition: OpDef) -> OpSignature:
-        if id(definition) not in self._signatures:
-            self._signatures[id(definition)] = definition, OpSignature(definition)
-        return self._signatures[id(definition)][1]
-
-    def _placement(
-        self, usage: Usage, definition: OpDef, registry: OpRegistry, devices: Sequence[str]
-    ) -> Answers:
-        lists = [source.kernels(usage.op) for source in registry.sources]
-        key = (id(usage), id(definition), *devices, *map(id, lists))
-        if key not in self._kernels:
-            self._alive.append(lists)
-            kernels = lists[0] if len(lists) == 1 else [kernel for some in lists for kernel in some]
-            attrs = self._attrs(usage, definition, registry)
-            attrs = self._signature(definition).with_defaults(attrs)
-            self._kernels[key] = unresolved_kernel(attrs, kernels, devices)
-        return self._kernels[key]
+        return self._structures[key]
 
 
 def _deprecated(definition: OpDef, producer: int) -> Answers:

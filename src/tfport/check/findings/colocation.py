@@ -65,13 +65,16 @@ class ColocatedNodes(NamedTuple):
 @check
 def colocated_nodes_have_a_device(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     if target.device == "gpu" and not loader.soft_placement:
-        reasons: dict[tuple[object, ...], str] = {}
-        for group in model.once(_groups):
-            if group.alike not in reasons:
-                reasons[group.alike] = _conflict(group, model, target)
+        reasons = {group.alike: _conflict(group, model, target) for group in model.once(_examples)}
+        for group in model.once(_groups) if any(reasons.values()) else ():
             if reason := reasons[group.alike]:
                 node, head = group.other, group.head
                 yield NoCommonDevice(nodes=[node], op=node.op, other=head.name, reason=reason)
+
+
+def _examples(model: CheckedModel) -> list[ColocatedNodes]:
+    """A group of each kind."""
+    return list({group.alike: group for group in reversed(model.once(_groups))}.values())
 
 
 def _groups(model: CheckedModel) -> Iterator[ColocatedNodes]:
@@ -79,7 +82,7 @@ def _groups(model: CheckedModel) -> Iterator[ColocatedNodes]:
     graph = model.model.graph
     groups: dict[str, list[Node]] = {}
     for node in graph:
-        listed = node.attrs.get(CLASS)
+        listed = node.attr(CLASS)
         for name in listed if isinstance(listed, list) else ():
             text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
             head = text.removeprefix(LOCATION)
