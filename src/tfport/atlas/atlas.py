@@ -117,8 +117,9 @@ class Atlas:
     def _build(self, number: int, *columns: Any) -> Build:
         build = self._decoded.get(number)
         if build is None:
-            *plain, facts = columns
-            build = self._decoded.setdefault(number, Build(number, *plain, json.loads(facts)))
+            package, version, platform, wheel, sha256, facts = columns
+            build = Build(number, package, version, platform, wheel, sha256, json.loads(facts))
+            build = self._decoded.setdefault(number, build)
         return build
 
     @functools.cached_property

@@ -183,7 +183,7 @@ class Graph:
     def add_records(self, records: Iterable[pb.NodeDef]) -> list[tuple[Node, Sequence[str]]]:
         """Add the nodes of a file, without inputs; return each with the names of its inputs."""
         nodes, find = self.nodes, self.find
-        added = []
+        added: list[tuple[Node, Sequence[str]]] = []
         for record in records:
             name = record.name
             if find(name) is not None:
