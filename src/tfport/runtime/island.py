@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,28 @@ from tfport.dataclass import replace
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
 from tfport.runtime.onnx.accurate import accurate
-from tfport.runtime.onnx.attention import with_fused_attention
+from tfport.runtime.onnx.attention import ATTENTION, with_fused_attention
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
+from tfport.runtime.onnx.island_parts import IslandParts, island_parts
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_work import island_work
-from tfport.runtime.onnx.late_relus import with_late_relus
 from tfport.runtime.onnx.least_size import ANY, least_size
 from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, is_narrow, onnx_model
+from tfport.runtime.onnx.moved_offsets import LEAST_POSITIONS, positions_of, with_moved_offsets
 from tfport.runtime.onnx.packed_attention import with_packed_attention
-from tfport.runtime.onnx.pixel_convolutions import with_pixel_convolutions
 from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.onnx.separate_sums import with_separate_sums
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.island_copy import IslandCopy
+
+
+class IslandUse(Enum):
+    """For what the nodes of an island are, where they are not the usual ones."""
+
+    IN_PARTS = "cuDNN computes the convolutions"
+    MANY_POSITIONS = "attention over many positions"
 
 
 def compiled_island(
@@ -47,8 +55,7 @@ def compiled_island(
     """
     nodes, flag = _nodes(steps, outputs, engine)
     written = [*outputs, flag] if flag is not None else outputs
-    used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
-    reads = [o for o in inputs if o in used]
+    reads = _read(nodes, inputs)
     forms = NodeForms.FASTEST if engine.form.for_cpu else NodeForms.PLAIN
     island = onnx_model(nodes, reads, written, forms=forms)
     graph = island.model.graph
@@ -61,12 +68,15 @@ def compiled_island(
     if any(node.op == "PRelu" for node in nodes):
         whole = functools.partial(onnx_model, nodes, reads, written, forms=NodeForms.WITH_PRELUS)
     for_batch = None
-    if engine.form.fuses_pixels and any(node.op == "Conv" for node in nodes):
-        for_batch = functools.partial(_for_batch, nodes, reads, written)
+    if engine.form.separates_attention and any(node.op == ATTENTION for node in nodes):
+        for_batch = functools.partial(_for_batch, steps, reads, outputs, engine)
+    in_parts = None
+    if engine.form.fuses_convolutions and any(node.op == "Conv" for node in nodes):
+        in_parts = functools.partial(_in_parts, steps, reads, outputs, engine)
     flags = len(written) - len(outputs)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
-    hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch)
+    hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch, in_parts)
     if copy is not None and hints.least_size == ANY and not wide and not narrow:
         hints = replace(hints, save_as=copy.model)
         copy.add_island(*outside, hints)
@@ -76,19 +86,26 @@ def compiled_island(
     return (_converted(run, wide, narrow) if wide or narrow else run), reads
 
 
+def _read(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> list[Operand]:
+    used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
+    return [o for o in inputs if o in used]
+
+
 def _nodes(
-    steps: Sequence[Step], outputs: Sequence[Operand], engine: Engine
+    steps: Sequence[Step], outputs: Sequence[Operand], engine: Engine, use: IslandUse | None = None
 ) -> tuple[list[OnnxNode], Operand | None]:
     """The ONNX nodes of an island in the form that the engine takes, and a flag for indices out of range."""
     if engine.form.for_cpu:
         return island_nodes(half_steps_in_float32(steps, outputs), outputs), None
     safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
     written = [*outputs, flag] if flag is not None else outputs
-    nodes = with_late_relus(island_nodes(safe, written), written)
-    nodes = with_separate_sums(nodes, half=engine.form.half is not None)
+    nodes = island_nodes(safe, written)
+    nodes = with_separate_sums(nodes, half=engine.form.half is not None and use is not IslandUse.IN_PARTS)
     if engine.form.fuses_attention:
         nodes = with_fused_attention(nodes, written, engine.has_kernel)
-    if engine.form.packs_attention:
+    if use is IslandUse.MANY_POSITIONS:
+        nodes = with_moved_offsets(nodes, written)
+    elif engine.form.packs_attention:
         nodes = with_packed_attention(nodes, written)
     if engine.form.half is None:
         nodes = list(accurate(nodes, written, gates_stay=True))
@@ -98,11 +115,22 @@ def _nodes(
 
 
 def _for_batch(
-    nodes: Sequence[OnnxNode], reads: Sequence[Operand], written: Sequence[Operand], batch: int
+    steps: Sequence[Step], reads: Sequence[Operand], outputs: Sequence[Operand], engine: Engine, batch: int
 ) -> OnnxModel | None:
-    """The model for a number of images; None if the usual one is as fast."""
-    fused = with_pixel_convolutions(nodes, written, batch)
-    return onnx_model(fused, reads, written, forms=NodeForms.PLAIN) if fused != nodes else None
+    """The model for a number of sequences; None if the usual one is as fast."""
+    nodes, flag = _nodes(steps, outputs, engine, IslandUse.MANY_POSITIONS)
+    if positions_of(nodes, batch) < LEAST_POSITIONS:
+        return None
+    written = [*outputs, flag] if flag is not None else outputs
+    return onnx_model(nodes, reads, written, forms=NodeForms.PLAIN)
+
+
+def _in_parts(
+    steps: Sequence[Step], reads: Sequence[Operand], outputs: Sequence[Operand], engine: Engine
+) -> IslandParts:
+    nodes, flag = _nodes(steps, outputs, engine, IslandUse.IN_PARTS)
+    written = [*outputs, flag] if flag is not None else outputs
+    return island_parts(nodes, reads, written)
 
 
 def _raising_flags(run: Compiled) -> Compiled:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
+from tfport.runtime.onnx.island_parts import IslandParts
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.onnx.model import OnnxModel
@@ -44,7 +45,9 @@ class IslandHints:
     with_prelus: Callable[[], OnnxModel] | None = None
     """The model with PRelu in place of the nodes that are faster in ONNX Runtime, if it has any."""
     for_batch: Callable[[int], OnnxModel | None] | None = None
-    """The model for a number of images, if another one is faster for it."""
+    """The model for a number of sequences, if another one is faster for it."""
+    in_parts: Callable[[], IslandParts] | None = None
+    """The island with its convolutions apart, for cuDNN."""
     save_as: Path | None = None
     """Where ONNX Runtime writes the model as it optimized it; the weights are written beside it."""
 
@@ -77,8 +80,10 @@ class IslandForm:
     """With attention as a node of ONNX Runtime's own."""
     packs_attention: bool = False
     """With one product for the queries, keys and values of an attention."""
-    fuses_pixels: bool = False
-    """With convolutions of many single pixels, a sum and a Relu as a node of ONNX Runtime's own."""
+    separates_attention: bool = False
+    """With several products again where an attention has many positions."""
+    fuses_convolutions: bool = False
+    """In parts, with convolutions, sums and Relus as operations of cuDNN."""
 
 
 CPU_FORM = IslandForm()

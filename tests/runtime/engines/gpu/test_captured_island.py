@@ -9,6 +9,7 @@ from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland, CudaGraph
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
+from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.engines.gpu.in_place import in_place
 
 SUM = onnx_bytes([node("Add", "x y", "z")], {"x": ("float32", 1), "y": ("float32", 1)}, {"z": "float32"})
@@ -27,7 +28,7 @@ def island_of(captured, *, max_graphs: int = 2, can_capture: bool = True) -> Cap
         captured.append(shapes)
         return island if can_capture else None
 
-    return CapturedIsland(island, to_capture, max_graphs)
+    return CapturedIsland(island, HostGraphStream(), to_capture, max_graphs)
 
 
 def sum_of(island: CapturedIsland, *values: float) -> list[float]:
@@ -80,7 +81,9 @@ def test_after_a_graph_has_failed_nothing_is_captured_and_another_session_runs(c
     first = GpuIsland(onnx_session(SUM), ["x", "y"], ["z"], "cpu", 0, captures=True)
     made, ran = [], []
     monkeypatch.setattr(plain, "run", lambda arrays, run=plain.run: ran.append(1) or run(arrays))
-    island = CapturedIsland(first, lambda shapes: first, 2, lambda: made.append(1) or plain)
+    island = CapturedIsland(
+        first, HostGraphStream(), lambda shapes: first, 2, lambda: made.append(1) or plain
+    )
     monkeypatch.setattr(CudaGraph, "run", _fails)
     for value in range(5):
         assert sum_of(island, value) == [2 * value + 1]
@@ -107,9 +110,9 @@ def test_what_the_host_reads_is_on_the_host_and_not_copied_on_the_device(capture
         {"z": "float32", "flag": "bool"},
     )
     plain = GpuIsland(onnx_session(two), ["x", "y"], ["z", "flag"], "cpu", 0, host_outputs=1)
-    island = CapturedIsland(plain, lambda shapes: captured.append(shapes) or plain, 1)
-    copied, real = [], GpuIsland.copy
-    monkeypatch.setattr(GpuIsland, "copy", lambda self, a: copied.append(a.dtype) or real(self, a))
+    island = CapturedIsland(plain, HostGraphStream(), lambda shapes: captured.append(shapes) or plain, 1)
+    copied, real = [], GpuIsland.empty_like
+    monkeypatch.setattr(GpuIsland, "empty_like", lambda self, a: copied.append(a.dtype) or real(self, a))
     answers = [island.run([np.full(1, v, np.float32), np.full(1, 2, np.float32)]) for v in range(6)]
     assert captured == [((1,), (1,))]
     assert [type(flag) is np.ndarray and flag.tolist() for _, flag in answers] == [[v < 2] for v in range(6)]

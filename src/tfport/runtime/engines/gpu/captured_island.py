@@ -12,19 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import onnxruntime as ort
-
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.device_array import DeviceArray
-from tfport.runtime.engines.gpu.gpu_island import GRAPH_ID, GpuIsland
+from tfport.runtime.engines.gpu.device_copies import address_of
+from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
+from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.in_place import addresses, is_in_place
 from tfport.runtime.engines.onnx_runtime import run_error
 
 RUNS_BEFORE = 2
 """Runs with some shapes before they are captured: many shapes come only once."""
 MAX_SEEN = 1000
-Shapes = tuple[tuple[int, ...], ...]
 
 
 class GraphKey(NamedTuple):
@@ -41,25 +40,25 @@ class CapturedIsland:
     def __init__(
         self,
         island: GpuIsland,
+        stream: GraphStream,
         to_capture: Callable[[Shapes], GpuIsland | None],
         max_graphs: int,
         plain: Callable[[], GpuIsland] | None = None,
     ) -> None:
-        """`to_capture`: the island to capture for some shapes; None if they cannot be captured.
+        """`to_capture`: the island to capture for some shapes, on the stream; None if there is none.
 
         `plain`: makes the island that takes the place of `island` if that was captured and a graph failed.
         """
         self._island, self._to_capture, self._max_graphs = island, to_capture, max_graphs
-        self._plain = plain
+        self._stream, self._plain = stream, plain
         self._graphs: dict[GraphKey, CudaGraph | None] = {}
         self._seen: Counter[GraphKey] = Counter()
         self._lock = threading.Lock()
-        """A graph has one set of buffers, and a session must not run while it captures."""
+        """A graph has one set of buffers, and all graphs of a session share what they compute in between."""
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
-        key = GraphKey(tuple(tuple(array.shape) for array in arrays))
-        if is_in_place() and (places := addresses(arrays)):
-            key = key._replace(places=places)
+        places = addresses(arrays) if is_in_place() else ()
+        key = GraphKey(tuple([array.shape for array in arrays]), places or None)
         with self._lock:
             graph = self._graphs.get(key)
             if graph is not None:
@@ -94,7 +93,7 @@ class CapturedIsland:
         with GPU_LOCK.running():
             sizes = tuple(tuple(output.shape) for output in outputs)
             inputs = arrays if key.places else None
-            return CudaGraph(island, key.shapes, sizes, len(self._graphs) + 1, inputs)
+            return CudaGraph(island, self._stream, key.shapes, sizes, inputs)
 
 
 class CudaGraph:
@@ -103,16 +102,16 @@ class CudaGraph:
     def __init__(
         self,
         island: GpuIsland,
+        stream: GraphStream,
         shapes: Shapes,
         outputs: Shapes,
-        number: int,
         arrays: Sequence[DeviceArray] | None = None,
     ) -> None:
         """`shapes` of the inputs, and of the `outputs`.
 
         With `arrays`, the inputs are read from their memory, and the outputs of each run lie in the same one.
         """
-        self._island, self._in_place = island, arrays is not None
+        self._island, self._stream, self._in_place = island, stream, arrays is not None
         self._inputs = [array.value for array in arrays or ()] or [
             island.empty(shape, island.types[name]) for name, shape in zip(island.inputs, shapes, strict=True)
         ]
@@ -121,32 +120,57 @@ class CudaGraph:
             DeviceArray(island.empty(shape, kinds[name]))
             for name, shape in zip(island.outputs, outputs, strict=True)
         ]
-        self._binding = island.session.io_binding()
-        for name, value in zip(island.inputs, self._inputs, strict=True):
-            self._binding.bind_ortvalue_input(name, value)
-        for name, output in zip(island.outputs, self._outputs, strict=True):
-            self._binding.bind_ortvalue_output(name, output.value)
-        self._thread = threading.local()
-        """Whether this thread has captured it: ONNX Runtime keeps a graph for each."""
-        self._options = ort.RunOptions()
-        self._options.add_run_config_entry(GRAPH_ID, str(number))
+        self._landings = [_Landing(stream, output) for output in self._outputs[island.left :]]
+        self._bound = island.bound(self._inputs, [output.value for output in self._outputs])
+        self._replay: Callable[[], None] | None = None
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
-        is_captured = getattr(self._thread, "is_captured", False)
         try:
-            with GPU_LOCK.running() if is_captured else GPU_LOCK.capturing():
-                if not self._in_place:
-                    for value, array in zip(self._inputs, arrays, strict=True):
-                        self._island.fill(value, array)
-                self._island.session.run_with_iobinding(self._binding, self._options)
-                outputs = self._returned()
+            if self._replay is None:
+                with GPU_LOCK.capturing():
+                    self._fill(arrays)
+                    self._stream.wait()
+                    self._bound.run()
+                    self._replay = self._stream.record(self._bound.begin)
+                    return self._returned()
+            with GPU_LOCK.running():
+                self._fill(arrays)
+                self._replay()
+                return self._returned()
         except Exception as error:  # ONNX Runtime raises many exception classes
             raise run_error(error, "the GPU") from None
-        self._thread.is_captured = True
-        return outputs
+
+    def _fill(self, arrays: Sequence[Any]) -> None:
+        if self._in_place:
+            return
+        for value, array in zip(self._inputs, arrays, strict=True):
+            if type(array) is DeviceArray:
+                self._stream.copy(value.data_ptr(), array.value.data_ptr(), array.nbytes)
+            else:
+                self._island.fill(value, array)
 
     def _returned(self) -> list[Any]:
-        if not self._in_place:
-            return self._island.returned(self._outputs, copied=True)
-        # new objects, as one that was read keeps a copy on the host
-        return self._island.returned([DeviceArray(o.value, o) for o in self._outputs], copied=False)
+        """The outputs, when they are computed: copies, or in place new objects for the same memory.
+
+        A `DeviceArray` that was read keeps what it read.
+        """
+        made: list[Any] = []
+        for output in self._outputs[: self._island.left]:
+            if self._in_place:
+                made.append(DeviceArray(output.value, output))
+            else:
+                made.append(copied := self._island.empty_like(output))
+                self._stream.copy(copied.value.data_ptr(), output.value.data_ptr(), output.nbytes)
+        for landing in self._landings:
+            self._stream.land(*landing.copy)
+        self._stream.wait()
+        return made + [landing.array.copy() for landing in self._landings]
+
+
+class _Landing:
+    """Where an output goes that is wanted on the host."""
+
+    def __init__(self, stream: GraphStream, output: DeviceArray) -> None:
+        memory = stream.landing(output.nbytes)
+        self.array = memory.view(output.dtype).reshape(output.shape)
+        self.copy = address_of(memory), output.value.data_ptr(), output.nbytes

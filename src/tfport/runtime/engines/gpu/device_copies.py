@@ -7,21 +7,17 @@ a stream of its own, while the GPU computes another batch. Pinned memory is read
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
+from tfport.runtime.engines.gpu.cuda_runtime import CudaRuntime
 
-OUT_OF_MEMORY = 2
 ALREADY_PINNED, NOT_PINNED = 712, 713
 PORTABLE, NON_BLOCKING = 1, 1
 TO_DEVICE, TO_HOST = 1, 2
-VERSIONS = (13, 12)
-"""Major versions of CUDA whose runtime library is looked for."""
 
 
 class DeviceCopies(Protocol):
@@ -64,30 +60,27 @@ class CudaCopies:
     """Copies to and from a GPU; any thread may use them."""
 
     def __init__(self, index: int) -> None:
-        self._index = index
-        self._cuda, self._begins = _runtime_libraries()
-        """The second one keeps Python's interpreter lock: for calls that only begin something, as taking the
-        lock again can take longer than copying."""
+        self._cuda = CudaRuntime(index)
 
     def pin(self, memory: NDArray[np.uint8]) -> None:
         address, size = ctypes.c_void_p(address_of(memory)), ctypes.c_size_t(memory.nbytes)
         with GPU_LOCK.running():
-            self._call("cudaHostRegister", address, size, PORTABLE, allowed=ALREADY_PINNED)
+            self._cuda.call("cudaHostRegister", address, size, PORTABLE, allowed=ALREADY_PINNED)
 
     def unpin(self, memory: NDArray[np.uint8]) -> None:
         with GPU_LOCK.running():
-            self._call("cudaHostUnregister", ctypes.c_void_p(address_of(memory)), allowed=NOT_PINNED)
+            self._cuda.call("cudaHostUnregister", ctypes.c_void_p(address_of(memory)), allowed=NOT_PINNED)
 
     def pinned(self, size: int) -> NDArray[np.uint8]:
         address = ctypes.c_void_p()
         with GPU_LOCK.running():
-            self._call("cudaHostAlloc", ctypes.byref(address), ctypes.c_size_t(size), PORTABLE)
+            self._cuda.call("cudaHostAlloc", ctypes.byref(address), ctypes.c_size_t(size), PORTABLE)
         return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address.value or 0))
 
     def stream(self) -> ctypes.c_void_p:
         stream = ctypes.c_void_p()
         with GPU_LOCK.running():
-            self._call("cudaStreamCreateWithFlags", ctypes.byref(stream), NON_BLOCKING)
+            self._cuda.call("cudaStreamCreateWithFlags", ctypes.byref(stream), NON_BLOCKING)
         return stream
 
     def to_device(self, stream: Any, target: int, source: int, size: int) -> None:
@@ -97,29 +90,16 @@ class CudaCopies:
         self._copy(stream, target, source, size, TO_HOST)
 
     def wait(self, stream: Any) -> None:
-        self._call("cudaStreamSynchronize", stream)
+        self._cuda.call("cudaStreamSynchronize", stream)
 
     def check(self) -> None:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         with GPU_LOCK.running():  # returns the error of an earlier kernel, if there was one
-            self._call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))
+            self._cuda.call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))
 
     def _copy(self, stream: Any, target: int, source: int, size: int, kind: int) -> None:
         addresses = ctypes.c_void_p(target), ctypes.c_void_p(source)
-        self._begins.cudaSetDevice(self._index)  # each thread has a current device
-        code = self._begins.cudaMemcpyAsync(*addresses, ctypes.c_size_t(size), kind, stream)
-        self._check("cudaMemcpyAsync", code)
-
-    def _call(self, function: str, *arguments: Any, allowed: int = 0) -> None:
-        self._begins.cudaSetDevice(self._index)
-        self._check(function, getattr(self._cuda, function)(*arguments), allowed)
-
-    def _check(self, function: str, code: int, allowed: int = 0) -> None:
-        if code not in (0, allowed):
-            self._cuda.cudaGetErrorString.restype = ctypes.c_char_p
-            message = self._cuda.cudaGetErrorString(code).decode(errors="replace")
-            kind = ResourceExhausted if code == OUT_OF_MEMORY else Error
-            raise kind(f"cuda:{self._index}: {function} fails: {message}")
+        self._cuda.begin("cudaMemcpyAsync", *addresses, ctypes.c_size_t(size), kind, stream)
 
 
 class HostCopies:
@@ -158,17 +138,3 @@ copy_at_once = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void
 
 def address_of(array: NDArray[Any]) -> int:
     return int(array.__array_interface__["data"][0])
-
-
-@functools.cache
-def _runtime_libraries() -> tuple[Any, Any]:
-    """CUDA's runtime, which ONNX Runtime has loaded; its calls release or keep Python's lock."""
-    from tfport.runtime.engines.gpu.availability import load_libraries
-
-    load_libraries()
-    for version in VERSIONS:
-        try:
-            return ctypes.CDLL(f"libcudart.so.{version}"), ctypes.PyDLL(f"libcudart.so.{version}")
-        except OSError:
-            continue
-    raise Error("CUDA's runtime library, libcudart.so, is not installed")

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
+from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints, Rival
 from tfport.runtime.engines.gpu.availability import load_libraries
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
+from tfport.runtime.engines.gpu.cudnn import ConvolutionLibrary, Cudnn
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies, HostCopies
 from tfport.runtime.engines.gpu.device_memory import check_fit
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
-from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, TF32, GpuOptions
+from tfport.runtime.engines.gpu.gpu_options import FLOAT16, NO_GPU_OPTIONS, TF32, GpuOptions
+from tfport.runtime.engines.gpu.graph_stream import CudaGraphStream, GraphStream, HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import MEMORY, IslandFactory
 from tfport.runtime.engines.gpu.large_uploads import LargeUploads
 from tfport.runtime.engines.gpu.provider_options import providers_for
@@ -99,14 +102,13 @@ class GpuEngine:
         if self.device.is_gpu:
             needed, uploaded = self._weights.missing_bytes(weights), self._weights.uploaded_bytes
             check_fit(self.device, needed, uploaded, self.options.memory_bytes)
-        usual = IslandFactory(self, model, weights, inputs, outputs, hints).island()
+        usual = IslandFactory(self, model, weights, inputs, hints).island()
 
         @functools.cache
         def checked() -> tuple[GpuIsland, list[PoolWindow]]:
             """The island for images that may be too small for its windows."""
             text, windows = with_pool_sizes(model)
-            names = [*outputs, *(window.output for window in windows)]
-            return IslandFactory(self, text, weights, inputs, names).plain(), windows
+            return IslandFactory(self, text, weights, inputs).plain(), windows
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             if not all(array.size for array in arrays):
@@ -120,11 +122,32 @@ class GpuEngine:
 
         return compiled
 
+    def graph_stream(self) -> GraphStream:
+        """A stream for the CUDA graphs of an island."""
+        if not self.device.is_gpu:
+            return HostGraphStream()
+        with GPU_LOCK.running():
+            return CudaGraphStream(self.device.index)
+
+    def convolutions(self, stream: GraphStream) -> ConvolutionLibrary:
+        """What computes convolutions on a stream."""
+        if not self.device.is_gpu:
+            raise Error("there is no cuDNN without a GPU")
+        with GPU_LOCK.running():
+            return Cudnn(stream.address)
+
     def session(
-        self, model: bytes, weights: Mapping[str, NDArray[Any]], *, graphs: bool = False
+        self,
+        model: bytes,
+        weights: Mapping[str, NDArray[Any]],
+        stream: GraphStream | None = None,
+        threads: int | None = None,
     ) -> ort.InferenceSession:
-        """A session on the device; with `graphs`, an error if a part of the model runs on the CPU."""
-        options = session_options(self._on_cpu.threads, spins=False)
+        """A session on the device; with a stream for graphs, an error if a part of it runs on the CPU.
+
+        `threads`: for what runs on the CPU, if not those of the engine.
+        """
+        options = session_options(threads or self._on_cpu.threads, spins=False)
         with GPU_LOCK.running():
             kept = self._weights.use(options, weights)
         try:
@@ -133,7 +156,7 @@ class GpuEngine:
                 session = ort.InferenceSession(
                     model,
                     options,
-                    providers=self._providers(graphs=graphs),
+                    providers=self._providers(stream),
                     enable_fallback=0,
                     disabled_optimizers=list(KEPT_APART),
                 )
@@ -142,10 +165,11 @@ class GpuEngine:
         session.kept = kept
         return session
 
-    def _providers(self, *, graphs: bool = False) -> list[Any]:
+    def _providers(self, stream: GraphStream | None = None) -> list[Any]:
         if not self.device.is_gpu:
             return list(ON_CPU)
-        return list(providers_for(self.device, self.options, graphs=graphs))
+        address = stream.address if stream is not None else None
+        return list(providers_for(self.device, self.options, address))
 
 
 def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
@@ -158,5 +182,6 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
         half=options.half,
         fuses_attention=True,
         packs_attention=on_gpu,
-        fuses_pixels=options.precision == TF32,  # only there it was measured
+        separates_attention=options.precision == FLOAT16,  # only there it was measured
+        fuses_convolutions=options.precision in (TF32, FLOAT16),
     )

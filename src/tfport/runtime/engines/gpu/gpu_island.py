@@ -5,8 +5,8 @@ Inputs on the host are copied to the device by ONNX Runtime; outputs stay there 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import onnxruntime as ort
@@ -19,11 +19,26 @@ from tfport.runtime.engines.onnx_runtime import run_error, stoppable
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import ONNX_TYPES
 
-NO_GRAPH = "-1"
-GRAPH_ID = "gpu_graph_id"
+NO_GRAPH = {"gpu_graph_id": "-1"}
+"""For sessions that can be recorded: tfport records them (`graph_stream`), not ONNX Runtime."""
+WITHOUT_WAITING = {"disable_synchronize_execution_providers": "1"}
 _C_NAMES = {"float32": "float", "float64": "double"}
 ELEMENT_TYPES = {f"tensor({_C_NAMES.get(name, name)})": number for name, number in ONNX_TYPES.items()}
 """ONNX's number of each type, by ONNX Runtime's name for a tensor of it."""
+
+
+Shapes = tuple[tuple[int, ...], ...]
+"""The sizes of several tensors."""
+
+
+class BoundRun(Protocol):
+    """Runs that read and write the same memory."""
+
+    def run(self) -> None: ...
+
+    def begin(self) -> None:
+        """Launch what `run` launches, and do not wait for it."""
+        ...
 
 
 class GpuIsland:
@@ -41,7 +56,7 @@ class GpuIsland:
         uploads: LargeUploads | None = None,
         host_outputs: int = 0,
     ) -> None:
-        """`memory` and `index`: the device. `captures`: the session was made for CUDA graphs.
+        """`memory` and `index`: the device. `captures`: the session is made into CUDA graphs.
 
         `uploads`: copies large inputs. `host_outputs`: how many outputs, the last ones, are returned on the
         host, as it reads them anyway.
@@ -51,7 +66,7 @@ class GpuIsland:
         self.memory, self.index = memory, index
         self._captures, self._uploads = captures, uploads
         self.types = {argument.name: argument.type for argument in session.get_inputs()}
-        self._left = len(self.outputs) - host_outputs
+        self.left = len(self.outputs) - host_outputs
         """How many outputs stay on the device."""
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
@@ -69,15 +84,23 @@ class GpuIsland:
             for name in self.outputs:
                 binding.bind_output(name, self.memory, self.index)
             self._run(binding)
-            # a graph of this session may use the memory of an output as its own
-            return self.returned(
-                [DeviceArray(value) for value in binding.get_outputs()], copied=self._captures
-            )
+            outputs = [DeviceArray(value) for value in binding.get_outputs()]
+            if self._captures:  # a graph of this session may use the memory of an output as its own
+                outputs[: self.left] = map(self.copy, outputs[: self.left])
+            return self.returned(outputs)
 
-    def returned(self, outputs: Sequence[DeviceArray], *, copied: bool) -> list[Any]:
-        """What a run returns, with `copied` not in the memory of the outputs themselves."""
-        left = [self.copy(output) if copied else output for output in outputs[: self._left]]
-        return left + [output.value.numpy() for output in outputs[self._left :]]
+    def bound(self, inputs: Sequence[ort.OrtValue], outputs: Sequence[ort.OrtValue]) -> BoundRun:
+        """Runs that read and write this memory each time."""
+        binding = self.session.io_binding()
+        for name, value in zip(self.inputs, inputs, strict=True):
+            binding.bind_ortvalue_input(name, value)
+        for name, value in zip(self.outputs, outputs, strict=True):
+            binding.bind_ortvalue_output(name, value)
+        return _BoundSession(self.session, binding)
+
+    def returned(self, outputs: Sequence[DeviceArray]) -> list[Any]:
+        """What a run returns: some of the outputs are wanted on the host."""
+        return [*outputs[: self.left], *(output.value.numpy() for output in outputs[self.left :])]
 
     def empty(self, shape: Sequence[int], kind: str) -> ort.OrtValue:
         """A tensor of the device without values; `kind` in ONNX Runtime's words, `tensor(float)`."""
@@ -93,18 +116,23 @@ class GpuIsland:
             value.update_inplace(array.value if type(array) is DeviceArray else np.asarray(array, order="C"))
 
     def copy(self, array: DeviceArray) -> DeviceArray:
-        copied = ort.OrtValue.ortvalue_from_shape_and_type(
+        copied = self.empty_like(array)
+        copied.value.update_inplace(array.value)
+        return copied
+
+    def empty_like(self, array: DeviceArray) -> DeviceArray:
+        value = ort.OrtValue.ortvalue_from_shape_and_type(
             array.shape, ONNX_TYPES[array.dtype.name], self.memory, self.index
         )
-        copied.update_inplace(array.value)
-        return DeviceArray(copied, array)
+        return DeviceArray(value, array)
 
     def _run(self, binding: ort.IOBinding) -> None:
         scope = current_scope()
         options = None if scope is None else scope.stop.handle(ort.RunOptions, stoppable)
         if self._captures:
             options = options or ort.RunOptions()
-            options.add_run_config_entry(GRAPH_ID, NO_GRAPH)
+            for name, value in NO_GRAPH.items():
+                options.add_run_config_entry(name, value)
         recorder = current_recorder()
         try:
             self.session.run_with_iobinding(binding, options)
@@ -114,3 +142,28 @@ class GpuIsland:
             if scope is not None:
                 scope.stop.check()
             raise run_error(error, "the GPU") from None
+
+
+class _BoundSession:
+    """Runs of one session with the same memory."""
+
+    def __init__(self, session: ort.InferenceSession, binding: ort.IOBinding) -> None:
+        self._session, self._binding = session, binding
+
+    def run(self) -> None:
+        self._session.run_with_iobinding(self._binding, _options(NO_GRAPH))
+
+    def begin(self) -> None:
+        self._session.run_with_iobinding(self._binding, begin_options())
+
+
+def begin_options() -> ort.RunOptions:
+    """For a run that only launches its kernels."""
+    return _options(NO_GRAPH | WITHOUT_WAITING)
+
+
+def _options(entries: Mapping[str, str]) -> ort.RunOptions:
+    options = ort.RunOptions()
+    for name, value in entries.items():
+        options.add_run_config_entry(name, value)
+    return options

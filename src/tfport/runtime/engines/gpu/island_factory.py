@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, IslandHints
-from tfport.runtime.engines.gpu.captured_island import CapturedIsland, Shapes
+from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT
 from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
-from tfport.runtime.engines.gpu.gpu_island import GpuIsland
+from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
+from tfport.runtime.engines.gpu.graph_stream import GraphStream
+from tfport.runtime.engines.gpu.part_island import PartIsland, PartTools
 from tfport.runtime.engines.onnx_runtime import CONVOLUTION
+from tfport.runtime.onnx.island_parts import ModelPart
 
 if TYPE_CHECKING:
     import onnxruntime as ort
@@ -27,6 +30,10 @@ FASTER_WITH_SIZES = (b"LayerNormalization",)
 """What a serialized model contains that ONNX Runtime fuses with other nodes only if all sizes are known."""
 
 
+MAX_MODELS = 64
+"""Sessions of an island in parts: each takes some time to make."""
+
+
 class IslandFactory:
     """Makes the islands of one model."""
 
@@ -36,13 +43,10 @@ class IslandFactory:
         model: bytes,
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],
-        outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> None:
         self._engine, self._model, self._weights = engine, model, weights
-        self._inputs, self._outputs, self._hints = inputs, outputs, hints
-        self._special: dict[int, GpuIsland] = {}
-        """Islands for certain numbers of images, by the number of nodes: the more images, the more differ."""
+        self._inputs, self._hints = inputs, hints
         self._of_shapes: dict[Shapes, GpuIsland | None] = {}
 
     def plain(self) -> GpuIsland:
@@ -53,17 +57,15 @@ class IslandFactory:
         max_graphs, kind = self._engine.options.max_graphs, self._engine.device.kind
         if not max_graphs or kind in (CPU, TENSORRT):
             return self.plain()
-        if any(name in self._model for name in FASTER_WITH_SIZES):
-            return CapturedIsland(self.plain(), self._fixed, max_graphs)
-        if CONVOLUTION in self._model:
-            return CapturedIsland(self.plain(), self.optimized, max_graphs)
+        if CONVOLUTION in self._model or self._needs_sizes:
+            return CapturedIsland(self._usual, self._stream, self.optimized, max_graphs)
         try:
             whole = self._whole
         except Error as error:
             if CANNOT_CAPTURE not in str(error):
                 raise
-            return CapturedIsland(self.plain(), self._fixed, max_graphs)
-        return CapturedIsland(whole, lambda shapes: whole, max_graphs, self.plain)
+            return CapturedIsland(self._usual, self._stream, self._fixed, max_graphs)
+        return CapturedIsland(whole, self._stream, lambda shapes: whole, max_graphs, self.plain)
 
     def optimized(self, shapes: Shapes) -> GpuIsland | None:
         """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare.
@@ -71,51 +73,87 @@ class IslandFactory:
         cuDNN compiles convolutions in 16 bits for a shape. If ONNX Runtime compiled others in their place for
         another shape, a graph that still has the first ones would end with an illegal instruction.
         """
-        if self._engine.options.half is not None:
+        return self._in_parts or self._in_one(shapes)
+
+    def _in_one(self, shapes: Shapes) -> GpuIsland | None:
+        """As `optimized`, in one session."""
+        if self._engine.options.half is not None or self._needs_sizes:
             return self._fixed(shapes)
         try:
-            return self._for_batch(shapes) or self._whole
+            return self._whole
         except Error:
             return self._fixed(shapes)
 
-    def _for_batch(self, shapes: Shapes) -> GpuIsland | None:
-        """The island that is faster for as many images as the first input has."""
-        batch = shapes[0][0] if shapes and shapes[0] else 1
-        special = self._hints.for_batch(batch) if self._hints.for_batch is not None else None
-        if special is None:
+    @functools.cached_property
+    def _needs_sizes(self) -> bool:
+        return any(name in self._model for name in FASTER_WITH_SIZES)
+
+    @functools.cached_property
+    def _stream(self) -> GraphStream:
+        return self._engine.graph_stream()
+
+    @functools.cached_property
+    def _usual(self) -> GpuIsland:
+        return self.plain()
+
+    @functools.cached_property
+    def _in_parts(self) -> PartIsland | None:
+        """The island with its convolutions computed by cuDNN; None if that does not pay."""
+        if self._hints.in_parts is None or self._engine.options.memory_bytes:
             return None
-        count = len(special.model.graph.node)
-        if count not in self._special:
-            session = self._engine.session(special.model.SerializeToString(), special.weights, graphs=True)
-            self._special[count] = self._with(session, captures=True)
-        return self._special[count]
+        island = self._hints.in_parts()
+        if not island.pays or island.models > MAX_MODELS:
+            return None
+        try:
+            library = self._engine.convolutions(self._stream)
+        except Error:
+            return None
+        tools = PartTools(self._part_session, library, self._stream)
+        session = self._usual.session
+        return PartIsland(island, tools, self._in_one, session, *_names(session), **self._frame)
+
+    def _part_session(self, part: ModelPart) -> ort.InferenceSession:
+        model = part.model.model.SerializeToString()
+        return self._engine.session(model, part.model.weights, self._stream, threads=1)
 
     @functools.cached_property
     def _whole(self) -> GpuIsland:
-        return self._with(self._engine.session(self._model, self._weights, graphs=True), captures=True)
+        return self._with(self._engine.session(self._model, self._weights, self._stream), captures=True)
 
     def _fixed(self, shapes: Shapes) -> GpuIsland | None:
         """The island for these shapes alone: what computes sizes on the CPU is constant then."""
         if shapes not in self._of_shapes:
-            model = with_fixed_shapes(self._model, dict(zip(self._inputs, shapes, strict=True)))
+            model, weights = self._model_for(shapes)
+            fixed = with_fixed_shapes(model, dict(zip(self._inputs, shapes, strict=True)))
             try:
-                session = self._engine.session(model, self._weights, graphs=True)
+                session = self._engine.session(fixed, weights, self._stream)
                 self._of_shapes[shapes] = self._with(session, captures=True)
             except Error:
                 self._of_shapes[shapes] = None
         return self._of_shapes[shapes]
 
+    def _model_for(self, shapes: Shapes) -> tuple[bytes, Mapping[str, NDArray[Any]]]:
+        """The model that is fastest for as many sequences as the first input has, and its weights."""
+        batch = shapes[0][0] if shapes and shapes[0] else 1
+        special = self._hints.for_batch(batch) if self._hints.for_batch is not None else None
+        if special is None:
+            return self._model, self._weights
+        return special.model.SerializeToString(), special.weights
+
     def _with(self, session: ort.InferenceSession, *, captures: bool = False) -> GpuIsland:
-        memory = MEMORY if self._engine.device.is_gpu else CPU
-        index = self._engine.device.index
-        uploads = self._engine.large_uploads
-        return GpuIsland(
-            session,
-            self._inputs,
-            self._outputs,
-            memory,
-            index,
-            captures=captures,
-            uploads=uploads,
-            host_outputs=self._hints.host_outputs,
-        )
+        return GpuIsland(session, *_names(session), captures=captures, **self._frame)
+
+    @property
+    def _frame(self) -> dict[str, Any]:
+        """What is the same for all islands, besides their sessions."""
+        return {
+            "memory": MEMORY if self._engine.device.is_gpu else CPU,
+            "index": self._engine.device.index,
+            "uploads": self._engine.large_uploads,
+            "host_outputs": self._hints.host_outputs,
+        }
+
+
+def _names(session: ort.InferenceSession) -> tuple[list[str], list[str]]:
+    """What a model calls its inputs and outputs; other models of the same island may not."""
+    return [each.name for each in session.get_inputs()], [each.name for each in session.get_outputs()]

@@ -18,18 +18,24 @@ does not write the scores into memory, and would be used for long sequences only
 Provider = tuple[str, dict[str, str]] | str
 
 
-def providers_for(device: DeviceName, options: GpuOptions, *, graphs: bool) -> Sequence[Provider]:
-    """The providers of a session, the preferred first; the CPU runs the nodes that no other takes."""
+def providers_for(device: DeviceName, options: GpuOptions, stream: int | None = None) -> Sequence[Provider]:
+    """The providers of a session, the preferred first; the CPU runs the nodes that no other takes.
+
+    `stream`: the address of the stream on which the session is made into CUDA graphs. ONNX Runtime then
+    checks that it can be.
+    """
     cuda: dict[str, Any] = {
         "device_id": device.index,
         "use_tf32": int(options.precision != FLOAT32),
         "cudnn_conv_algo_search": HEURISTICS,
-        "fuse_conv_bias": int(graphs and options.precision != BFLOAT16),
+        "fuse_conv_bias": int(stream is not None and options.precision != BFLOAT16),
         "cudnn_conv_use_max_workspace": 1,
         "prefer_nhwc": 1,
-        "enable_cuda_graph": int(graphs),
+        "enable_cuda_graph": int(stream is not None),
         "arena_extend_strategy": "kSameAsRequested",
     }
+    if stream is not None:
+        cuda["user_compute_stream"] = stream
     if options.half is None:
         cuda["sdpa_kernel"] = UNFUSED_ATTENTION + EFFICIENT_ATTENTION * (options.precision == TF32)
     if options.memory_bytes:

@@ -1,0 +1,145 @@
+"""cuDNN's convolution with a sum and a Relu in the same kernel, called on a stream.
+
+ONNX Runtime has that kernel only for float32 images with their channels first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tfport.errors import Error
+from tfport.runtime.onnx.fused_convolution import FusedConvolution
+
+LIBRARY = "libcudnn.so.9"
+TYPES = {"float32": 0, "float16": 2}
+FLOAT = 0
+CHANNELS_LAST = 1
+CROSS_CORRELATION = 1
+DEFAULT_MATH, TENSOR_CORES = 0, 1
+"""For float32, the default is TF32."""
+PRECOMPUTED = 1
+"""The algorithm `IMPLICIT_PRECOMP_GEMM`: the only one that takes every activation; others were slower."""
+RELU, IDENTITY = 1, 5
+PROPAGATE_NAN = 1
+
+
+class PreparedConvolution(Protocol):
+    """A convolution for images of certain sizes."""
+
+    workspace: int
+    """Bytes of the device that it needs besides."""
+
+    def begin(self, x: int, weights: int, bias: int, shortcut: int, output: int, workspace: int) -> None:
+        """Launch it, with the addresses of what it reads and writes; a shortcut of 0 is none."""
+        ...
+
+
+class ConvolutionLibrary(Protocol):
+    """Computes convolutions on the stream of an island."""
+
+    def prepared(
+        self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]
+    ) -> PreparedConvolution:
+        """A convolution for images of these sizes; an Error if the library has no kernel for it."""
+        ...
+
+
+class Cudnn:
+    """cuDNN on one stream; one thread uses it at a time."""
+
+    def __init__(self, stream: int) -> None:
+        try:
+            self._library = ctypes.CDLL(LIBRARY)
+        except OSError as error:
+            raise Error(f"{LIBRARY} does not load: {error}") from None
+        self.handle = self.made("cudnnCreate", "cudnnDestroy")
+        self.call("cudnnSetStream", self.handle.pointer, ctypes.c_void_p(stream))
+
+    def prepared(self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> CudnnConvolution:
+        return CudnnConvolution(self, conv, x, output)
+
+    def call(self, function: str, *arguments: Any) -> None:
+        code = getattr(self._library, function)(*arguments)
+        if code:
+            self._library.cudnnGetErrorString.restype = ctypes.c_char_p
+            message = self._library.cudnnGetErrorString(code).decode(errors="replace")
+            raise Error(f"{function} fails: {message}")
+
+    def made(self, create: str, destroy: str) -> _Made:
+        pointer = ctypes.c_void_p()
+        self.call(create, ctypes.byref(pointer))
+        return _Made(pointer, getattr(self._library, destroy))
+
+    def tensor(self, kind: int, shape: Sequence[int]) -> _Made:
+        batch, height, width, channels = shape
+        made = self.made("cudnnCreateTensorDescriptor", "cudnnDestroyTensorDescriptor")
+        sizes = batch, channels, height, width
+        self.call("cudnnSetTensor4dDescriptor", made.pointer, CHANNELS_LAST, kind, *sizes)
+        return made
+
+    def filter(self, kind: int, shape: Sequence[int]) -> _Made:
+        outputs, height, width, inputs = shape
+        made = self.made("cudnnCreateFilterDescriptor", "cudnnDestroyFilterDescriptor")
+        sizes = outputs, inputs, height, width
+        self.call("cudnnSetFilter4dDescriptor", made.pointer, kind, CHANNELS_LAST, *sizes)
+        return made
+
+    def activation(self, mode: int) -> _Made:
+        made = self.made("cudnnCreateActivationDescriptor", "cudnnDestroyActivationDescriptor")
+        limit = ctypes.c_double(0)
+        self.call("cudnnSetActivationDescriptor", made.pointer, mode, PROPAGATE_NAN, limit)
+        return made
+
+    def convolution(self, conv: FusedConvolution, math: int) -> _Made:
+        made = self.made("cudnnCreateConvolutionDescriptor", "cudnnDestroyConvolutionDescriptor")
+        numbers = *conv.pads, *conv.strides, *conv.dilations
+        kinds = CROSS_CORRELATION, FLOAT
+        self.call("cudnnSetConvolution2dDescriptor", made.pointer, *numbers, *kinds)
+        self.call("cudnnSetConvolutionMathType", made.pointer, math)
+        return made
+
+
+class CudnnConvolution:
+    """A convolution of cuDNN for images of certain sizes."""
+
+    def __init__(self, cudnn: Cudnn, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> None:
+        kind = TYPES[conv.weights.dtype.name]
+        self._cudnn, self._handle = cudnn, cudnn.handle
+        self._x, self._output = cudnn.tensor(kind, x), cudnn.tensor(kind, output)
+        self._weights = cudnn.filter(kind, conv.weights.shape)
+        self._bias = cudnn.tensor(kind, (1, 1, 1, len(conv.bias)))
+        self._conv = cudnn.convolution(conv, DEFAULT_MATH if kind == FLOAT else TENSOR_CORES)
+        self._activation = cudnn.activation(RELU if conv.relu else IDENTITY)
+        size = ctypes.c_size_t()
+        described = (part.pointer for part in (self._x, self._weights, self._conv, self._output))
+        function = "cudnnGetConvolutionForwardWorkspaceSize"
+        cudnn.call(function, self._handle.pointer, *described, PRECOMPUTED, ctypes.byref(size))
+        self.workspace = size.value
+
+    def begin(self, x: int, weights: int, bias: int, shortcut: int, output: int, workspace: int) -> None:
+        address = ctypes.c_void_p
+        factor, added = ctypes.c_float(1), ctypes.c_float(bool(shortcut))
+        self._cudnn.call(
+            "cudnnConvolutionBiasActivationForward",
+            self._handle.pointer,
+            ctypes.byref(factor), self._x.pointer, address(x),
+            self._weights.pointer, address(weights),
+            self._conv.pointer, PRECOMPUTED,
+            address(workspace), ctypes.c_size_t(self.workspace),
+            ctypes.byref(added), self._output.pointer, address(shortcut or output),
+            self._bias.pointer, address(bias),
+            self._activation.pointer,
+            self._output.pointer, address(output),
+        )  # fmt: skip
+
+
+class _Made:
+    """An object of cuDNN, which is destroyed with this one."""
+
+    def __init__(self, pointer: ctypes.c_void_p, destroy: Any) -> None:
+        self.pointer, self._destroy = pointer, destroy
+
+    def __del__(self) -> None:
+        self._destroy(self.pointer)

@@ -1,0 +1,158 @@
+"""Cut an island into parts: models for ONNX Runtime, and convolutions for cuDNN (`fused_convolution`).
+
+Images that pass between parts have their channels last if a convolution reads or writes them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from tfport.dataclass import dataclass, replace
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.fused_convolution import FusedConvolution, fused_convolutions
+from tfport.runtime.onnx.model import NodeForms, OnnxModel, onnx_model
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+CHANNELS_LAST, CHANNELS_FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelPart:
+    """Nodes that ONNX Runtime computes."""
+
+    model: OnnxModel
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+
+
+Part = ModelPart | FusedConvolution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IslandParts:
+    """The parts of an island in the order in which they run, and what goes in and comes out."""
+
+    parts: Sequence[Part]
+    inputs: Sequence[Operand]
+    outputs: Sequence[Operand]
+
+    @property
+    def models(self) -> int:
+        """How many parts ONNX Runtime computes."""
+        return sum(isinstance(part, ModelPart) for part in self.parts)
+
+    @property
+    def pays(self) -> bool:
+        """Whether cuDNN takes most of its convolutions together with nodes after them.
+
+        It computes a convolution alone no faster than ONNX Runtime does with cuDNN.
+        """
+        lengths = [len(part.nodes) for part in self.parts if isinstance(part, FusedConvolution)]
+        return bool(lengths) and 2 * sum(length > 1 for length in lengths) >= len(lengths)
+
+
+_Item = OnnxNode | FusedConvolution
+
+
+def island_parts(
+    nodes: Sequence[OnnxNode], inputs: Sequence[Operand], outputs: Sequence[Operand]
+) -> IslandParts:
+    borders = _Borders(nodes, outputs)
+    stages: defaultdict[int, list[_Item]] = defaultdict(list)
+    stage_of: dict[Operand, int] = {}
+    for item in borders.items:
+        is_conv = isinstance(item, FusedConvolution)
+        stage = int(is_conv)
+        for operand in _reads(item):
+            before = stage_of.get(operand, 0)
+            stage = max(stage, before + (before % 2 != is_conv))
+        stages[stage].append(item)
+        stage_of.update(dict.fromkeys(_writes(item), stage))
+    needed = [set(outputs)]
+    """What the parts after each one need, the last first."""
+    for stage in sorted(stages, reverse=True):
+        needed.append(needed[-1] | {o for item in stages[stage] for o in _reads(item)})
+    parts: list[Part] = []
+    for place, stage in enumerate(sorted(stages)):
+        parts += _parts(stages[stage], needed[len(stages) - place - 1])
+    return IslandParts(parts, inputs, outputs)
+
+
+def _parts(items: Sequence[_Item], needed: set[Operand]) -> list[Part]:
+    """A model of the nodes, or the convolutions."""
+    nodes = [item for item in items if isinstance(item, OnnxNode)]
+    if not nodes:
+        return [item for item in items if isinstance(item, FusedConvolution)]
+    written = {o for node in nodes for o in node.outputs}
+    reads = dict.fromkeys(o for node in nodes for o in _reads(node) if o not in written)
+    inputs, outputs = tuple(reads), tuple(o for node in nodes for o in node.outputs if o in needed)
+    return [ModelPart(onnx_model(nodes, inputs, outputs, forms=NodeForms.PLAIN), inputs, outputs)]
+
+
+def _reads(item: _Item) -> Iterable[Operand]:
+    if isinstance(item, FusedConvolution):
+        return [o for o in (item.x, item.shortcut) if o is not None]
+    captured = (o for program in item.programs for o in program.captures())
+    return [o for o in (*item.inputs, *captured) if o is not None and not o.is_constant]
+
+
+def _writes(item: _Item) -> Sequence[Operand]:
+    return (item.output,) if isinstance(item, FusedConvolution) else item.outputs
+
+
+class _Borders:
+    """The nodes and convolutions of an island, with transposes where one reads what the other writes."""
+
+    def __init__(self, nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> None:
+        convolutions = fused_convolutions(nodes, outputs)
+        taken = {node for conv in convolutions for node in conv.nodes}
+        last = {conv.nodes[-1]: conv for conv in convolutions}
+        self._written = {conv.output for conv in convolutions}
+        self._last: dict[Operand, Operand] = {}
+        """Images with their channels last."""
+        self._first: set[Operand] = set()
+        """Results of convolutions that exist with their channels first too."""
+        self.items: list[_Item] = []
+        for node in nodes:
+            if node in last:
+                self._add_convolution(last[node])
+            elif node not in taken:
+                self._add_node(node)
+        for operand in outputs:
+            self._with_channels_first(operand)
+
+    def _add_convolution(self, conv: FusedConvolution) -> None:
+        x = self._with_channels_last(conv.x, conv.weights.shape[-1])
+        shortcut = conv.shortcut and self._with_channels_last(conv.shortcut, len(conv.weights))
+        self._last[conv.output] = output = _turned(conv.output)
+        self.items.append(replace(conv, x=x, shortcut=shortcut, output=output))
+
+    def _add_node(self, node: OnnxNode) -> None:
+        for operand in _reads(node):
+            self._with_channels_first(operand)
+        self.items.append(node)
+
+    def _with_channels_first(self, operand: Operand) -> None:
+        """Make a result of a convolution one that nodes of ONNX can read."""
+        if operand in self._written and operand not in self._first:
+            self._first.add(operand)
+            perm = {"perm": CHANNELS_FIRST}
+            self.items.append(OnnxNode("Transpose", (self._last[operand],), (operand,), perm))
+
+    def _with_channels_last(self, operand: Operand, channels: int) -> Operand:
+        if operand not in self._last:
+            b = Builder("image")
+            image, known = operand, operand.shape[1] if operand.shape is not None else None
+            if known is not None and known != channels:
+                image = b.Pad(operand, b.ints(*[0] * 5, channels - known, 0, 0))
+            self._last[operand] = b.Transpose(image, perm=CHANNELS_LAST)
+            self.items += b.made
+        return self._last[operand]
+
+
+def _turned(operand: Operand) -> Operand:
+    assert operand.shape is not None
+    shape = [operand.shape[axis] for axis in CHANNELS_LAST]
+    return Operand(operand.dtype, shape, name=operand.name.partition("#")[0])

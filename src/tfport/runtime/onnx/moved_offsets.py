@@ -1,0 +1,102 @@
+"""Attention without what it adds to queries, keys and values.
+
+    attention(q + a, k + b, v + c) · w + d  =  attention(q + a, k, v) · w + (c · w + d)
+
+What is added to the keys changes all scores of a query by the same number, and softmax does not depend on
+that; what is added to the values is added to the result, as the weights of a query sum up to 1. On a GPU,
+ONNX Runtime then reads queries, keys and values where their products wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfport.runtime.onnx.attention import ATTENTION
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.island_passes import live_nodes
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+OFFSETS = 3
+"""The place of what is added among the inputs of an attention."""
+LEAST_POSITIONS = 4096
+"""Positions of all sequences from which three products and a sum are faster than one product that ONNX
+Runtime takes apart again (a transformer in float16 on an H200: 559 in place of 608 µs of kernels with 8,192
+positions, but 239 in place of 225 with 1,024)."""
+
+
+def positions_of(nodes: Sequence[OnnxNode], batch: int) -> int:
+    """The most positions of an attention, for so many sequences."""
+    queries = [node.inputs[0] for node in nodes if node.op == ATTENTION]
+    lengths = [q.shape[1] for q in queries if q is not None and q.shape is not None]
+    return batch * max((length for length in lengths if length is not None), default=0)
+
+
+def with_moved_offsets(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
+    readers = {o: node for node in nodes for o in node.inputs if o is not None}
+    made: list[OnnxNode] = []
+    later: dict[OnnxNode, Operand] = {}
+    """What the sums after attentions add now."""
+    for node in nodes:
+        offsets = node.inputs[OFFSETS] if node.op == ATTENTION and len(node.inputs) > OFFSETS else None
+        total = _sum_after(node, readers) if offsets is not None else None
+        if offsets is not None and offsets.array is not None and total is not None:
+            product, add = total
+            made += _without_offsets(node, offsets.array)
+            later[add] = _with_values(product, add, offsets.array)
+        elif node in later:
+            made.append(OnnxNode("Add", (_sum_input(node), later[node]), node.outputs, {}))
+        else:
+            made.append(node)
+    return live_nodes(made, outputs)
+
+
+def _sum_after(attention: OnnxNode, readers: dict[Operand, OnnxNode]) -> tuple[OnnxNode, OnnxNode] | None:
+    """The product of the result of an attention with a matrix, and the sum of that with a vector."""
+    node = readers.get(attention.outputs[0])
+    while node is not None and node.op == "Reshape":
+        node = readers.get(node.outputs[0])
+    if node is None or node.op != "MatMul" or node.inputs[1] is None:
+        return None
+    weights, add = node.inputs[1].array, readers.get(node.outputs[0])
+    if weights is None or weights.ndim != 2 or add is None or add.op != "Add":
+        return None
+    constants = [o.array for o in add.inputs if o is not None and o.array is not None]
+    return (node, add) if len(constants) == 1 and constants[0].shape == weights.shape[1:] else None
+
+
+def _without_offsets(attention: OnnxNode, offsets: NDArray[np.float32]) -> list[OnnxNode]:
+    queries, keys, values, _, *rest = attention.inputs
+    b = Builder("queries")
+    assert queries is not None
+    size = _width(queries)
+    moved = b.Add(queries, b.const(offsets[:size], queries.dtype))
+    inputs = (moved, keys, values, None, *rest)
+    while inputs[-1] is None:
+        inputs = inputs[:-1]
+    return [*b.made, OnnxNode(ATTENTION, inputs, attention.outputs, attention.attrs, attention.domain)]
+
+
+def _with_values(product: OnnxNode, add: OnnxNode, offsets: NDArray[np.float32]) -> Operand:
+    assert product.inputs[1] is not None
+    weights = product.inputs[1].array
+    assert weights is not None
+    (vector,) = (o for o in add.inputs if o is not None and o.array is not None)
+    assert vector.array is not None
+    values = offsets[len(offsets) - len(weights) :].astype(np.float64)
+    moved = vector.array + values @ weights.astype(np.float64)
+    return Operand(vector.dtype, value=moved.astype(vector.array.dtype), name="offsets")
+
+
+def _sum_input(add: OnnxNode) -> Operand:
+    (other,) = (o for o in add.inputs if o is not None and o.array is None)
+    return other
+
+
+def _width(operand: Operand) -> int:
+    assert operand.shape is not None
+    assert operand.shape[-1] is not None
+    return operand.shape[-1]

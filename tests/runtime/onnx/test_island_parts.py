@@ -1,0 +1,60 @@
+"""Islands cut into models and convolutions."""
+
+import numpy as np
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.fused_convolution import FusedConvolution
+from tfport.runtime.onnx.island_parts import ModelPart, island_parts
+from tfport.runtime.operand import Operand
+
+X = Operand(FLOAT32, (None, 8, 6, 6), name="x")
+
+
+def conv(b, x):
+    return b.Conv(x, b.const(np.ones((8, 8, 3, 3)), FLOAT32), kernel_shape=[3, 3], pads=[1] * 4)
+
+
+def shown(island):
+    """The ops of each model, and `conv` for a convolution."""
+    return [
+        [node.op_type for node in part.model.model.graph.node] if isinstance(part, ModelPart) else "conv"
+        for part in island.parts
+    ]
+
+
+def test_convolutions_one_after_another_are_not_taken_apart():
+    b = Builder("test")
+    output = b.Tanh(b.Relu(conv(b, b.Relu(conv(b, X)))))
+    island = island_parts(b.made, [X], [output])
+    assert shown(island) == [["Transpose"], "conv", "conv", ["Transpose", "Tanh"]]
+    assert island.models == 2
+    assert island.pays
+    first, second = island.parts[1:3]
+    assert isinstance(first, FusedConvolution)
+    assert isinstance(second, FusedConvolution)
+    assert second.x is first.output
+    assert first.output.shape == (None, 6, 6, 8)
+
+
+def test_nodes_that_need_nothing_of_a_convolution_run_with_the_first_model():
+    b = Builder("test")
+    output = b.Add(b.Tanh(X), b.Sigmoid(conv(b, X)))
+    island = island_parts(b.made, [X], [output])
+    assert shown(island) == [["Tanh", "Transpose"], "conv", ["Transpose", "Sigmoid", "Add"]]
+    assert not island.pays  # cuDNN computes nothing besides the convolution
+
+
+def test_an_output_of_a_convolution_has_its_channels_first():
+    b = Builder("test")
+    output = b.Relu(conv(b, X))
+    island = island_parts(b.made, [X], [output])
+    assert shown(island) == [["Transpose"], "conv", ["Transpose"]]
+    assert island.parts[-1].outputs == (output,)
+
+
+def test_without_convolutions_there_is_one_part():
+    b = Builder("test")
+    island = island_parts(b.made, [X], [b.Tanh(X)])
+    assert shown(island_parts(b.made, [X], [b.made[-1].outputs[0]])) == [["Tanh"]]
+    assert not island.pays

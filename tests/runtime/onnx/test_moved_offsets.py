@@ -1,0 +1,66 @@
+"""Attention without what it adds to queries, keys and values: the same answers, on the CPU."""
+
+import numpy as np
+import pytest
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.onnx.attention import ATTENTION
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.model import CONTRIB, NodeForms, onnx_model
+from tfport.runtime.onnx.moved_offsets import positions_of, with_moved_offsets
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+HEADS, SIZE, LENGTH = 2, 4, 5
+WIDTH = HEADS * SIZE
+X = Operand(FLOAT32, (None, LENGTH, WIDTH), name="x")
+MASK = Operand(FLOAT32, (1, 1, LENGTH, LENGTH), name="mask")
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
+
+
+def attention(*, mask=False, reshaped=True, added=True):
+    b = Builder("test")
+    parts = [b.MatMul(X, b.const(numbers(WIDTH, WIDTH, seed=i), FLOAT32)) for i in range(3)]
+    offsets, joined = b.const(numbers(3 * WIDTH, seed=3), FLOAT32), Operand(FLOAT32, X.shape, name="joined")
+    inputs = (*parts, offsets, None, MASK) if mask else (*parts, offsets)
+    b.made.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": HEADS, "scale": 0.5}, CONTRIB))
+    result = b.reshape(b.reshape(joined, 0, 0, HEADS, SIZE), 0, 0, WIDTH) if reshaped else joined
+    result = b.MatMul(result, b.const(numbers(WIDTH, 3, seed=4), FLOAT32))
+    return b.made, b.Add(result, b.const(numbers(3, seed=5), FLOAT32)) if added else b.Tanh(result)
+
+
+def answers(nodes, output, inputs, arrays):
+    island = onnx_model(nodes, inputs, [output], forms=NodeForms.PLAIN)
+    names = [info.name for info in island.model.graph.input]
+    outputs = [info.name for info in island.model.graph.output]
+    return OnnxRuntime(1).compile(island.model.SerializeToString(), island.weights, names, outputs)(arrays)[0]
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("reshaped", [False, True])
+def test_the_answers_are_the_same(mask, reshaped):
+    nodes, output = attention(mask=mask, reshaped=reshaped)
+    moved = with_moved_offsets(nodes, [output])
+    (node,) = (node for node in moved if node.op == ATTENTION)
+    assert len(node.inputs) == (6 if mask else 3)
+    assert node.inputs[3:4] in ((), (None,))
+    inputs, arrays = [X], [numbers(2, LENGTH, WIDTH, seed=9)]
+    if mask:
+        inputs, arrays = [X, MASK], [*arrays, 3 * numbers(1, 1, LENGTH, LENGTH, seed=8)]
+    expected = answers(nodes, output, inputs, arrays)
+    np.testing.assert_allclose(answers(moved, output, inputs, arrays), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_without_a_sum_after_it_an_attention_stays_as_it_is():
+    nodes, output = attention(added=False)
+    assert with_moved_offsets(nodes, [output]) == nodes
+
+
+def test_positions():
+    nodes, _ = attention()
+    assert positions_of(nodes, 7) == 7 * LENGTH
+    assert positions_of([], 7) == 0
