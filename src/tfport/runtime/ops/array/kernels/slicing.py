@@ -40,7 +40,7 @@ def constant_slice(groups, attrs):
     """The NumPy index of a slice, prepared once if it is constant."""
     begin, end, strides = (operand.array for operand in groups[1:])
     if begin is None or end is None or strides is None:
-        return lambda input, *bounds: _indexed(input, constant_index(*bounds, attrs))
+        return lambda input, begin, end, strides: _indexed(input, constant_index(begin, end, strides, attrs))
     index = constant_index(begin, end, strides, attrs)
     return None if index is None else lambda input, *bounds: _indexed(input, index)
 
