@@ -24,6 +24,7 @@ from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.layers.sparse_columns import with_sparse_columns
 from tfport.runtime.layers.string_chains import with_string_chains
+from tfport.runtime.layers.unrolled_rnn import with_unrolled_layers
 from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.onnx.cut_islands import cut_island
 from tfport.runtime.operand import Operand
@@ -76,6 +77,7 @@ class Plan:
         """
         self.inputs = [*program.args, *program.captures()]
         program = with_string_chains(with_sparse_columns(with_embedding_lookups(program)))
+        program = with_unrolled_layers(program, engine)
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
         self._slots = _Slots(self.inputs)

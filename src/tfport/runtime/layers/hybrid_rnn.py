@@ -13,7 +13,7 @@ from typing import Any
 from tfport.dataclass import dataclass
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
-from tfport.runtime.layers.rnn import host_weights
+from tfport.runtime.layers.rnn_node import host_weights
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of
 from tfport.runtime.layers.time_rows import TimeRows
 from tfport.runtime.operand import Operand

@@ -7,7 +7,7 @@ rows (`time_rows`). Anything else stays a loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,20 +16,13 @@ from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
-from tfport.runtime.layers.rnn_activations import attributes_of
 from tfport.runtime.layers.rnn_cells import RnnCell
+from tfport.runtime.layers.rnn_node import layer_step
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest, without_lengths
 from tfport.runtime.layers.time_rows import TimeRows
-from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
-from tfport.runtime.ops.nn import recurrence
-from tfport.runtime.ops.nn.empty_batches import refuse_empty_batch
-from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
-
-_HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
-"""The indices of the gates of `ops.nn.recurrence` (i, f, c, o; r, z, n) in ONNX's order."""
 
 
 @dataclass
@@ -222,72 +215,8 @@ def _node(
     tracer: Tracer, loop: TimeLoop, layer: _Layer, x: Operand, lengths: Operand | None
 ) -> tuple[Operand, dict[int, Operand]]:
     """The outputs of a layer in all iterations, and its states after the last."""
-    cell, first = layer.cell, [loop.initial[i] for i in layer.indices]
-    b = Builder(loop.name)
-    weights = [
-        b.const(weight[None], FLOAT32) for weight in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))
-    ]
-    attrs: dict[str, Any] = {"hidden_size": cell.units, **attributes_of(cell.activations)}
-    if cell.kind == "GRU":
-        attrs["linear_before_reset"] = int(cell.reset_after)
-    assert x.shape is not None
-    batch = x.shape[1]
-    shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
-    initial = [b.unsqueeze(state, 0) for state in first]
-    initial[0] = refuse_empty_batch(b, x, initial[0])
-    if cell.peepholes is not None:
-        initial.append(b.const(cell.peepholes[None], FLOAT32))
-    y, *last = b.nodes(
-        cell.kind,
-        x,
-        *weights,
-        lengths,
-        *initial,
-        outputs=1 + len(first),
-        dtype=FLOAT32,
-        shape=shapes,
-        **attrs,
-    )
-    rows = b.squeeze(y, 1)
-    states = [b.squeeze(state, 0) for state in last]
-    if lengths is not None or not x.shape[0]:
-        # without any iteration the engine returns zeros, but a loop its initial states
-        count = b.Shape(x, start=0, end=1) if lengths is None else b.unsqueeze(b.int64(lengths), 1)
-        none = b.Equal(count, b.ints(0))
-        states = [b.Where(none, start, state) for start, state in zip(first, states, strict=True)]
-    lowered = b.made if all(tracer.engine.takes(node) for node in b.made) else None
-    outputs = (rows, *states)
-    run = _run(cell, lengths is not None)
-    optional = (lengths,) if lengths is not None else ()
-    why = "" if lowered else f"{tracer.engine.name} does not take it"
-    tracer.add(Step(loop.name, cell.kind, (x, *first, *optional), outputs, lowered, run, why=why))
+    first = [loop.initial[i] for i in layer.indices]
+    step = layer_step(tracer.engine, loop.name, layer.cell, first, x, lengths)
+    tracer.add(step)
+    rows, *states = step.outputs
     return rows, dict(zip(layer.indices, states, strict=True))
-
-
-def host_weights(cell: RnnCell) -> list[Any]:
-    """The weights and biases of the input and of the recurrence, as `ops.nn.recurrence` takes them."""
-
-    def ordered(matrix: Any) -> Any:
-        gates = np.split(matrix, len(_HOST_ORDER[cell.kind]))
-        return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
-
-    return [ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)]
-
-
-def _run(cell: RnnCell, has_lengths: bool) -> Any:
-    w, r, wb, rb = host_weights(cell)
-    activations = cell.activations
-    peepholes = None if cell.peepholes is None else np.split(cell.peepholes, 3)
-
-    def run(inputs: Sequence[Any]) -> Sequence[Any]:
-        x, h = inputs[:2]
-        lengths = inputs[-1] if has_lengths else None
-        if cell.kind == "LSTM":
-            return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths, activations, peepholes)
-        if cell.kind == "RNN":
-            return recurrence.simple_rnn(x, h, w, r, wb + rb, activations[0], lengths)
-        if cell.reset_after:
-            return recurrence.gru(x, h, w, r, wb, rb, lengths, activations)
-        return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths, activations)
-
-    return run
