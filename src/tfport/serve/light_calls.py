@@ -47,6 +47,12 @@ class LightCalls:
         self._model = model
         self._steady: dict[str, bool] = {}
         self._short: dict[CallKind, int] = {}
+        self._light: set[CallKind] = set()
+
+    @property
+    def any(self) -> bool:
+        """Whether calls of some kind are light."""
+        return bool(self._light)
 
     def kind_of(
         self, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
@@ -63,7 +69,7 @@ class LightCalls:
         return signature.name, tuple(outputs), tuple(array.shape for array in arrays)
 
     def is_light(self, kind: CallKind | None) -> bool:
-        return kind is not None and self._short.get(kind, 0) >= SHORT_CALLS
+        return kind in self._light
 
     def ran(self, kind: CallKind | None, seconds: float) -> None:
         """Count a call that took so long."""
@@ -77,7 +83,12 @@ class LightCalls:
         if count and (kind in self._short or len(self._short) < MOST_KINDS):
             self._short[kind] = count
         else:
+            count = 0
             self._short.pop(kind, None)
+        if count >= SHORT_CALLS:
+            self._light.add(kind)
+        else:
+            self._light.discard(kind)
 
 
 def is_steady(model: Model, signature: Signature) -> bool:

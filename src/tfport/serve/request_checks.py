@@ -23,6 +23,8 @@ def signature_to_predict(signatures: Mapping[str, Signature], name: str) -> Sign
 
 def inputs_are_known(signature: Signature, inputs: Collection[str]) -> None:
     """Raise unless every input is present or has a default, and no other is present."""
+    if set(inputs) == signature.inputs.keys():
+        return
     names, known = sorted(inputs), sorted(signature.inputs)
     if len(names) > len(known) or (len(names) < len(known) and not signature.defaults):
         extra, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))

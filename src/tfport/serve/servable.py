@@ -137,6 +137,18 @@ class Servable:
         may_join = getattr(self.runner, "may_join", None)
         return may_join is not None and may_join(self.session, signature, inputs, outputs)
 
+    @property
+    def has_light_calls(self) -> bool:
+        """Whether some calls are so short that they can be answered at once."""
+        light = getattr(self.runner, "light", None)
+        return light is not None and light.any
+
+    def predict_at_once(self, signature: Signature, inputs: Mapping[str, Any]) -> Arrays | None:
+        """Answer a call here, without waiting; None if it may take long."""
+        inputs_are_known(signature, inputs)
+        run_at_once = getattr(self.runner, "at_once", None)
+        return run_at_once and run_at_once(self.session, signature, inputs, list(signature.outputs))
+
     async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:
         """Answer a call; `outputs` are the ones to return (default: all)."""
         chosen = self.signature(signature)

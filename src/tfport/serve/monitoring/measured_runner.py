@@ -31,7 +31,7 @@ class MeasuredRunner:
     ) -> Arrays:
         kind = self.light.kind_of(signature, inputs, outputs)
         if self.light.is_light(kind):
-            return self._at_once(session, signature, inputs, outputs, kind)
+            return self._run_here(session, signature, inputs, outputs, kind)
         began: list[float] = []
         submitted = perf_counter()
 
@@ -52,7 +52,19 @@ class MeasuredRunner:
             if len(began) == 2:
                 self.light.ran(kind, began[1] - began[0])
 
-    def _at_once(
+    def at_once(
+        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> Arrays | None:
+        """Run a light call here; None if it is not light. Nothing is reported if it fails."""
+        kind = self.light.kind_of(signature, inputs, outputs)
+        if not self.light.is_light(kind):
+            return None
+        began = perf_counter()
+        arrays = run_signature(session, signature, inputs, outputs)
+        self._report_light(signature, inputs, kind, began)
+        return arrays
+
+    def _run_here(
         self,
         session: Session,
         signature: Signature,
@@ -64,8 +76,13 @@ class MeasuredRunner:
         try:
             return run_signature(session, signature, inputs, outputs)
         finally:
-            self.light.ran(kind, perf_counter() - began)
-            self._report(signature.name, inputs, began, began)
+            self._report_light(signature, inputs, kind, began)
+
+    def _report_light(
+        self, signature: Signature, inputs: Mapping[str, Any], kind: CallKind | None, began: float
+    ) -> None:
+        self.light.ran(kind, perf_counter() - began)
+        self._report(signature.name, inputs, began, began)
 
     def _report(self, signature: str, inputs: Mapping[str, Any], submitted: float, began: float) -> None:
         labels, seconds = (self.name, self.version, signature), perf_counter() - began

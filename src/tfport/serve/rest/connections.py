@@ -9,18 +9,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
 from tfport.dataclass import dataclass
 from tfport.serve.refusal_reasons import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
+from tfport.serve.rest.request_framing import RequestFraming
+from tfport.serve.rest.request_head import RequestHead
 
 SERVER_NAME = "tfport"
 """The `Server` header, without versions."""
 _TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nServer: tfport\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+HELD_SECONDS = 0.05
+"""How long the start of a request is kept, for clients that send head and body one after the other."""
 Refused = Callable[[str, str], None]
 """Reports a refusal: the reason and the address of the client."""
+
+
+class ShortAnswers(Protocol):
+    """Answers requests without aiohttp; implemented by `instant_answers.InstantAnswers`."""
+
+    def may_answer(self, head: RequestHead) -> bool:
+        """Whether a request is worth waiting for the rest of its body."""
+        ...
+
+    def answer(self, head: RequestHead, body: bytes) -> bytes | None:
+        """Return the response to a request; None if aiohttp must handle it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +54,10 @@ class ConnectionLimits:
 class HttpConnection(web.RequestHandler):
     """A connection that tells its table whether it is waiting for its client."""
 
-    __slots__ = ("_expects_header", "_has_begun", "_header_since", "_table", "for_probes", "opening", "peer")
+    __slots__ = (
+        "_expects_header", "_framing", "_has_begun", "_header_since", "_held", "_release_handle", "_table",
+        "for_probes", "opening", "peer",
+    )  # fmt: skip
 
     def __init__(self, table: ConnectionTable, peer: str, **more: Any) -> None:
         super().__init__(table.server, loop=asyncio.get_running_loop(), **more)
@@ -48,6 +67,8 @@ class HttpConnection(web.RequestHandler):
         self.opening: asyncio.Task[None] | None = None
         """Opens the connection, with its TLS handshake."""
         self._header_since: float | None = self._loop.time()
+        self._framing, self._held = RequestFraming(), b""
+        self._release_handle: asyncio.TimerHandle | None = None
 
     def begin_request(self) -> None:
         """Note that the header of a request is complete."""
@@ -77,6 +98,16 @@ class HttpConnection(web.RequestHandler):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        if not data:  # aiohttp reads on
+            super().data_received(data)
+            return
+        if self._held:
+            data = self._taken() + data
+        if not self._is_answered(data):
+            self._pass_on(data)
+
+    def _pass_on(self, data: bytes) -> None:
+        """Let aiohttp handle data."""
         if self._expects_header:
             self._has_begun = True
             if self._header_since is None:
@@ -85,7 +116,59 @@ class HttpConnection(web.RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._table.remove(self)
+        self._taken()
         super().connection_lost(exc)
+
+    def eof_received(self) -> None:
+        self._release()
+        super().eof_received()
+
+    def _is_answered(self, data: bytes) -> bool:
+        """Answer data that is a request of a short call, or keep it until the rest of its body is there."""
+        head, missing = self._framing.follow(data)
+        answers = self._table.answers
+        if head is None or answers is None or not self._is_idle():
+            return False
+        if missing:
+            if not answers.may_answer(head):
+                return False
+            self._framing.repeat()
+            self._held = data
+            self._release_handle = self._loop.call_later(HELD_SECONDS, self._release)
+            return True
+        response = answers.answer(head, data[len(data) - head.length :])
+        if response is None or self.transport is None:
+            return False
+        self._header_since, self._has_begun = None, False
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        self._table.set_waiting(self)
+        self.transport.write(response)
+        return True
+
+    def _is_idle(self) -> bool:
+        """Whether aiohttp waits for the next request, and the client has read the last answer."""
+        return (
+            self._waiter is not None
+            and not self._messages
+            and self._keepalive_handle is not None
+            and self.transport is not None
+            and not self.transport.get_write_buffer_size()
+            and not self.for_probes
+        )
+
+    def _release(self) -> None:
+        """Let aiohttp wait for the rest of a body."""
+        if data := self._taken():
+            self._framing.follow(data)
+            self._pass_on(data)
+
+    def _taken(self) -> bytes:
+        """Return what is kept, and keep it no longer."""
+        data, self._held = self._held, b""
+        if self._release_handle is not None:
+            self._release_handle.cancel()
+            self._release_handle = None
+        return data
 
     def handle_error(
         self,
@@ -129,6 +212,8 @@ class ConnectionTable:
 
     def __init__(self, server: web.Server, limits: ConnectionLimits, refused: Refused) -> None:
         self.server, self.limits, self.refused = server, limits, refused
+        self.answers: ShortAnswers | None = None
+        """Answers short requests without aiohttp."""
         self._connections: set[HttpConnection] = set()
         self._waiting: dict[HttpConnection, None] = {}  # those that wait for their client, longest first
 

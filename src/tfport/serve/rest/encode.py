@@ -93,9 +93,7 @@ def printed(array: Any, name: str = "") -> bytes:
         return _strings(np.asarray(array, object), name.endswith(BYTES_SUFFIX))
     values = np.ascontiguousarray(array) if np.ndim(array) else array[()]
     text = orjson.dumps(values, option=_NUMPY)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        return _with_literals(text, values)
-    return text
+    return _with_literals(text, values) if b"null" in text else text
 
 
 def _printed_in_slices(array: NDArray[Any], name: str) -> bytes:

@@ -23,7 +23,13 @@ from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.serve.hosts import bracketed
 from tfport.serve.refusal_reasons import NO_FILE_DESCRIPTOR, TLS_HANDSHAKE
-from tfport.serve.rest.connections import ConnectionLimits, ConnectionTable, HttpConnection, Refused
+from tfport.serve.rest.connections import (
+    ConnectionLimits,
+    ConnectionTable,
+    HttpConnection,
+    Refused,
+    ShortAnswers,
+)
 
 BACKLOG = 1024
 """Connections that the system keeps until they are accepted."""
@@ -44,13 +50,16 @@ class HttpListener:
         *,
         limits: ConnectionLimits,
         refused: Refused,
+        answers: ShortAnswers | None = None,
         tls: ssl.SSLContext | None = None,
         name: str = "REST",
         **options: Any,
     ) -> None:
-        """`options` are those of aiohttp's `RequestHandler`, `name` is for error messages."""
+        """`answers` answers short requests without aiohttp. `options` are those of aiohttp's
+        `RequestHandler`, `name` is for error messages."""
         self._host, self._port, self._name = host, port, name
         self._tls, self._limits, self._refused, self._options = tls, limits, refused, options
+        self._answers = answers
         # a client that disconnects stops its run
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         self._sockets: list[socket.socket] = []
@@ -70,6 +79,7 @@ class HttpListener:
             raise Error(f"{self._name} cannot listen on {where}: {_system_message(error)}") from None
         assert self._runner.server is not None
         self._table = ConnectionTable(self._runner.server, self._limits, self._refused)
+        self._table.answers = self._answers
         for listener in self._sockets:
             self._loop.add_reader(listener, self._accept, listener)
         self._closing_late = asyncio.ensure_future(self._close_late())
@@ -77,7 +87,9 @@ class HttpListener:
         return port
 
     def stop_listening(self) -> None:
-        """Accept what the system has already accepted, and nothing more."""
+        """Accept what the system has already accepted, and nothing more; aiohttp answers what still comes."""
+        if self._table is not None:
+            self._table.answers = None
         for listener in self._sockets:
             self._loop.remove_reader(listener)
             while self._accept(listener):

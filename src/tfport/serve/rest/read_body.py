@@ -23,6 +23,10 @@ async def read_body(request: web.Request, options: RestOptions) -> Body:
     most, seconds = options.most_bytes, options.timeout_seconds
     if (request.content_length or 0) > most:
         raise _too_large(most)
+    content, largest = request.content, min(most, options.workers.large - 1)
+    if content.is_eof() and content.exception() is None and content.total_bytes <= largest:
+        options.body_budget.reserve(request, content.total_bytes)
+        return content.read_nowait()  # it arrived with the head
     started, connection, progress = asyncio.get_running_loop().time(), connection_of(request), 0
     body: bytearray | MemoryFile = bytearray()
     connection.wait_for_body()

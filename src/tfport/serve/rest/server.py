@@ -26,6 +26,7 @@ from tfport.serve.rest.compress import compressed
 from tfport.serve.rest.connections import SERVER_NAME, HttpConnection, connection_of
 from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.health_pages import JSON, LIVE, READY, HealthPages
+from tfport.serve.rest.instant_answers import InstantAnswers
 from tfport.serve.rest.listener import HttpListener
 from tfport.serve.rest.measure import measured, within_time
 from tfport.serve.rest.options import RestOptions
@@ -78,6 +79,7 @@ class RestServer:
         self._document = openapi.document(
             with_tokens=self.options.tokens is not None, more_paths=extra_paths, more_schemas=extra_schemas
         )
+        self._headers = _headers(self.options)
         self._listener: HttpListener | None = None
         self._begun, self._running, self._idle, self._stopping = 0, 0, asyncio.Event(), False
 
@@ -95,6 +97,7 @@ class RestServer:
             options.port,
             limits=options.connections,
             refused=self._refused,
+            answers=InstantAnswers(self._catalog, options, self._headers, self._has_room),
             tls=options.tls,
             logger=_http_log,
             keepalive_timeout=options.idle_seconds,
@@ -156,11 +159,7 @@ class RestServer:
                 metrics.ended(REST)
             connection.end_request()
         await compressed(request, response, self.options.gzip_from)
-        response.headers["Server"] = SERVER_NAME
-        if self.options.cors:
-            response.headers.update(_CORS)
-            if self.options.tokens:
-                response.headers["Access-Control-Allow-Headers"] = "Content-Type, Authorization"
+        response.headers.update(self._headers)
         if self._stopping or connection.for_probes:
             response.force_close()
         return response
@@ -192,6 +191,10 @@ class RestServer:
             return
         if not tokens.allow(request.headers.get("Authorization", "")):
             raise StatusError(StatusCode.UNAUTHENTICATED, "A valid bearer token is required")
+
+    def _has_room(self) -> bool:
+        """Whether one more request may be answered."""
+        return self._running < self.options.most_calls
 
     def _check_limit(self, request: web.Request) -> None:
         most = self.options.most_calls
@@ -236,6 +239,14 @@ class RestServer:
     def _error(self, status: int, message: str) -> web.Response:
         headers = JSON | ({"WWW-Authenticate": "Bearer"} if status == StatusCode.UNAUTHENTICATED.http else {})
         return web.Response(status=status, body=error_body(message), headers=headers)
+
+
+def _headers(options: RestOptions) -> dict[str, str]:
+    """Return the headers of all responses."""
+    cors = _CORS if options.cors else {}
+    if options.cors and options.tokens:
+        cors = cors | {"Access-Control-Allow-Headers": "Content-Type, Authorization"}
+    return {"Server": SERVER_NAME, **cors}
 
 
 def _json(body: bytes) -> web.Response:

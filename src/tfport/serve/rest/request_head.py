@@ -1,0 +1,72 @@
+"""Read the head of a plain request: where its body ends, and which model it is for.
+
+    head = read_head(b"POST /v1/models/half:predict HTTP/1.1\\r\\nContent-Length: 18\\r\\n\\r\\n")
+    head.length, head.path.model                18, "half"
+
+Plain is what HTTP clients send for a small request: HTTP/1.1, a body whose length is known, and a connection
+that stays open. For any other head the result is None: aiohttp reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tfport.dataclass import dataclass
+from tfport.serve.rest.paths import ParsedPath, parse_path
+from tfport.serve.status import StatusError
+
+MOST_HEAD = 4096
+MOST_FIELDS = 64
+END = b"\r\n\r\n"
+# a name without any character that has a meaning in a path
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.~-]*+"
+_PREDICT = re.compile(rf"/v1/models/{_NAME}(?:/(?:versions|labels)/{_NAME})?:predict")
+_START = re.compile(rb"(GET|POST) (/[!-~]*+) HTTP/1\.1")
+_FIELD = re.compile(rb"([A-Za-z0-9_-]++):[ \t]*+([ -~]*+)")
+_LENGTH = re.compile(rb"[0-9]{1,12}")
+_CLOSING = b"connection"
+_FRAMING = frozenset(
+    b"transfer-encoding content-encoding trailer te expect upgrade http2-settings proxy-connection".split()
+)
+"""Fields that change how a request is read, or what follows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A plain request without its body."""
+
+    length: int
+    """Bytes of the body."""
+    path: ParsedPath | None
+    """Set if this is a predict request."""
+    authorization: str
+
+
+@lru_cache(256)
+def read_head(head: bytes) -> RequestHead | None:
+    """Read a head, which ends with an empty line; clients repeat theirs, so it is read once."""
+    start, *lines = head.removesuffix(END).split(b"\r\n")
+    begin = _START.fullmatch(start)
+    if begin is None or len(lines) > MOST_FIELDS:
+        return None
+    fields: dict[bytes, bytes] = {}
+    for line in lines:
+        field = _FIELD.fullmatch(line)
+        if field is None or (name := field[1].lower()) in fields or name in _FRAMING:
+            return None
+        fields[name] = field[2].strip(b" \t")
+    length = fields.get(b"content-length", b"0" if begin[1] == b"GET" else b"")
+    if not _LENGTH.fullmatch(length) or fields.get(_CLOSING, b"keep-alive").lower() != b"keep-alive":
+        return None
+    authorization = fields.get(b"authorization", b"").decode("ascii")
+    return RequestHead(int(length), _predict_path(begin[1], begin[2].decode("ascii")), authorization)
+
+
+def _predict_path(method: bytes, path: str) -> ParsedPath | None:
+    if method != b"POST" or not _PREDICT.fullmatch(path):
+        return None
+    try:
+        return parse_path("POST", path)
+    except StatusError:
+        return None
