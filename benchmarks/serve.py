@@ -1,6 +1,6 @@
 """`make bench-serve`: compare `tfport serve` with its bare session and with a server around TensorFlow.
 
-    python benchmarks/serve.py [MODEL…]
+    python benchmarks/serve.py [MODEL…]             dense, mobilenet_v2, or a folder of a SavedModel
 
 Servers and clients are separate processes on this machine. They take turns, so that other load affects all
 of them equally; numbers are medians. Clients use the same cores, so only ratios are meaningful. REST sends

@@ -1,8 +1,11 @@
 """The models and requests of the server benchmark, made once in `.cache/`.
 
 python serve_models.py dense PATH
+
+A model may also be the folder of a SavedModel with one input of float32; it is copied to `.cache/`.
 """
 
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from tfport import load
 from tfport.formats.proto import serving_pb2 as pb
 
 HERE = Path(__file__).resolve().parent
@@ -33,7 +37,8 @@ class BenchModel:
 
 def bench_model(name: str) -> BenchModel:
     """Return a model with its requests."""
-    path = _made(name)
+    path = _copied(Path(name)) if Path(name).is_dir() else _made(name)
+    name = path.name
     folder = CACHE / f"{name}_requests"
     folder.mkdir(parents=True, exist_ok=True)
     bench = BenchModel(name, path, path / "inputs_1.npz", folder / "request.json", folder / "request.pb")
@@ -49,6 +54,16 @@ def _made(name: str) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, HERE / maker, name, path], check=True, capture_output=True)
+    return path
+
+
+def _copied(folder: Path) -> Path:
+    path = CACHE / folder.name
+    if not path.exists():
+        shutil.copytree(folder, path)
+        ((name, spec),) = load(folder).signatures["serving_default"].inputs.items()
+        shape = [size or 1 for size in spec.shape.dims or ()]
+        np.savez(f"{path}/inputs_1.npz", **{name: np.random.default_rng(0).random(shape, np.float32)})
     return path
 
 

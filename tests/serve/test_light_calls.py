@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter, sleep, thread_time
 
 import numpy as np
 import pytest
@@ -79,6 +80,24 @@ def test_clients_cannot_fill_the_memory():
     for size in range(2 * MOST_KINDS):
         repeat(calls, kind(calls, (size, 1)), SHORT_CALLS)
     assert sum(calls.is_light(kind(calls, (size, 1))) for size in range(2 * MOST_KINDS)) == MOST_KINDS
+
+
+@pytest.mark.parametrize(("clock", "light"), [(thread_time, True), (perf_counter, False)])
+def test_waiting_in_a_thread_does_not_count_as_work(clock, light):
+    doubled = session(DOUBLED)
+    run = doubled.run
+
+    def delayed(*args, **options):
+        sleep(2 * LIGHT_SECONDS)  # for a lock
+        return run(*args, **options)
+
+    doubled.run = delayed
+    calls = LightCalls(doubled.model, clock)
+    runner = MeasuredRunner(ThreadPoolExecutor(1), Metrics(process=False), calls, "m", 1)
+    servable = Servable("m", 1, doubled, runner)
+    for _ in range(4 * SHORT_CALLS):
+        asyncio.run(servable.predict("", {"x": np.ones((1, 4), np.float32)}))
+    assert calls.any is light
 
 
 class Watched(MeasuredRunner):

@@ -7,7 +7,8 @@ all calls with inputs of the same shapes were short, and only these shapes decid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,10 @@ CallKind = tuple[str, tuple[str, ...], tuple[tuple[int, ...], ...]]
 class LightCalls:
     """The calls of one model, counted in the event loop."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, clock: Callable[[], float] = thread_time) -> None:
+        """`clock` measures a call, in the thread that runs it. By default it is the thread's processor time:
+        under load, a thread waits longer for Python's lock than a small model takes."""
+        self._model, self.clock = model, clock
         self._steady: dict[str, bool] = {}
         self._short: dict[CallKind, int] = {}
         self._light: set[CallKind] = set()

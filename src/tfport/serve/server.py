@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import perf_counter, thread_time
 
 from aiohttp import web
 
@@ -250,7 +251,9 @@ class Server:
             shared = self.batching.runner(settings.name, version, session.model.files)
             if shared is not None:
                 return shared
-        return MeasuredRunner(self.pool, self.metrics, LightCalls(session.model), settings.name, version)
+        # a thread that waits for a GPU needs no processor time
+        light = LightCalls(session.model, perf_counter if self.gpus else thread_time)
+        return MeasuredRunner(self.pool, self.metrics, light, settings.name, version)
 
     def _rows_together(self) -> int:
         """Return how many rows a front end may send together; none if models have their own limits."""

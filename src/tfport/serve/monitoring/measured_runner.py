@@ -33,14 +33,16 @@ class MeasuredRunner:
         if self.light.is_light(kind):
             return self._run_here(session, signature, inputs, outputs, kind)
         began: list[float] = []
+        took: list[float] = []
         submitted = perf_counter()
 
         def run(stop: StopSignal) -> Arrays:
             began.append(perf_counter())
+            start = self.light.clock()
             try:
                 return run_signature(session, signature, inputs, outputs, stop)
             finally:
-                began.append(perf_counter())
+                took.append(self.light.clock() - start)
 
         self.metrics.waiting(self.name, self.version, 1)
         try:
@@ -49,8 +51,8 @@ class MeasuredRunner:
             self.metrics.waiting(self.name, self.version, -1)
             if began:  # a call that was cancelled before it started has run nothing
                 self._report(signature.name, inputs, submitted, began[0])
-            if len(began) == 2:
-                self.light.ran(kind, began[1] - began[0])
+            if took:
+                self.light.ran(kind, took[0])
 
     def at_once(
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
@@ -59,9 +61,9 @@ class MeasuredRunner:
         kind = self.light.kind_of(signature, inputs, outputs)
         if not self.light.is_light(kind):
             return None
-        began = perf_counter()
+        began, start = perf_counter(), self.light.clock()
         arrays = run_signature(session, signature, inputs, outputs)
-        self._report_light(signature, inputs, kind, began)
+        self._report_light(signature, inputs, kind, began, start)
         return arrays
 
     def _run_here(
@@ -72,16 +74,21 @@ class MeasuredRunner:
         outputs: Sequence[str],
         kind: CallKind | None,
     ) -> Arrays:
-        began = perf_counter()
+        began, start = perf_counter(), self.light.clock()
         try:
             return run_signature(session, signature, inputs, outputs)
         finally:
-            self._report_light(signature, inputs, kind, began)
+            self._report_light(signature, inputs, kind, began, start)
 
     def _report_light(
-        self, signature: Signature, inputs: Mapping[str, Any], kind: CallKind | None, began: float
+        self,
+        signature: Signature,
+        inputs: Mapping[str, Any],
+        kind: CallKind | None,
+        began: float,
+        start: float,
     ) -> None:
-        self.light.ran(kind, perf_counter() - began)
+        self.light.ran(kind, self.light.clock() - start)
         self._report(signature.name, inputs, began, began)
 
     def _report(self, signature: str, inputs: Mapping[str, Any], submitted: float, began: float) -> None:

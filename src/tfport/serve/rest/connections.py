@@ -68,7 +68,7 @@ class HttpConnection(web.RequestHandler):
         """Opens the connection, with its TLS handshake."""
         self._header_since: float | None = self._loop.time()
         self._framing, self._held = RequestFraming(), b""
-        self._release_handle: asyncio.TimerHandle | None = None
+        self._release_handle: asyncio.Handle | None = None
 
     def begin_request(self) -> None:
         """Note that the header of a request is complete."""
@@ -123,18 +123,25 @@ class HttpConnection(web.RequestHandler):
         self._release()
         super().eof_received()
 
-    def _is_answered(self, data: bytes) -> bool:
-        """Answer data that is a request of a short call, or keep it until the rest of its body is there."""
+    def _is_answered(self, data: bytes, *, may_wait: bool = True) -> bool:
+        """Answer data that is a request of a short call.
+
+        It is kept until the rest of its body is there, and aiohttp has ended the request before it.
+        """
         head, missing = self._framing.follow(data)
-        answers = self._table.answers
-        if head is None or answers is None or not self._is_idle():
+        answers, is_idle = self._table.answers, self._is_idle()
+        if head is None or answers is None or not (is_idle or (may_wait and self._is_ending())):
             return False
-        if missing:
-            if not answers.may_answer(head):
+        if missing or not is_idle:
+            if not may_wait or not answers.may_answer(head):
                 return False
             self._framing.repeat()
             self._held = data
-            self._release_handle = self._loop.call_later(HELD_SECONDS, self._release)
+            self._release_handle = (
+                self._loop.call_later(HELD_SECONDS, self._release)
+                if missing
+                else self._loop.call_soon(self._answer_held)
+            )
             return True
         response = answers.answer(head, data[len(data) - head.length :])
         if response is None or self.transport is None:
@@ -155,6 +162,16 @@ class HttpConnection(web.RequestHandler):
             and not self.transport.get_write_buffer_size()
             and not self.for_probes
         )
+
+    def _is_ending(self) -> bool:
+        """Whether aiohttp has answered the last request, and will soon wait for the next one."""
+        return self._waiter is None and self._current_request is None and not self._messages
+
+    def _answer_held(self) -> None:
+        """Answer what was kept while aiohttp ended another request."""
+        data = self._taken()
+        if data and not self._is_answered(data, may_wait=False):
+            self._pass_on(data)
 
     def _release(self) -> None:
         """Let aiohttp wait for the rest of a body."""
