@@ -7,6 +7,7 @@ Strings are `bytes` in object arrays. Quantized types are their plain integers.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -141,6 +142,7 @@ def raw_elements(array: NDArray[Any], dtype: int) -> memoryview:
     return np.ascontiguousarray(array, NUMPY[dtype]).reshape(-1).view(np.uint8).data
 
 
+@functools.lru_cache(256)
 def type_name(number: int) -> str:
     """`DT_FLOAT` for 1; `DataType 99` for an unknown number."""
     return pb.DataType.Name(number) if number in pb.DataType.values() else f"DataType {number}"
