@@ -58,3 +58,14 @@ def test_without_convolutions_there_is_one_part():
     island = island_parts(b.made, [X], [b.Tanh(X)])
     assert shown(island_parts(b.made, [X], [b.made[-1].outputs[0]])) == [["Tanh"]]
     assert not island.pays
+
+
+def test_convolutions_with_other_nodes_between_them_are_left_to_onnx_runtime():
+    b = Builder("test")
+    x = X
+    for _ in range(6):
+        x = b.Tanh(b.Relu(conv(b, x)))
+    island = island_parts(b.made, [X], [x])
+    assert shown(island).count("conv") == 6
+    assert island.models == 7
+    assert not island.pays
