@@ -30,8 +30,12 @@ def reduce_prod(input, reduction_indices, *, keep_dims):
 @quick(reduce_prod)
 def only_element(groups, attrs):
     """Of one element, its own value: sizes of vectors are multiplied and compared."""
-    whole = len(groups[1].known or ()) == groups[0].rank and not attrs["keep_dims"]
-    return (lambda x, axes: x.reshape(()) if x.size == 1 else None) if whole else None
+    rank, axes = groups[0].rank, groups[1].known
+    if rank is None or axes is None or len(axes) != rank or attrs["keep_dims"]:
+        return None
+    if {axis if axis is None or axis >= 0 else axis + rank for axis in axes} != set(range(rank)):
+        return None
+    return lambda x, axes: x.reshape(()) if x.size == 1 else None
 
 
 @host("Mean")
