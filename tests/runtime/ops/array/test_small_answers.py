@@ -114,4 +114,5 @@ def test_rows_in_range_are_gathered_quickly(shape: tuple[int, ...], count: int) 
         indices[-1] = wrong
         assert rows(params, indices, axis) is None
     assert rows(params, indices[:0], axis) is None
+    assert rows(np.array(7), indices, axis) is None  # a scalar has no rows
     assert gather_rows([*operands[:2], Operand(INT32, ())], {"batch_dims": 0}) is None

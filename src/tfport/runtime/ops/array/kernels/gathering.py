@@ -49,7 +49,7 @@ def gather_rows(groups, attrs):
         return None
 
     def rows(params, indices, axis):
-        if not params.size or not indices.size:
+        if not params.ndim or not params.size or not indices.size:
             return None
         if indices.size <= FEW:
             numbers = indices.reshape(-1).tolist()
