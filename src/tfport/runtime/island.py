@@ -13,7 +13,7 @@ from tfport.dataclass import replace
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
 from tfport.runtime.onnx.accurate import accurate
-from tfport.runtime.onnx.attention import ATTENTION, with_fused_attention
+from tfport.runtime.onnx.attention import with_fused_attention
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_parts import IslandParts, island_parts
 from tfport.runtime.onnx.island_passes import island_nodes
@@ -68,8 +68,8 @@ def compiled_island(
     if any(node.op == "PRelu" for node in nodes):
         whole = functools.partial(onnx_model, nodes, reads, written, forms=NodeForms.WITH_PRELUS)
     for_batch = None
-    if engine.form.separates_attention and any(node.op == ATTENTION for node in nodes):
-        for_batch = functools.partial(_for_batch, steps, reads, outputs, engine)
+    if engine.form.separates_attention and (positions := positions_of(nodes)):
+        for_batch = functools.partial(_for_batch, steps, reads, outputs, engine, positions)
     in_parts = None
     if engine.form.fuses_convolutions and any(node.op == "Conv" for node in nodes):
         in_parts = functools.partial(_in_parts, steps, reads, outputs, engine)
@@ -115,12 +115,17 @@ def _nodes(
 
 
 def _for_batch(
-    steps: Sequence[Step], reads: Sequence[Operand], outputs: Sequence[Operand], engine: Engine, batch: int
+    steps: Sequence[Step],
+    reads: Sequence[Operand],
+    outputs: Sequence[Operand],
+    engine: Engine,
+    positions: int,
+    batch: int,
 ) -> OnnxModel | None:
-    """The model for a number of sequences; None if the usual one is as fast."""
-    nodes, flag = _nodes(steps, outputs, engine, IslandUse.MANY_POSITIONS)
-    if positions_of(nodes, batch) < LEAST_POSITIONS:
+    """The model for a number of sequences of so many positions; None if the usual one is as fast."""
+    if batch * positions < LEAST_POSITIONS:
         return None
+    nodes, flag = _nodes(steps, outputs, engine, IslandUse.MANY_POSITIONS)
     written = [*outputs, flag] if flag is not None else outputs
     return onnx_model(nodes, reads, written, forms=NodeForms.PLAIN)
 

@@ -22,10 +22,13 @@ def numbers(*shape, seed=0):
     return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
 
 
-def attention(*, mask=False, reshaped=True, added=True):
+def attention(*, mask=False, reshaped=True, added=True, length=LENGTH):
     b = Builder("test")
     parts = [b.MatMul(X, b.const(numbers(WIDTH, WIDTH, seed=i), FLOAT32)) for i in range(3)]
-    offsets, joined = b.const(numbers(3 * WIDTH, seed=3), FLOAT32), Operand(FLOAT32, X.shape, name="joined")
+    offsets, joined = (
+        b.const(numbers(3 * WIDTH, seed=3), FLOAT32),
+        Operand(FLOAT32, (None, length, WIDTH), name="joined"),
+    )
     inputs = (*parts, offsets, None, MASK) if mask else (*parts, offsets)
     b.made.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": HEADS, "scale": 0.5}, CONTRIB))
     result = b.reshape(b.reshape(joined, 0, 0, HEADS, SIZE), 0, 0, WIDTH) if reshaped else joined
@@ -62,5 +65,7 @@ def test_without_a_sum_after_it_an_attention_stays_as_it_is():
 
 def test_positions():
     nodes, _ = attention()
-    assert positions_of(nodes, 7) == 7 * LENGTH
-    assert positions_of([], 7) == 0
+    assert positions_of(nodes) == LENGTH
+    assert positions_of([]) == 0
+    nodes, _ = attention(length=None)
+    assert positions_of(nodes) == 0

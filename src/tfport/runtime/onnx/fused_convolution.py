@@ -47,6 +47,14 @@ class FusedConvolution:
     dilations: tuple[int, ...]
 
     @property
+    def inputs(self) -> tuple[Operand, ...]:
+        return (self.x,) if self.shortcut is None else (self.x, self.shortcut)
+
+    @property
+    def outputs(self) -> tuple[Operand, ...]:
+        return (self.output,)
+
+    @property
     def relu(self) -> bool:
         return self.nodes[-1].op == "Relu"
 

@@ -72,7 +72,7 @@ def island_parts(
             before = stage_of.get(operand, 0)
             stage = max(stage, before + (before % 2 != is_conv))
         stages[stage].append(item)
-        stage_of.update(dict.fromkeys(_writes(item), stage))
+        stage_of.update(dict.fromkeys(item.outputs, stage))
     needed = [set(outputs)]
     """What the parts after each one need, the last first."""
     for stage in sorted(stages, reverse=True):
@@ -96,13 +96,9 @@ def _parts(items: Sequence[_Item], needed: set[Operand]) -> list[Part]:
 
 def _reads(item: _Item) -> Iterable[Operand]:
     if isinstance(item, FusedConvolution):
-        return [o for o in (item.x, item.shortcut) if o is not None]
+        return item.inputs
     captured = (o for program in item.programs for o in program.captures())
     return [o for o in (*item.inputs, *captured) if o is not None and not o.is_constant]
-
-
-def _writes(item: _Item) -> Sequence[Operand]:
-    return (item.output,) if isinstance(item, FusedConvolution) else item.outputs
 
 
 class _Borders:

@@ -9,7 +9,6 @@ from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.engines.engine import IslandHints
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
-from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import IslandFactory
 from tfport.runtime.engines.gpu.part_island import PartIsland
@@ -44,20 +43,26 @@ def network(b, x):
     return b.reshape(mean, 0, 16), second
 
 
-def island_of(dtype, prepared: NumpyConvolutions | None, *, fails=False):
+def island_of(dtype, prepared, *, fails=False, **options):
     x = Operand(dtype, (None, 13, 11, 3), name="x")
     b = Builder("test")
     outputs = network(b, x)
-    usual = onnx_model(b.made, [x], outputs, forms=NodeForms.PLAIN)
-    hints = IslandHints(in_parts=lambda: island_parts(b.made, [x], outputs))
+    precision = "float16" if dtype == FLOAT16 else "tf32"
+    factory = factory_of(b.made, [x], outputs, prepared, precision=precision, **options)
+    if fails:
+        prepared.prepared = _fails
+    return factory
+
+
+def factory_of(nodes, inputs, outputs, prepared, **options):
+    """`prepared` takes the place of cuDNN; None for none."""
+    usual = onnx_model(nodes, inputs, outputs, forms=NodeForms.PLAIN)
+    hints = IslandHints(in_parts=lambda: island_parts(nodes, inputs, outputs))
     names = [info.name for info in usual.model.graph.input]
-    engine = engine_on_cpu(precision="float16" if dtype == FLOAT16 else "tf32")
+    engine = engine_on_cpu(**options)
     if prepared is not None:
         engine.convolutions = lambda stream: prepared  # type: ignore[method-assign]
-    factory = IslandFactory(engine, usual.model.SerializeToString(), usual.weights, names, hints)
-    if fails:
-        prepared.prepared = _fails  # type: ignore[union-attr, method-assign]
-    return factory
+    return IslandFactory(engine, usual.model.SerializeToString(), usual.weights, names, hints)
 
 
 def _fails(*arguments):
@@ -95,20 +100,44 @@ def test_what_cudnn_refuses_runs_in_one_session():
 
 def test_without_cudnn_or_with_a_limit_of_memory_there_are_no_parts():
     assert not isinstance(island_of(FLOAT32, None).optimized(((1, 13, 11, 3),)), PartIsland)
-    factory = island_of(FLOAT32, NumpyConvolutions())
-    factory._engine = GpuEngine(factory._engine.device, type(factory._engine.options)(memory_bytes=1 << 30))
-    factory._engine.convolutions = lambda stream: NumpyConvolutions()  # type: ignore[method-assign]
-    assert not isinstance(factory.optimized(((1, 13, 11, 3),)), PartIsland)
+    limited = island_of(FLOAT32, NumpyConvolutions(), memory_bytes=1 << 30)
+    assert not isinstance(limited.optimized(((1, 13, 11, 3),)), PartIsland)
 
 
-def test_an_image_that_is_too_small_runs_in_one_session():
-    """cuDNN would not be asked for an output without pixels."""
-    library = NumpyConvolutions()
-    x = Operand(FLOAT32, (None, 4, None, None), name="x")
+def test_a_shortcut_of_another_size_runs_in_one_session():
+    """ONNX Runtime repeats one image for all; cuDNN adds only images of the same number."""
+    x, other = (Operand(FLOAT32, (None, 4, 5, 5), name=name) for name in ("x", "other"))
     b = Builder("test")
     weights = b.const(numbers(4, 4, 3, 3), FLOAT32)
-    output = b.Relu(b.Conv(x, weights, kernel_shape=[3, 3]))
-    parts = island_parts(b.made, [x], [output])
-    (conv,) = (part for part in parts.parts if hasattr(part, "weights"))
-    assert conv.output_shape((1, 2, 2, 4)) == (1, 0, 0, 4)
+    image = x
+    for _ in range(3):
+        image = b.Relu(b.Conv(image, weights, kernel_shape=[3, 3], pads=[1] * 4))
+    output = b.Relu(b.Add(b.Conv(image, weights, kernel_shape=[3, 3], pads=[1] * 4), other))
+    library = NumpyConvolutions()
+    factory = factory_of(b.made, [x, other], [output], library)
+    plain = factory.plain()
+    island = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
+    for batch, convolutions in ((3, 4), (1, 3)):  # the last one is not asked for
+        library.prepared_shapes.clear()
+        arrays = [numbers(3, 4, 5, 5), numbers(batch, 4, 5, 5, seed=2)]
+        (expected,) = plain.run(arrays)
+        for _ in range(4):
+            np.testing.assert_allclose(island.run(arrays)[0].numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+        assert library.prepared_shapes == [(3, 5, 5, 4)] * convolutions
+
+
+def test_a_part_that_onnx_runtime_refuses_is_no_error(monkeypatch):
+    library = NumpyConvolutions()
+    factory = island_of(FLOAT32, library)
+    plain = factory.plain()
+    monkeypatch.setattr(factory, "_part_session", _no_session)
+    island = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
+    x = numbers(2, 13, 11, 3)
+    (expected, _) = plain.run([x])
+    for _ in range(4):
+        np.testing.assert_allclose(island.run([x])[0].numpy(), expected.numpy(), rtol=1e-5)
     assert library.prepared_shapes == []
+
+
+def _no_session(part):
+    raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : Failed to allocate memory")

@@ -93,7 +93,10 @@ class CapturedIsland:
         with GPU_LOCK.running():
             sizes = tuple(tuple(output.shape) for output in outputs)
             inputs = arrays if key.places else None
-            return CudaGraph(island, self._stream, key.shapes, sizes, inputs)
+            try:
+                return CudaGraph(island, self._stream, key.shapes, sizes, inputs)
+            except Exception:  # such as too little memory for its buffers: the island runs without it
+                return None
 
 
 class CudaGraph:

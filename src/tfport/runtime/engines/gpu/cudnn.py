@@ -73,32 +73,31 @@ class Cudnn:
         return _Made(pointer, getattr(self._library, destroy))
 
     def tensor(self, kind: int, shape: Sequence[int]) -> _Made:
-        batch, height, width, channels = shape
-        made = self.made("cudnnCreateTensorDescriptor", "cudnnDestroyTensorDescriptor")
-        sizes = batch, channels, height, width
-        self.call("cudnnSetTensor4dDescriptor", made.pointer, CHANNELS_LAST, kind, *sizes)
-        return made
+        return self._described("Tensor", "Tensor4d", CHANNELS_LAST, kind, *_channels_first(shape))
 
     def filter(self, kind: int, shape: Sequence[int]) -> _Made:
-        outputs, height, width, inputs = shape
-        made = self.made("cudnnCreateFilterDescriptor", "cudnnDestroyFilterDescriptor")
-        sizes = outputs, inputs, height, width
-        self.call("cudnnSetFilter4dDescriptor", made.pointer, kind, CHANNELS_LAST, *sizes)
-        return made
+        return self._described("Filter", "Filter4d", kind, CHANNELS_LAST, *_channels_first(shape))
 
     def activation(self, mode: int) -> _Made:
-        made = self.made("cudnnCreateActivationDescriptor", "cudnnDestroyActivationDescriptor")
-        limit = ctypes.c_double(0)
-        self.call("cudnnSetActivationDescriptor", made.pointer, mode, PROPAGATE_NAN, limit)
-        return made
+        return self._described("Activation", "Activation", mode, PROPAGATE_NAN, ctypes.c_double(0))
 
     def convolution(self, conv: FusedConvolution, math: int) -> _Made:
-        made = self.made("cudnnCreateConvolutionDescriptor", "cudnnDestroyConvolutionDescriptor")
         numbers = *conv.pads, *conv.strides, *conv.dilations
-        kinds = CROSS_CORRELATION, FLOAT
-        self.call("cudnnSetConvolution2dDescriptor", made.pointer, *numbers, *kinds)
+        made = self._described("Convolution", "Convolution2d", *numbers, CROSS_CORRELATION, FLOAT)
         self.call("cudnnSetConvolutionMathType", made.pointer, math)
         return made
+
+    def _described(self, kind: str, form: str, *numbers: Any) -> _Made:
+        """A descriptor of a kind, in a form of it."""
+        made = self.made(f"cudnnCreate{kind}Descriptor", f"cudnnDestroy{kind}Descriptor")
+        self.call(f"cudnnSet{form}Descriptor", made.pointer, *numbers)
+        return made
+
+
+def _channels_first(shape: Sequence[int]) -> tuple[int, int, int, int]:
+    """Sizes in the order in which cuDNN takes them for every layout."""
+    batch, height, width, channels = shape
+    return batch, channels, height, width
 
 
 class CudnnConvolution:

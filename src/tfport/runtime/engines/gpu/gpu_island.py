@@ -130,9 +130,7 @@ class GpuIsland:
         scope = current_scope()
         options = None if scope is None else scope.stop.handle(ort.RunOptions, stoppable)
         if self._captures:
-            options = options or ort.RunOptions()
-            for name, value in NO_GRAPH.items():
-                options.add_run_config_entry(name, value)
+            options = _with_entries(NO_GRAPH, options)
         recorder = current_recorder()
         try:
             self.session.run_with_iobinding(binding, options)
@@ -151,7 +149,7 @@ class _BoundSession:
         self._session, self._binding = session, binding
 
     def run(self) -> None:
-        self._session.run_with_iobinding(self._binding, _options(NO_GRAPH))
+        self._session.run_with_iobinding(self._binding, _with_entries(NO_GRAPH))
 
     def begin(self) -> None:
         self._session.run_with_iobinding(self._binding, begin_options())
@@ -159,11 +157,11 @@ class _BoundSession:
 
 def begin_options() -> ort.RunOptions:
     """For a run that only launches its kernels."""
-    return _options(NO_GRAPH | WITHOUT_WAITING)
+    return _with_entries(NO_GRAPH | WITHOUT_WAITING)
 
 
-def _options(entries: Mapping[str, str]) -> ort.RunOptions:
-    options = ort.RunOptions()
+def _with_entries(entries: Mapping[str, str], options: ort.RunOptions | None = None) -> ort.RunOptions:
+    options = options or ort.RunOptions()
     for name, value in entries.items():
         options.add_run_config_entry(name, value)
     return options

@@ -28,8 +28,6 @@ MEMORY = "cuda"
 CANNOT_CAPTURE = "cannot use the graph capture feature"
 FASTER_WITH_SIZES = (b"LayerNormalization",)
 """What a serialized model contains that ONNX Runtime fuses with other nodes only if all sizes are known."""
-
-
 MAX_MODELS = 64
 """Sessions of an island in parts: each takes some time to make."""
 
@@ -68,15 +66,15 @@ class IslandFactory:
         return CapturedIsland(whole, self._stream, lambda shapes: whole, max_graphs, self.plain)
 
     def optimized(self, shapes: Shapes) -> GpuIsland | None:
-        """The island with all that pays for shapes that come back; it takes cuDNN seconds to prepare.
+        """The island with all that pays for shapes that come back."""
+        return self._in_parts or self._in_one(shapes)
+
+    def _in_one(self, shapes: Shapes) -> GpuIsland | None:
+        """As `optimized`, in one session; it takes cuDNN seconds to prepare.
 
         cuDNN compiles convolutions in 16 bits for a shape. If ONNX Runtime compiled others in their place for
         another shape, a graph that still has the first ones would end with an illegal instruction.
         """
-        return self._in_parts or self._in_one(shapes)
-
-    def _in_one(self, shapes: Shapes) -> GpuIsland | None:
-        """As `optimized`, in one session."""
         if self._engine.options.half is not None or self._needs_sizes:
             return self._fixed(shapes)
         try:

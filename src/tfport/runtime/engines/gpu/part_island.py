@@ -49,7 +49,7 @@ class PartIsland(GpuIsland):
     def bound(self, inputs: Sequence[ort.OrtValue], outputs: Sequence[ort.OrtValue]) -> BoundRun:
         try:
             return _BoundParts(self, self._parts, self._tools, inputs, outputs)
-        except Error:
+        except Exception:  # cuDNN has no kernel, the memory is too small, or ONNX Runtime refuses a part
             other = self._otherwise(tuple(tuple(value.shape()) for value in inputs))
             if other is None:
                 raise
@@ -109,7 +109,7 @@ class _BoundParts:
     def _sizes(self, parts: Sequence[Part]) -> dict[Operand, _Tensor]:
         """The sizes of what passes between parts, found out by running the sessions one by one."""
         known = {operand: _tensor_of(value) for operand, value in self._given.items()}
-        last = {o: place for place, part in enumerate(parts) for o in _reads(part)}
+        last = {o: place for place, part in enumerate(parts) for o in part.inputs}
         values = dict(self._given)
         for place, part in enumerate(parts):
             if isinstance(part, FusedConvolution):
@@ -119,7 +119,7 @@ class _BoundParts:
                 made = self._session_outputs(part, values)
                 known |= {operand: _tensor_of(value) for operand, value in made.items()}
             values |= {o: value for o, value in made.items() if o not in self._given}
-            for operand in _reads(part):
+            for operand in part.inputs:
                 if last[operand] == place and operand not in self._given:
                     del values[operand]
         return known
@@ -151,8 +151,8 @@ class _BoundParts:
         self, parts: Sequence[Part], tensors: dict[Operand, _Tensor]
     ) -> tuple[dict[Operand, int], ort.OrtValue]:
         """The address of each tensor, and the memory of those that are not given."""
-        first = {o: place for place, part in enumerate(parts) for o in _writes(part)}
-        last = first | {o: place for place, part in enumerate(parts) for o in _reads(part)}
+        first = {o: place for place, part in enumerate(parts) for o in part.outputs}
+        last = first | {o: place for place, part in enumerate(parts) for o in part.inputs}
         between = [operand for operand in first if operand not in self._given]
         lifetimes = [Lifetime(tensors[o].nbytes, first[o], last[o]) for o in between]
         offsets, size = offsets_of(lifetimes)
@@ -188,16 +188,6 @@ class _BoundParts:
     def _empty(self, tensor: _Tensor) -> ort.OrtValue:
         shape, memory = list(tensor.shape), (self._island.memory, self._island.index)
         return ort.OrtValue.ortvalue_from_shape_and_type(shape, tensor.dtype.type, *memory)
-
-
-def _reads(part: Part) -> Sequence[Operand]:
-    if isinstance(part, ModelPart):
-        return part.inputs
-    return [o for o in (part.x, part.shortcut) if o is not None]
-
-
-def _writes(part: Part) -> Sequence[Operand]:
-    return part.outputs if isinstance(part, ModelPart) else (part.output,)
 
 
 def _tensor_of(value: ort.OrtValue) -> _Tensor:
