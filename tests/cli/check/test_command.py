@@ -222,13 +222,41 @@ def test_an_interrupt_of_many_models_prints_one_line(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a shell's background
+        preexec_fn=interruptible,
     )
     while not children(process.pid) and process.poll() is None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "tfport: interrupted\n")
+
+
+INTERRUPTED_POOL = """
+import os, signal, sys
+from multiprocessing import resource_tracker
+from tfport.cli.main import main
+
+register = resource_tracker.register
+
+def register_and_interrupt(name, kind):
+    register(name, kind)
+    os.kill(os.getpid(), signal.SIGINT)
+
+resource_tracker.register = register_and_interrupt
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_while_the_workers_are_prepared_prints_one_line(tmp_path):
+    for number in range(40):
+        (tmp_path / f"graph_{number:02}.pb").write_bytes(GRAPH)
+    command = [sys.executable, "-c", INTERRUPTED_POOL, "check", str(tmp_path), "--on", "tensorflow==2.8.4"]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=interruptible)
+    assert (process.returncode, process.stdout, process.stderr) == (130, "", "tfport: interrupted\n")
+
+
+def interruptible() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in a shell's background
 
 
 def children(pid: int) -> str:

@@ -132,12 +132,15 @@ def _in_parallel(
 ) -> Iterator[ModelResult]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+    from multiprocessing import resource_tracker
 
     spawn = multiprocessing.get_context("spawn")  # a fork would share the open atlas
-    pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
     check = functools.partial(_check_or_report, report_format=report_format)
+    resource_tracker.ensure_running()  # its start would unblock interrupts
+    pool = None
     try:
-        with _interrupts_blocked():
+        with _interrupts_blocked():  # also those of a pool half made, whose semaphores nobody would release
+            pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
             models = pool.map(check, requests, chunksize=CHUNK)
         yield from models
     except BrokenProcessPool:
@@ -145,7 +148,8 @@ def _in_parallel(
             "a worker process was killed, possibly for lack of memory; check fewer models at a time"
         ) from None
     finally:
-        pool.shutdown(cancel_futures=True)
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
