@@ -23,6 +23,9 @@ PADDED = X.copy()
 PADDED[0, 3:] = 0
 EMPTY = PADDED.copy()
 EMPTY[1] = 0
+NOT_A_NUMBER, INFINITE = X.copy(), X.copy()
+NOT_A_NUMBER[1, 2, 0] = np.nan
+INFINITE[0, 1, :2] = np.inf
 KERAS = {  # name: layers, and the op that the loop becomes
     "lstm": ([layers.LSTM(4)], "LSTM"),
     "lstm_sequences": ([layers.LSTM(4, return_sequences=True)], "LSTM"),
@@ -90,7 +93,8 @@ def test_keras(name, steps, tmp_path):
     for engine in ("onnxruntime", "none"):
         session = tfport.Session(str(tmp_path), engine=engine)
         feed = next(iter(session.model.signatures["serving_default"].inputs))
-        for x in (MASKED, PADDED, EMPTY, X) if name.startswith("masked") else (X,):
+        unusual = (MASKED, PADDED, EMPTY) if name.startswith("masked") else (NOT_A_NUMBER, INFINITE)
+        for x in (X, *unusual):
             expected = [np.asarray(a) for a in tf.nest.flatten(model(x))]
             answers = session.signature("serving_default")(**{feed: x})
             for theirs, (_, ours) in zip(expected, sorted(answers.items()), strict=True):

@@ -11,9 +11,11 @@ import numpy as np
 
 from tfport.dataclass import replace
 from tfport.graph.dtypes import DType
-from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
+from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
+from tfport.runtime.engines.flag import check_flag
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.attention import with_fused_attention
+from tfport.runtime.onnx.finite_inputs import with_finite_flag
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_parts import IslandParts, island_parts
 from tfport.runtime.onnx.island_passes import island_nodes
@@ -82,7 +84,7 @@ def compiled_island(
         copy.add_island(*outside, hints)
     run = engine.compile(model, island.weights, *outside, hints)
     if flag is not None:
-        run = _raising_flags(run)
+        run = _checking_flag(run)
     return (_converted(run, wide, narrow) if wide or narrow else run), reads
 
 
@@ -94,9 +96,11 @@ def _read(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> list[Operand]
 def _nodes(
     steps: Sequence[Step], outputs: Sequence[Operand], engine: Engine, use: IslandUse | None = None
 ) -> tuple[list[OnnxNode], Operand | None]:
-    """The ONNX nodes of an island in the form that the engine takes, and a flag for indices out of range."""
+    """The ONNX nodes of an island in the form that the engine takes, and a flag for inputs that its kernels
+    do not handle: not 0 for indices out of range, or, on a CPU, for what is not finite in a recurrent layer.
+    """
     if engine.form.for_cpu:
-        return island_nodes(half_steps_in_float32(steps, outputs), outputs), None
+        return with_finite_flag(island_nodes(half_steps_in_float32(steps, outputs), outputs))
     safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
     written = [*outputs, flag] if flag is not None else outputs
     nodes = island_nodes(safe, written)
@@ -138,13 +142,12 @@ def _in_parts(
     return island_parts(nodes, reads, written)
 
 
-def _raising_flags(run: Compiled) -> Compiled:
+def _checking_flag(run: Compiled) -> Compiled:
     """A run whose last output is a flag: if it is raised, the host computes the answer, or says why not."""
 
     def checked(arrays: Sequence[Any]) -> Sequence[Any]:
         *outputs, flag = run(arrays)
-        if np.asarray(flag):
-            raise EngineFailed("an index is out of range")
+        check_flag(flag)
         return outputs
 
     return checked

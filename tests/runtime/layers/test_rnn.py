@@ -292,6 +292,35 @@ def test_without_iterations_the_states_are_the_initial_ones(engine):
         session.run(["w:5"], {**feeds, "n:0": np.int32(6)})
 
 
+def with_unusual(name, place, number):
+    """The outputs with a number in the second row of the batch, by the engine and on the host."""
+    case = over(name, 5)
+    changed = case.feeds[place].copy()
+    changed[..., 1, :2] = number
+    feeds = {f"{key}:0": value for key, value in {**case.feeds, place: changed}.items()}
+    content = graph_to_def(graph(LOOPS[name][0])).SerializeToString()
+    engines = ("onnxruntime", "none")
+    return [tfport.Session(tfport.load(content), engine=e).run(["y:0", "w:5"], feeds) for e in engines]
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+@pytest.mark.parametrize("place", ["x", "h0"])
+def test_nan_is_not_dropped(name, place):
+    rows, last = with_unusual(name, place, np.nan)[0]
+    for array in (rows, last):
+        assert np.isnan(array[..., 1, :]).all()
+        assert not np.isnan(array[..., 0, :]).any()
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+@pytest.mark.parametrize("place", ["x", "h0"])
+@pytest.mark.parametrize("number", [np.inf, -np.inf, 3e38])
+def test_infinities_have_the_answers_of_the_host(name, place, number):
+    ours, exact = with_unusual(name, place, number)
+    for array, expected in zip(ours, exact, strict=True):
+        np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-6)
+
+
 def one_node(op, inputs, params, lengths=None, **attrs):
     made = pb.GraphDef()
     node = pb.NodeDef(name="node", op=op, input=[*inputs, "params"])

@@ -5,19 +5,25 @@ import math
 
 import pytest
 
+from tfport.dataclass import replace
 from tfport.runtime.onnx.island_work import IslandWork
 from tfport.runtime.stored.stored_island import StoredIsland, read_record
 
 RECORD = StoredIsland(
-    ("x", "z"), ("y",), (1, 0), (0, 0), alone=True, work=IslandWork(5.0, 2, True), files={"island.onnx": 9}
+    ("x", "z"),
+    ("y", "flag"),
+    (1, 0),
+    (0, 0),
+    alone=True,
+    is_flagged=True,
+    work=IslandWork(5.0, 2, True),
+    files={"island.onnx": 9},
 )
 
 
 @pytest.mark.parametrize("most", [5.0, math.inf])
 def test_a_record_is_read_as_it_was_written(most):
-    record = StoredIsland(
-        RECORD.inputs, RECORD.outputs, RECORD.reads, RECORD.places, True, IslandWork(most, 2), RECORD.files
-    )
+    record = replace(RECORD, work=IslandWork(most, 2))
     assert read_record(record.to_json()) == record
 
 
@@ -31,6 +37,8 @@ def test_a_record_is_read_as_it_was_written(most):
         {"reads": [0, True]},
         {"places": [1]},
         {"alone": 1},
+        {"flagged": 1},
+        {"outputs": [], "places": []},
         {"files": {"island.onnx": "9"}},
         {"work": [1.0, 0, True]},
         {"work": None},

@@ -65,6 +65,18 @@ def make(model):
     return found
 
 
+def test_a_stored_plan_leaves_nan_in_a_recurrent_layer_to_the_host(tmp_path):
+    model = shutil.copytree(MODELS / "keras_lstm", tmp_path / "model")
+    (feed,) = tfport.load(str(model)).signatures["serving_default"].inputs
+    rows = np.ones((2, 3, 2), np.float32)
+    session_of(model).signature("serving_default")(**{feed: rows})
+    session = session_of(model)
+    rows[1, 1, 1] = np.nan
+    (array,) = session.signature("serving_default")(**{feed: rows}).values()
+    assert any(type(plan) is StoredPlan for plan in session.plans.plans)
+    assert np.isnan(array).any(axis=-1).tolist() == [False, True]
+
+
 def test_a_second_session_reads_the_plan_and_restores_nothing(model):
     expected = make(model)
     session = session_of(model)

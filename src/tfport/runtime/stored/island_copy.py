@@ -33,7 +33,14 @@ class IslandCopy:
         inputs, outputs, hints = self._island
         files = {file.name: file.stat().st_size for file in self.folder.iterdir()}
         self.record = StoredIsland(
-            inputs, outputs, tuple(reads), tuple(places), hints.alone, hints.work, files
+            inputs,
+            outputs,
+            tuple(reads),
+            tuple(places),
+            hints.alone,
+            bool(hints.host_outputs),
+            hints.work,
+            files,
         )
 
     def discard(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from tfport.dataclass import dataclass
 from tfport.runtime.onnx.island_work import IslandWork
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class StoredIsland:
     places: tuple[int, ...]
     """Which of its outputs each result of the plan is."""
     alone: bool
+    is_flagged: bool
+    """Whether its last output is a flag."""
     work: IslandWork
     files: dict[str, int]
     """The sizes of the files of the ONNX model."""
@@ -35,7 +37,8 @@ class StoredIsland:
         work = self.work
         return json.dumps({
             "version": VERSION, "inputs": self.inputs, "outputs": self.outputs, "reads": self.reads,
-            "places": self.places, "alone": self.alone, "files": self.files,
+            "places": self.places, "alone": self.alone, "flagged": self.is_flagged,
+            "files": self.files,
             "work": [None if math.isinf(work.most) else work.most, work.elements, work.is_fixed],
         }).encode()  # fmt: skip
 
@@ -54,19 +57,23 @@ def read_record(content: bytes) -> StoredIsland | None:
             "reads": [*reads],
             "places": [*places],
             "alone": bool(alone),
+            "flagged": bool(is_flagged),
             "files": dict(files),
             "work": [int() | float() | None as most, int(elements), bool(is_fixed)],
         } if version == VERSION and elements > 0:
             pass
         case _:
             return None
-    numbers_fit = len(reads) == len(inputs) and all(_is_number(p, len(outputs)) for p in places)
+    answers = len(outputs) - is_flagged
+    numbers_fit = len(reads) == len(inputs) and answers >= 0 and all(_is_number(p, answers) for p in places)
     if not numbers_fit or not all(_is_number(r) for r in (*reads, *files.values())):
         return None
     if not all(isinstance(name, str) for name in (*inputs, *outputs, *files)):
         return None
     work = IslandWork(math.inf if most is None else float(most), elements, is_fixed)
-    return StoredIsland(tuple(inputs), tuple(outputs), tuple(reads), tuple(places), alone, work, files)
+    return StoredIsland(
+        tuple(inputs), tuple(outputs), tuple(reads), tuple(places), alone, is_flagged, work, files
+    )
 
 
 def _is_number(value: Any, end: float = math.inf) -> bool:
