@@ -56,3 +56,27 @@ def test_a_command_imports_only_what_it_needs(arguments, unneeded):
     program = [sys.executable, "-c", PROGRAM, *arguments]
     imported = subprocess.run(program, capture_output=True, text=True, check=True).stderr.splitlines()[-1]
     assert not unneeded & set(imported.split())
+
+
+SERVING = """
+import sys
+from tfport.cli.main import main
+assert main(["serve"]) == 2
+print(*sys.modules)
+"""
+NOT_FOR_SERVING = {
+    "importlib.metadata",
+    "google.protobuf.text_format",
+    "google.protobuf.json_format",
+    "onnxruntime",
+    "scipy",
+    "tfport.check.check",
+    "tfport.serve.front_ends.front_end_pool",
+}
+
+
+def test_a_server_imports_only_what_it_needs():
+    program = [sys.executable, "-c", SERVING]
+    imported = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
+    assert "tfport.serve.server" in imported
+    assert not NOT_FOR_SERVING & set(imported)

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from tfport.cli.late_certificates import certificates_read_later
     from tfport.errors import Error
     from tfport.serve.flags import FlagValues, ignored_flag_warnings
 
@@ -40,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     # gRPC prints its own log lines; tfport reports the errors
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
-        from tfport.serve.run import run as serve
+        with certificates_read_later():
+            from tfport.serve.run import run as serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tfport"):
             raise

@@ -45,10 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from tfport.cli.late_certificates import certificates_read_later
     from tfport.errors import Error
 
     try:
-        from tfport.web.run import run as serve
+        with certificates_read_later():
+            from tfport.web.run import run as serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tfport"):
             raise

@@ -7,8 +7,6 @@ end. After an error nothing is left. Nothing is overwritten but by `replace_file
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,7 +25,7 @@ def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise Error(
             f"{final}: already exists; tfport does not overwrite files, so choose another path or remove it"
         )
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
+    temporary = final.with_name(f".{final.name}.{os.urandom(8).hex()}")
     new_folders = [folder for folder in final.parents if not os.path.lexists(folder)]
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +40,7 @@ def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file, in place of one that may be there and be read now; OSError if that is impossible."""
-    temporary = f"{os.fspath(path)}.{secrets.token_hex(8)}"
+    temporary = f"{os.fspath(path)}.{os.urandom(8).hex()}"
     try:
         with open(temporary, "xb") as file:
             file.write(content)
@@ -55,6 +53,8 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 def _remove(path: Path, folders: Iterable[Path]) -> None:
     """Remove an incomplete output, and the folders created for it if they are empty."""
+    import shutil  # here, as it imports compression libraries
+
     shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):
         path.unlink()

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter, thread_time
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -31,7 +32,6 @@ from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.batching.runner import batching_for
 from tfport.serve.file_limit import connections_allowed
 from tfport.serve.flags import NO_TENSORFLOW, FlagValues
-from tfport.serve.front_ends.front_end_pool import FrontEndPool
 from tfport.serve.gpu_flags import device_names, gpu_options, memory_fraction, usable_gpus
 from tfport.serve.gpu_memory_budget import GpuMemoryBudget
 from tfport.serve.gpu_watch import GpuWatch, report_gpus
@@ -70,6 +70,9 @@ from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
 from tfport.serve.workers.pool import WorkerPool
+
+if TYPE_CHECKING:
+    from tfport.serve.front_ends.front_end_pool import FrontEndPool
 
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep Python's lock from the one that feeds a GPU."""
@@ -308,6 +311,8 @@ class Server:
                 GrpcServer(self.catalog, reload=self.reload, options=here, more=more, files=files)
             )
         if processes and port is not None:
+            from tfport.serve.front_ends.front_end_pool import FrontEndPool  # here, as few servers need it
+
             services = grpc_services(self.catalog, self.reload, options, more)
             health = CatalogHealth(self.catalog, [service.name for service in services])
             copies = self.gpu_copies[0] if self.gpu_copies else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from google.protobuf import text_format
 
 from tfport.dataclass import dataclass
 from tfport.errors import Error
@@ -82,6 +81,8 @@ def hide_other_gpus(visible: tuple[int, ...]) -> None:
 
 
 def _parsed(text: str, path: str) -> pb.ConfigProto:
+    from google.protobuf import text_format  # here, as few servers have such a file
+
     try:
         return text_format.Parse(text, pb.ConfigProto())
     except text_format.ParseError as error:

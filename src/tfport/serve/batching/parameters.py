@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 
-from google.protobuf import text_format
-
 from tfport.dataclass import dataclass, replace
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files, Folder
@@ -76,6 +74,8 @@ def model_parameters(files: Files, gpus: int = 0) -> BatchParameters | None:
 
 
 def _read(files: Files, name: str, where: str, gpus: int) -> BatchParameters:
+    from google.protobuf import text_format  # here, as few servers have such a file
+
     try:
         if files.size(name) > LARGEST_FILE:
             raise invalid_argument(f"Invalid protobuf file: '{where}'")

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Mapping
 
-from google.protobuf import text_format
 
 from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
@@ -61,6 +60,8 @@ def read_config(path: str) -> pb.ModelServerConfig:
 
 def parse_config(text: str, where: str) -> pb.ModelServerConfig:
     """Parse a configuration; an unknown field is an error that names its line."""
+    from google.protobuf import text_format  # here, as few servers have such a file
+
     try:
         return text_format.Parse(text, pb.ModelServerConfig())
     except text_format.ParseError as error:

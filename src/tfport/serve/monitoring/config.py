@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from google.protobuf import text_format
 
 from tfport.formats.proto import monitoring_pb2 as pb
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
@@ -15,6 +14,8 @@ LARGEST_FILE = 1 << 20
 
 def metrics_path(file: str | os.PathLike[str]) -> str | None:
     """Return the URL path of the metrics; None if the file does not enable them."""
+    from google.protobuf import text_format  # here, as few servers have such a file
+
     try:
         with open(file, "rb") as opened:
             text = opened.read(LARGEST_FILE).decode()

@@ -7,7 +7,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import orjson
-from google.protobuf.json_format import MessageToDict
 
 from tfport.serve.model_catalog import ModelCatalog, VersionStatus
 from tfport.serve.servable import Servable
@@ -33,6 +32,8 @@ def list_json(catalog: ModelCatalog) -> bytes:
 def metadata_json(servable: Servable) -> bytes:
     """Return the signatures of one version; cached."""
     if servable not in _printed:
+        from google.protobuf.json_format import MessageToDict  # here, as few clients ask for metadata
+
         signatures = {
             name: MessageToDict(
                 message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True

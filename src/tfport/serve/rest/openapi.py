@@ -7,7 +7,6 @@ describe their own paths and pass them to `document`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 
 import orjson
 
@@ -182,6 +181,8 @@ def document(
     more_schemas: Mapping[str, Json] | None = None,
 ) -> bytes:
     """Return the document as JSON, with the paths and schemas of other protocols."""
+    from importlib.metadata import version  # here, as servers start sooner without it
+
     paths: dict[str, Json] = {
         "/v1/models": {"get": _operation("models", "All models", "Models", (), with_tokens)},
         "/v1/health/live": {"get": _operation("live", "Whether the server runs", "Health", (), False)},

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from aiohttp import web
@@ -76,9 +77,7 @@ class RestServer:
         self.options = options or RestOptions()
         self._catalog, self._health = catalog, HealthPages(ready)
         self._extra = extra_routes
-        self._document = openapi.document(
-            with_tokens=self.options.tokens is not None, more_paths=extra_paths, more_schemas=extra_schemas
-        )
+        self._extra_paths, self._extra_schemas = extra_paths, extra_schemas
         self._headers = _headers(self.options)
         self._listener: HttpListener | None = None
         self._begun, self._running, self._idle, self._stopping = 0, 0, asyncio.Event(), False
@@ -235,6 +234,15 @@ class RestServer:
 
     async def _openapi(self, request: web.Request) -> web.Response:
         return _json(self._document)
+
+    @cached_property
+    def _document(self) -> bytes:
+        """The OpenAPI document."""
+        return openapi.document(
+            with_tokens=self.options.tokens is not None,
+            more_paths=self._extra_paths,
+            more_schemas=self._extra_schemas,
+        )
 
     def _error(self, status: int, message: str) -> web.Response:
         headers = JSON | ({"WWW-Authenticate": "Bearer"} if status == StatusCode.UNAUTHENTICATED.http else {})

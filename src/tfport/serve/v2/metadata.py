@@ -7,7 +7,6 @@ in this protocol: those of the default signature, of the only one, or of the one
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import version as version_of
 from typing import Any
 
 from tfport.graph.model import Signature, TensorSpec
@@ -71,7 +70,9 @@ def signature_of(servable: Servable | ServableInterface, name: str = "") -> Sign
 
 
 def server_metadata() -> dict[str, Any]:
-    return {"name": "tfport", "version": version_of("tfport"), "extensions": list(EXTENSIONS)}
+    from importlib.metadata import version  # here, as servers start sooner without it
+
+    return {"name": "tfport", "version": version("tfport"), "extensions": list(EXTENSIONS)}
 
 
 def model_metadata(
