@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-
 from tests.serve.rest.certificates import make
+
 from tfport.cli.late_certificates import certificates_read_later
 
 PROGRAM = """

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-
 from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.files import reason

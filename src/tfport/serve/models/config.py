@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Mapping
 
-
 from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-
 from tfport.formats.proto import monitoring_pb2 as pb
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
