@@ -71,12 +71,26 @@ class OwnSession:
         keys = table_words(self._session.state) if self._session is not None else []
         return list(dict.fromkeys([*keys, *graph_words(self.side.model)]))
 
-    def ask(self, trial: Trial) -> TrialOutcome:
+    def ask(self, trial: Trial, *, keeps: bool = True) -> TrialOutcome:
+        """The outcome of a trial; one that is refused, or without `keeps`, leaves the variables as they were.
+
+        If one model refuses a trial and the other does not, or later, then random generators and other state
+        would differ in all trials after it.
+        """
         if self._session is None:
             return TrialOutcome(why=self.why, ran=False)
+        before = [(variable, variable.value) for variable in self._session.state.variables()]
+        outcome = self._asked(self._session, trial)
+        if outcome.outputs is None or not keeps:
+            for variable, value in before:
+                if value is not None and variable.value is not value:
+                    variable.assign(value)
+        return outcome
+
+    def _asked(self, session: Session, trial: Trial) -> TrialOutcome:
         signature = self.side.entrances[trial.signature]
         try:
-            values = self._session.run(fetches(signature), fed(signature, trial))
+            values = session.run(fetches(signature), fed(signature, trial))
         except CannotRun as error:
             return TrialOutcome(why=str(error), ran=False)
         except Error as error:

@@ -134,19 +134,18 @@ class _Verifier:
             return original.ask(trial)
 
         plan = TrialPlan(self.before, ask, user_inputs, self.verification, original.words())
-        for _, planned in itertools.groupby(plan.trials(), key=lambda tried: tried[0].signature):
-            trials: list[Trial] = []
-            for trial, outcome in planned:
-                trials.append(trial)
-                outcomes.append(outcome)
+        for _, planned in itertools.groupby(plan.trials(), key=lambda pair: pair[0].signature):
+            tried = list(planned)
+            for trial, outcome in tried:
                 self._record(trial, outcome)
             original.release_memory()
-            for done, trial in enumerate(trials):
+            for done, (trial, outcome) in enumerate(tried):
                 doing = f"{trial.signature}: {trial.name}, rewritten"
-                self.progress(ProgressStep(doing, done, len(trials)))
-                answers.append(rewritten.ask(trial))
+                self.progress(ProgressStep(doing, done, len(tried)))
+                answers.append(rewritten.ask(trial, keeps=outcome.outputs is not None))
             rewritten.release_memory()
-            self.trials += trials
+            self.trials += [trial for trial, _ in tried]
+            outcomes += [outcome for _, outcome in tried]
         reasons = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
         if reasons:
             self.verification.not_asked.append((own_name(), reasons[0]))
