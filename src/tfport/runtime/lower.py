@@ -51,6 +51,8 @@ class Context:
     op: str
     outputs: tuple[DType, ...]
     """The types of its outputs."""
+    calls: str = ""
+    """The calls around the node: a node of a function that is called twice has two generators."""
 
 
 @dataclass(frozen=True, slots=True)

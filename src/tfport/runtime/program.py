@@ -62,6 +62,8 @@ class Step:
     programs: tuple[Program, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
     """The attributes of the node, for recognizing what several steps compute together."""
+    calls: str = ""
+    """The calls around its node, if it is in a function."""
     is_faster_on_host: bool = False
     """Whether it runs on the host although it is lowered, for a model that is exported."""
 

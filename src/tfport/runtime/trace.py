@@ -9,7 +9,8 @@ Branches and loops are structure ops: `ops.control`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from tfport.errors import CannotRun, MalformedGraph
@@ -88,6 +89,8 @@ class Tracer:
         self.counters: set[Operand] = set()
         """Loop counters, which are never negative."""
         self._depth = 0
+        self._calls = ""
+        """The calls around the nodes that are traced now: names of nodes and functions."""
         self._signatures: dict[str, OpSignature | None] = {}
         """Signatures of custom ops; None for TensorFlow's ops."""
         self._structures: dict[Graph, Structures] = {}
@@ -165,12 +168,23 @@ class Tracer:
         env = dict(zip(args, inputs, strict=True))
         self._depth += 1
         try:
-            self.region(required_nodes(function), env, attrs)
+            with self._inside(function.name):
+                self.region(required_nodes(function), env, attrs)
             return [
                 o for end in function.returns.values() for v in end.inputs for o in self.values(v, env, attrs)
             ]
         finally:
             self._depth -= 1
+
+    @contextmanager
+    def _inside(self, name: str) -> Iterator[None]:
+        """Nodes that are traced now are in a call by the node, or of the function, of this name."""
+        around = self._calls
+        self._calls = f"{around}{name}/"
+        try:
+            yield
+        finally:
+            self._calls = around
 
     def add(self, step: Step) -> tuple[Operand, ...]:
         """Append a step; its outputs."""
@@ -228,7 +242,8 @@ class Tracer:
     ) -> Sequence[Operand]:
         called = callee(node)
         if called is not None:
-            return self.call(called, inputs, substitute(call_attrs(node), attrs))
+            with self._inside(node.name):
+                return self.call(called, inputs, substitute(call_attrs(node), attrs))
         if signature is None:
             self.unsupported.append(UnsupportedNode(node, unknown_op(node.op)))
             return [Operand(FLOAT32) for _ in node.outputs]
@@ -240,7 +255,8 @@ class Tracer:
         if structure is not None:
             before = len(self.steps)
             try:
-                outputs: Sequence[Operand] = structure.function(self, node, inputs, attrs)
+                with self._inside(node.name):
+                    outputs: Sequence[Operand] = structure.function(self, node, inputs, attrs)
                 self._note_origins(before, node)
             except CannotRun as error:
                 self.unsupported.append(UnsupportedNode(node, str(error)))
@@ -270,7 +286,7 @@ class Tracer:
     ) -> Sequence[Operand]:
         types = tuple(signature.output_type(i, attrs) for i in range(signature.output_count(attrs) or 0))
         groups = group_inputs(inputs, attrs, signature)
-        context = Context(self.state, node.name, node.op, types)
+        context = Context(self.state, node.name, node.op, types, self._calls)
         kernel = self.implementations.kernel_for(node.op, attrs)
         run: Run | None = None
         if kernel is not None:
@@ -307,7 +323,8 @@ class Tracer:
         if self.recorded_ranks:
             _use_recorded_ranks(node, outputs)
         effect = ordered and node.op not in READS and not is_unseeded(attrs)
-        step = Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
+        ends = tuple(inputs), tuple(outputs)
+        step = Step(node.name, node.op, *ends, nodes, run, effect, why, attrs=attrs, calls=self._calls)
         self.traced.update(dict.fromkeys(self.add(step), TracedStep(node, step)))
         if (recorder := current_recorder()) is not None:
             recorder.origins.add(node, step)

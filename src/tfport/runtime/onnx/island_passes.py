@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.layout import with_fewer_transposes
+from tfport.runtime.onnx.loops.early_nodes import with_early_nodes
 from tfport.runtime.onnx.patterns.simplify import simplified
 from tfport.runtime.onnx.reshape_chains import with_fewer_reshapes
 from tfport.runtime.onnx.squeezed_axes import with_fewer_squeezes
@@ -15,7 +16,8 @@ from tfport.runtime.program import OnnxNode
 
 def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
     """The nodes of a graph after the ONNX passes: simplified, fewer transposes, fused convolutions."""
-    simple = with_fewer_reshapes(live_nodes(simplified(nodes, outputs), outputs))
+    early = with_early_nodes(nodes)
+    simple = with_fewer_reshapes(live_nodes(simplified(early, outputs), outputs))
     straight = with_fewer_transposes(live_nodes(simple, outputs), outputs)
     return live_nodes(fuse_convolutions(with_fewer_squeezes(straight, outputs), outputs), outputs)
 

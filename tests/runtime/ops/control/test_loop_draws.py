@@ -102,7 +102,7 @@ def with_engine(text, **options):
         pytest.param(FIXED, 1, id="fixed shape"),
         pytest.param(GROWING, 0, id="the state grows"),
         pytest.param(BY_ITERATION, 0, id="the shape is computed from the iteration"),
-        pytest.param(TWICE, 0, id="two draws of one generator"),
+        pytest.param(TWICE, 1, id="a function that draws is called twice"),
     ],
 )
 def test_a_loop_draws_the_same_numbers_in_the_engine(steps, loops):

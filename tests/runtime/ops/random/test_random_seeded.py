@@ -194,6 +194,25 @@ def test_each_run_continues_where_the_last_one_stopped():
     assert runs == RUNS
 
 
+def test_each_call_of_a_function_draws_its_own_numbers():
+    """As TensorFlow 2.21 does, which has inlined the calls: each has a generator that starts at the seeds."""
+    text = """
+        a = StatefulPartitionedCall() {Tin=[], Tout=[float32], f=@drawn}
+        b = StatefulPartitionedCall() {Tin=[], Tout=[float32], f=@drawn}
+        def drawn() -> (r: float32):
+          shape = Const() {dtype=int32, value=int32(1,)[3]}
+          x = RandomUniform(shape) {dtype=float32, T=int32, seed=3, seed2=5}
+          return r=x
+    """
+    session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()))
+    for numbers_of_a_run in (
+        [0.3976691961288452, 0.8425681591033936, 0.004518985748291016],
+        [0.3151644468307495, 0.12238419055938721, 0.36476683616638184],
+    ):
+        a, b = session.run(["a:0", "b:0"])
+        assert a.tolist() == b.tolist() == numbers_of_a_run
+
+
 def test_the_poisson_op_before_its_second_version_draws_the_same():
     first = case("RandomPoisson", i32(20), f32(0.5, 12), **SEEDS)
     second = case("RandomPoissonV2", i32(20), f32(0.5, 12), dtype=FLOAT, **SEEDS)

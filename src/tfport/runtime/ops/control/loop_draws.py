@@ -87,9 +87,7 @@ def loop_draws(tracer: Tracer, name: str, body: Program, starts: Sequence[Operan
     """
     draws = [step for step in body.steps if step.op in DRAWS and step.lowered is None]
     others = [step for step in body.steps if step not in draws]
-    if not draws or len({step.name for step in draws}) < len(draws):
-        return None
-    if any(step.effect or step.lowered is None for step in others):
+    if not draws or any(step.effect or step.lowered is None for step in others):
         return None
     sizes = LoopSizes(tracer, body, starts)
     shapes = [shape for step in draws if (shape := sizes.elements(step.inputs[0])) is not None]
@@ -123,5 +121,5 @@ def _row(tracer: Tracer, name: str, iteration: Operand, rows: Operand, output: O
 
 
 def _draw(tracer: Tracer, step: Step, sizes: list[Size]) -> Draw:
-    context = Context(tracer.state, step.name, step.op, (step.outputs[0].dtype,))
+    context = Context(tracer.state, step.name, step.op, (step.outputs[0].dtype,), step.calls)
     return Draw(context, (int(step.attrs["seed"]), int(step.attrs["seed2"])), sizes)

@@ -131,6 +131,7 @@ class Generator:
 
 
 def generator_of(context: Any, seed: int, seed2: int) -> Generator:
-    """The generator of a node, made when it first runs in a session."""
-    generator: Generator = context.state.resource(Generator, context.name, lambda: Generator(seed, seed2))
+    """The generator of a node in one of the calls of its function, made when it first runs in a session."""
+    name = context.calls + context.name
+    generator: Generator = context.state.resource(Generator, name, lambda: Generator(seed, seed2))
     return generator

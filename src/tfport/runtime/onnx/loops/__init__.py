@@ -1,0 +1,1 @@
+"""Passes over loops of ONNX, whose nodes take time in each iteration."""
