@@ -180,3 +180,29 @@ def test_other_limits_are_computed(kind, shape, outer, second):
     expected = np.maximum(x, rows) if outer == "Maximum" else np.minimum(np.maximum(x, rows), rows)
     assert session.run("y:0", {"x:0": x, "rows:0": rows}).tolist() == expected.tolist()
     assert ops_of(session) == ["Maximum", outer]
+
+
+SCORE = """
+    x = Placeholder() {{dtype=float32, shape=(?)}}
+    mean = Const() {{dtype=float32, value=float32()[2]}}
+    deviation = Const() {{dtype=float32, value=float32()[{deviation}]}}
+    moved = Sub(x, mean) {{T=float32}}
+    nought = {like}(moved) {{T=float32}}
+    each = AddV2(nought, deviation) {{T=float32}}
+    divides = Cast(each) {{SrcT=float32, DstT=bool, Truncate=false}}
+    divided = RealDiv(moved, deviation) {{T=float32}}
+    y = SelectV2(divides, divided, moved) {{T=float32}}
+"""
+"""As TensorFlow Transform scales to a z-score: what does not vary is not divided."""
+
+
+@pytest.mark.parametrize(
+    ("like", "deviation", "divisor"),
+    [("ZerosLike", 4, 4), ("ZerosLike", 0, 1), ("OnesLike", 4, 4), ("OnesLike", -1, 1)],
+)
+def test_what_is_the_same_for_all_elements_chooses_nothing(like, deviation, divisor):
+    session = session_of(SCORE.format(like=like, deviation=deviation))
+    x = np.float32([1, 8, np.nan, np.inf])
+    np.testing.assert_array_equal(session.run("y:0", {"x:0": x}), (x - np.float32(2)) / np.float32(divisor))
+    assert "SelectV2" not in ops_of(session)
+    assert like not in ops_of(session)

@@ -27,7 +27,7 @@ class EffectOrder:
 
     def before(self, step: Step) -> Iterable[Step]:
         """The steps that this one has to follow; it becomes the last one itself."""
-        if not _is_ordered(step):
+        if not keeps_order(step):
             return ()
         variable = _accessed(step)
         if variable is None:
@@ -40,7 +40,8 @@ class EffectOrder:
         return () if access is None else (access,)
 
 
-def _is_ordered(step: Step) -> bool:
+def keeps_order(step: Step) -> bool:
+    """Whether a step has to keep its place among others with effects or resources."""
     return step.effect or any(o.dtype.name == "resource" or o.dtype.is_ref for o in step.inputs)
 
 

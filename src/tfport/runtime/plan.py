@@ -8,7 +8,7 @@ small to be worth the copying is computed on the host instead.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfport.dataclass import dataclass, field
@@ -27,6 +27,7 @@ from tfport.runtime.layers.string_chains import with_string_chains
 from tfport.runtime.layers.unrolled_rnn import with_unrolled_layers
 from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.onnx.cut_islands import cut_island
+from tfport.runtime.onnx.early_parts import StepGroup, early_parts, is_cheap, joined_islands
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
@@ -34,10 +35,6 @@ from tfport.runtime.stored.island_copy import IslandCopy
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
-MAX_SIZE_STEPS = 32
-"""An island of at most this many steps that compute sizes and indices runs on the host: calling the engine
-takes as long as about twenty of them."""
-_SIZES = frozenset(("int32", "int64", "bool"))
 _HEAVY = frozenset(
     ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Loop", "Einsum", "Resize", "MaxPool",
      "AveragePool", "Softmax")
@@ -233,10 +230,10 @@ def cut_into_stages(program: Program) -> list[Stage]:
     """Group the steps into stages, in the order in which they run."""
     lowered = {step: step.lowered is not None and not step.is_faster_on_host for step in program.steps}
     groups = _levels(program.steps, lowered)
-    small = [steps for _, is_lowered, steps in groups if is_lowered and not _is_worthwhile(steps)]
-    if small:
-        lowered.update((step, False) for steps in small for step in steps)
+    if small := _faster_on_host(groups, lowered):
+        lowered.update(dict.fromkeys(small, False))
         groups = _levels(program.steps, lowered)
+    groups = joined_islands(groups, _read_on_host(lowered))
     stages = [
         Stage(part, is_lowered)
         for _, is_lowered, steps in groups
@@ -250,26 +247,31 @@ def _parts(steps: Sequence[Step], program: Program) -> list[list[Step]]:
     return cut_island(steps, functools.partial(reads_of, lowered=True), program.results)
 
 
+def _faster_on_host(groups: Sequence[StepGroup], lowered: Mapping[Step, bool]) -> list[Step]:
+    """The steps that the engine can compute, in islands or parts of them that are too small for it."""
+    reads = functools.partial(reads_of, lowered=True)
+    on_host = _read_on_host(lowered)
+    small: list[Step] = []
+    for _, is_lowered, steps in groups:
+        if is_lowered:
+            small += early_parts(steps, reads, on_host) if _is_worthwhile(steps) else steps
+    return small
+
+
+def _read_on_host(lowered: Mapping[Step, bool]) -> set[Operand]:
+    return {o for step, is_lowered in lowered.items() if not is_lowered for o in step.inputs}
+
+
 def _is_worthwhile(steps: Sequence[Step]) -> bool:
     if any(step.run is None for step in steps):
         return True
-    if len(steps) <= MAX_SIZE_STEPS and all(map(_computes_sizes, steps)):
+    if is_cheap(steps):
         return False
     nodes = [node for step in steps for node in step.lowered or ()]
     return len(nodes) > MIN_ISLAND or any(node.op in _HEAVY for node in nodes)
 
 
-def _computes_sizes(step: Step) -> bool:
-    """Whether a step computes with sizes and indices only, which are few."""
-    if step.programs:
-        return False
-    return all(
-        operand.rank == 0 or (operand.dtype.name in _SIZES and operand.rank in (1, 2))
-        for operand in (*step.inputs, *step.outputs)
-    )
-
-
-def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[tuple[int, bool, list[Step]]]:
+def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[StepGroup]:
     """Group steps by how many changes between host and engine come before them."""
     level: dict[Step, int] = {}
     producer: dict[Operand, Step] = {}

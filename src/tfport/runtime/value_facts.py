@@ -1,7 +1,8 @@
 """What a tracer knows about values that are not constant: bounds, equal shapes, limits of limits.
 
 This removes dropout that keeps everything: with a constant `keep_prob` of 1 the mask
-`Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has the shape of `x`.
+`Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has the shape of `x`. It removes
+the choice of what is divided by a deviation, too, where none is 0: `Cast(ZerosLike(x) + deviation)`.
 
 Bounds are the least and the greatest possible element, in the operand's type. The op's own arithmetic in
 this type gives the bounds of its output from those of its inputs, because rounding is monotonic.
@@ -27,9 +28,11 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "GreaterEqual": np.greater_equal, "Greater": np.greater, "Less": np.less, "LessEqual": np.less_equal,
 }  # fmt: skip
 _LIMITS = frozenset(("Maximum", "Minimum"))
+_FILLED = {"ZerosLike": 0, "OnesLike": 1}
 _KEEP_SHAPE = frozenset(
-    ("Cast", "Elu", "Exp", "Floor", "Identity", "Neg", "Relu", "Selu", "Sigmoid", "Softmax", "Tanh")
-)
+    ("Cast", "Elu", "Exp", "Floor", "Identity", "Neg", "OnesLike", "Relu", "Selu", "Sigmoid", "Softmax",
+     "Tanh", "ZerosLike")
+)  # fmt: skip
 """Ops with one input, whose output has its shape."""
 
 
@@ -78,6 +81,8 @@ class ValueFacts:
             self._shape_of[output] = self.shape_source(inputs[0])
         elif op == _UNIFORM and inputs[0] in self._shape_of:
             self._same_shape[output] = self._shape_of[inputs[0]]
+        elif op == "Reshape" and inputs[1] in self._shape_of:
+            self._same_shape[output] = self._shape_of[inputs[1]]
         elif op in _LIMITS and output.dtype.is_integer and all(x.rank == 0 for x in inputs):
             self._scalar_limits[output] = op, inputs
         elif op in _KEEP_SHAPE:
@@ -91,6 +96,9 @@ class ValueFacts:
             self._bounds[output] = bounds
 
     def _computed(self, op: str, inputs: Sequence[Operand], dtype: DType) -> Bounds | None:
+        if op in _FILLED:
+            kind = np.dtype(dtype.numpy)
+            return (kind.type(_FILLED[op]),) * 2 if kind.kind == "f" else None
         if not any(operand in self._bounds for operand in inputs):
             return None
         bounds = [b for operand in inputs if (b := self._bounds_of(operand)) is not None]

@@ -163,6 +163,15 @@ def test_random_matrices(two, seed):
         two.same([sparse(rng, rows, columns, n, low=low) for n in (count, (count + 1) // 2)])
 
 
+@pytest.mark.parametrize("rows", [[0, 1, 2], [1], [0, 2], [2], []])
+def test_rows_with_at_most_one_id(two, rows):
+    indices = np.array([[row, row % 2] for row in rows], np.int64).reshape(-1, 2)
+    ids = np.array([7, 0, ROWS - 1][: len(rows)], np.int64)
+    single = indices, ids, np.array([3, 2])
+    two.same([single, single])
+    two.same([single, sparse(np.random.default_rng(15), 3, 4, 6)])
+
+
 def test_one_is_empty_and_the_other_is_not(two):
     rng = np.random.default_rng(3)
     two.same([sparse(rng, 4, 5, 0), sparse(rng, 4, 5, 9)])

@@ -59,6 +59,7 @@ class _CombinedLookups:
         self._numbers = np.arange(len(sources))
         self._count = len(lookups)
         self._layers = list(_layers(lookups, number))
+        self._alone = [(lookup.table, number[lookup.source], lookup.default) for lookup in lookups]
         self._defaults = [
             (i, number[lookup.source], lookup.default)
             for i, lookup in enumerate(lookups)
@@ -70,11 +71,30 @@ class _CombinedLookups:
         ]
 
     def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        sources = [[inputs[i] for i in source] for source in self._sources]
         try:
-            outputs = self._run_fast([[inputs[i] for i in source] for source in self._sources])
+            outputs = self._run_few(sources) or self._run_fast(sources)
         except (MemoryError, OverflowError, ValueError):  # too many rows
             outputs = None
         return [*chain(*(run(inputs) for run in self._one_by_one))] if outputs is None else outputs
+
+    def _run_few(self, sources: Sequence[Sequence[Any]]) -> list[Any] | None:
+        """The outputs if each row has at most one id, of a few; None otherwise.
+
+        One id has the same sum, mean and scaled sum: its row of the table.
+        """
+        if sum(len(source[1]) for source in sources) > FEW:
+            return None
+        rows = []
+        for (indices, ids, *shape), limit in zip(sources, self._limits, strict=True):
+            single = _single_rows(indices, ids, shape, limit)
+            if single is None:
+                return None
+            rows.append(single)
+        return [
+            _with_rows(table, sources[source][1], *rows[source], default)
+            for table, source, default in self._alone
+        ]
 
     def _run_fast(self, sources: Sequence[Sequence[Any]]) -> list[Any] | None:
         """The outputs; None if the inputs are not the usual case."""
@@ -130,6 +150,35 @@ class _CombinedLookups:
         return outputs
 
 
+def _single_rows(indices: Any, ids: Any, shape: Sequence[Any], limit: int) -> tuple[int, list[int]] | None:
+    """The number of rows and the row of each id; None if rows have several ids, or something is wrong."""
+    if ids.ndim != 1 or indices.shape != (len(ids), 2) or (shape and shape[0].shape != (2,)):
+        return None
+    if not shape and not len(ids):
+        return None
+    places, numbers = indices.tolist(), ids.tolist()
+    height, width = shape[0].tolist() if shape else (places[-1][0] + 1, _ANY)
+    last = -1
+    for (row, column), number in zip(places, numbers, strict=True):
+        if not (last < row < height and 0 <= column < width and 0 <= number < limit):
+            return None
+        last = row
+    return (height, [row for row, _ in places]) if height > 0 and width >= 0 else None
+
+
+def _with_rows(table: Any, ids: Any, height: int, rows: list[int], default: Any) -> Any:
+    """Rows of a table in a matrix of so many rows; others have the default."""
+    if len(rows) == height:
+        return table.take(ids, 0)
+    out = np.zeros((height, table.shape[1]), table.dtype)
+    if default is not None:
+        out[...] = default
+    out[rows] = table.take(ids, 0)
+    return out
+
+
+FEW = 64
+"""Up to this many ids are looked up one by one: checking them all at once takes longer."""
 _ANY = np.iinfo(np.int64).max
 _ONE = np.ones(1, np.int64)
 

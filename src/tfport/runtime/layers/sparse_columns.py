@@ -8,6 +8,7 @@ are read by an op that runs on the host.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -57,8 +58,10 @@ class _Range:
     def applied(self, values: Any) -> Any:
         if len(values) > FEW:
             return np.where((values < self.first) | (values >= self.end), self.default, values)
-        numbers = [n if self.first <= n < self.end else self.default for n in values.tolist()]
-        return np.array(numbers, values.dtype)
+        numbers = values.tolist()
+        if not numbers or (self.first <= min(numbers) and max(numbers) < self.end):
+            return values
+        return np.array([n if self.first <= n < self.end else self.default for n in numbers], values.dtype)
 
 
 def with_sparse_columns(program: Program) -> Program:
@@ -105,6 +108,8 @@ def _run(column: _Column, original: Run) -> Run:
 def elements_of(dense: Any, padding: Any) -> tuple[Any, Any]:
     """The elements other than padding, and their rows and columns."""
     if dense.size <= FEW:
+        if padding not in (flat := dense.reshape(-1)).tolist():
+            return flat, all_places(*dense.shape)
         kept = [
             (value, row, column)
             for row, values in enumerate(dense.tolist())
@@ -120,6 +125,14 @@ def elements_of(dense: Any, padding: Any) -> tuple[Any, Any]:
     indices = np.empty((len(at), 2), np.int64)
     np.divmod(at, dense.shape[1], out=(indices[:, 0], indices[:, 1]))
     return flat.take(at), indices
+
+
+@functools.lru_cache(64)
+def all_places(rows: int, columns: int) -> Any:
+    """The row and column of each element of a small matrix; nothing may change the array."""
+    places = np.array([(row, column) for row in range(rows) for column in range(columns)], np.int64)
+    places.flags.writeable = False
+    return places
 
 
 class _Finder:

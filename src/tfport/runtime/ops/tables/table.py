@@ -54,6 +54,8 @@ class LookupTable(ABC):
     def find(self, keys: NDArray[Any], default: NDArray[Any]) -> NDArray[Any]:
         """The value of each key, or the default for missing keys: one for all keys, or one per key."""
         self._check_dtypes(keys, default)
+        if keys.size <= _FEW and not default.ndim and not self.key_shape and not self.value_shape:
+            return self._few(keys, default)
         outer = self._outer(keys)
         default = self._default(default, (*outer, *self.value_shape))
         with self.lock:
@@ -65,6 +67,15 @@ class LookupTable(ABC):
         if missing.any():
             values[missing] = np.broadcast_to(default, values.shape)[missing]
         return values
+
+    def _few(self, keys: NDArray[Any], default: NDArray[Any]) -> NDArray[Any]:
+        """The values of a few keys, one by one: NumPy's calls take longer."""
+        out = np.empty(keys.size, self.value_type.numpy)
+        with self.lock:
+            for at, key in enumerate(keys.reshape(-1).tolist()):
+                row = self._rows.get(key)
+                out[at] = default[()] if row is None else self._values[row]
+        return out.reshape(keys.shape)
 
     def insert(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
         raise RunFailed(f"table `{self.name}` is immutable: cannot insert keys")

@@ -62,6 +62,21 @@ def squeeze(input, *, squeeze_dims):
     return np.squeeze(input, tuple(dict.fromkeys(squeezed)) if squeezed else None)
 
 
+@quick(squeeze)
+def constant_squeeze(groups, attrs):
+    """The NumPy index of a matrix without one of its axes: one call instead of several."""
+    dims = attrs["squeeze_dims"]
+    if groups[0].rank != 2 or len(dims) != 1 or not -2 <= dims[0] < 2:
+        return None
+    axis = dims[0] % 2
+    index = (slice(None), 0) if axis else 0
+
+    def squeezed(input):
+        return input[index] if input.ndim == 2 and input.shape[axis] == 1 else None
+
+    return squeezed
+
+
 @host("ExpandDims")
 def expand_dims(input, dim):
     if dim.size != 1:
@@ -71,6 +86,17 @@ def expand_dims(input, dim):
         raise RunFailed(f"Tried to expand dim index {axis} for tensor with {input.ndim} dimensions.")
     at = axis % (input.ndim + 1)
     return input.reshape(*input.shape[:at], 1, *input.shape[at:])
+
+
+@quick(expand_dims)
+def constant_axis(groups, attrs):
+    """The NumPy index with a new axis, prepared once."""
+    input, dim = groups
+    rank, axes = input.rank, dim.known
+    if rank is None or axes is None or len(axes) != 1 or not -rank - 1 <= axes[0] <= rank:
+        return None
+    index = (*[slice(None)] * (axes[0] % (rank + 1)), np.newaxis)
+    return lambda input, _: input[index] if input.ndim == rank else None
 
 
 @host("EnsureShape")

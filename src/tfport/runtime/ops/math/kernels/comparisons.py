@@ -17,7 +17,7 @@ def equal(x, y, *, incompatible_shape_error):
         return np.array(False)
     if _are_many_strings(x, y):
         return ~differ(x, y[()])
-    return np.equal(x, y).astype(bool)
+    return np.equal(x, y).astype(bool, copy=False)
 
 
 @host("NotEqual")
@@ -26,7 +26,7 @@ def not_equal(x, y, *, incompatible_shape_error):
         return np.array(True)
     if _are_many_strings(x, y):
         return differ(x, y[()])
-    return np.not_equal(x, y).astype(bool)
+    return np.not_equal(x, y).astype(bool, copy=False)
 
 
 def _are_many_strings(x: Any, y: Any) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
+from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.shared.precision import widen
+
+FEW = 16
+"""Up to this many values are searched for one by one."""
 
 
 @host("TopK")
@@ -74,6 +78,22 @@ def lower_bound(sorted_inputs, values, *, out_type):
 @host("UpperBound")
 def upper_bound(sorted_inputs, values, *, out_type):
     return _bounds(sorted_inputs, values, "right")
+
+
+@quick(upper_bound)
+def few_upper_bounds(groups, attrs):
+    """A few values in one sorted row, which is prepared once: NumPy's calls take longer than the search."""
+    row, kind = groups[0].array, attrs["out_type"].numpy
+    if row is None or row.ndim != 2 or len(row) != 1 or row.dtype.kind not in "fiu" or np.isnan(row).any():
+        return None
+    (limits,) = row.tolist()
+
+    def bounds(_, values):
+        if values.ndim != 2 or len(values) != 1 or values.size > FEW:
+            return None
+        return np.array([[bisect_right(limits, value) for value in values[0].tolist()]], kind)
+
+    return bounds
 
 
 def _bounds(rows, values, side):

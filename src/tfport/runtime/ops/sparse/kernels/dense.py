@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host
+from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.shared.axes import text_of
 from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.sparse.coordinates import (
+    FEW,
     checked,
     few_places,
     in_bounds,
@@ -49,8 +50,33 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, 
         where = places(indices, dims)
     if validate_indices and not in_order(where):
         raise RunFailed("indices must be sorted and unique")
-    out = dense_of(dims, sparse_values.dtype, default_value[()])
-    out[where] = sparse_values
+    return _filled(dims, default_value, where, sparse_values)
+
+
+@quick(sparse_to_dense)
+def few_to_dense(groups, attrs):
+    """A few elements, without most of NumPy's calls; the kernel says what is wrong."""
+    validates = attrs["validate_indices"]
+
+    def made(indices, shape, values, default):
+        count = len(values) if values.ndim == 1 else FEW + 1
+        if count > FEW or indices.ndim != 2 or shape.ndim != 1 or default.ndim:
+            return None
+        dims = tuple(shape.tolist())
+        if indices.shape != (count, len(dims)) or min(dims, default=0) < 0:
+            return None
+        where = few_places(indices, dims)
+        if where is None or not in_order(where):
+            return None if where is None or validates else _filled(dims, default, where, values)
+        # in order and as many as there are places: all of them
+        return values.reshape(dims) if count == math.prod(dims) else _filled(dims, default, where, values)
+
+    return made
+
+
+def _filled(dims: tuple[int, ...], fill: Any, where: Any, values: Any) -> Any:
+    out = dense_of(dims, values.dtype, fill[()])
+    out[where] = values
     return out.reshape(dims)
 
 

@@ -15,6 +15,9 @@ from tfport.runtime.ops.strings.known_fingerprints import FINGERPRINTS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+FEW = 8
+"""Up to this many remainders are computed one by one: NumPy's calls take longer."""
+
 
 @host("StringToHashBucketFast")
 def string_to_hash_bucket_fast(input, *, num_buckets):
@@ -36,6 +39,8 @@ def string_to_hash_bucket_strong(input, *, num_buckets, key):
 def _bucket(hashes: NDArray[Any], count: int, shape: Any) -> NDArray[Any]:
     if count < 1:
         raise RunFailed(f"num_buckets must be at least 1, found {count}")
+    if len(hashes) <= FEW:
+        return np.array([number % count for number in hashes.tolist()], np.int64).reshape(shape)
     return (hashes % np.uint64(count)).astype(np.int64).reshape(shape)
 
 

@@ -1,0 +1,96 @@
+"""Fewer islands: what host steps wait for is computed on the host if it is little, and the rest later.
+
+What an island computes for a host step is often only an index or a reshaped view, beside layers that host
+steps do not need. With the index on the host, the layers can be part of the island that reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from tfport.runtime.effect_order import keeps_order
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Step
+
+MAX_SIZE_STEPS = 32
+"""An island of at most this many steps that compute sizes and indices runs on the host: calling the engine
+takes as long as about twenty of them."""
+_SIZES = frozenset(("int32", "int64", "bool"))
+_VIEWS = frozenset(("ExpandDims", "Identity", "Rank", "Reshape", "Shape", "Size", "Squeeze"))
+"""Ops that take the host the same time for any number of elements."""
+StepGroup = tuple[int, bool, list[Step]]
+"""How many changes between host and engine come before some steps, whether they are an island, and they."""
+Reads = Callable[[Step], Sequence[Operand]]
+
+
+def early_parts(steps: Sequence[Step], reads: Reads, host_reads: Collection[Operand]) -> Iterable[Step]:
+    """The steps of an island that should run on the host, as host steps read what they compute.
+
+    `reads`: what a step reads in the island; `host_reads`: all that host steps read.
+    """
+    for part in _connected(steps, reads):
+        if _are_read(part, host_reads) and is_cheap(part):
+            yield from part
+
+
+def joined_islands(groups: Sequence[StepGroup], host_reads: Collection[Operand]) -> list[StepGroup]:
+    """The groups in order, with islands that no host step reads as part of the next island."""
+    made: list[StepGroup] = []
+    waiting: list[Step] = []
+    last = max((i for i, (_, is_lowered, _) in enumerate(groups) if is_lowered), default=-1)
+    for i, (level, is_lowered, steps) in enumerate(groups):
+        if not is_lowered:
+            made.append((level, False, steps))
+        elif i < last and not any(map(keeps_order, steps)) and not _are_read(steps, host_reads):
+            waiting += steps
+        else:
+            made.append((level, True, [*waiting, *steps]))
+            waiting = []
+    return made
+
+
+def is_cheap(steps: Sequence[Step]) -> bool:
+    """Whether the host computes steps in less time than a call of the engine takes."""
+    return len(steps) <= MAX_SIZE_STEPS and all(
+        step.run is not None and not step.programs and (step.op in _VIEWS or _computes_sizes(step))
+        for step in steps
+    )
+
+
+def _computes_sizes(step: Step) -> bool:
+    """Whether a step computes with sizes and indices only, which are few."""
+    return all(
+        operand.rank == 0 or (operand.dtype.name in _SIZES and operand.rank in (1, 2))
+        for operand in (*step.inputs, *step.outputs)
+    )
+
+
+def _connected(steps: Sequence[Step], reads: Reads) -> Iterable[list[Step]]:
+    """The steps in parts that read nothing of each other."""
+    above = list(range(len(steps)))
+    """An earlier step of the same part, or the step itself."""
+
+    def first(at: int) -> int:
+        while above[at] != at:
+            above[at] = at = above[above[at]]
+        return at
+
+    maker: dict[Operand, int] = {}
+    for at, step in enumerate(steps):
+        for before in (maker[o] for o in reads(step) if o in maker):
+            above[max(first(before), first(at))] = min(first(before), first(at))
+        maker.update(dict.fromkeys(_outputs(step), at))
+    parts: dict[int, list[Step]] = {}
+    for at, step in enumerate(steps):
+        parts.setdefault(first(at), []).append(step)
+    return parts.values()
+
+
+def _are_read(steps: Sequence[Step], reads: Collection[Operand]) -> bool:
+    return any(o in reads for step in steps for o in _outputs(step))
+
+
+def _outputs(step: Step) -> Iterable[Operand]:
+    yield from step.outputs
+    for node in step.lowered or ():
+        yield from node.outputs
