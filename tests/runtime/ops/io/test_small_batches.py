@@ -122,6 +122,29 @@ def test_small_batches_use_the_variant(rows):
     same(got, expected)
 
 
+@pytest.mark.parametrize("number", [0, 127, 128, (1 << 56) - 1, 1 << 56, (1 << 63) - 1, -1, -(1 << 63)])
+def test_numbers_of_each_length(number):
+    got, expected = parsed(
+        [example(n=feature([7]), i=feature(numbers)) for numbers in ([number], [1, number])]
+    )
+    assert got is not None
+    same(got, expected)
+    assert number in np.concatenate([array.reshape(-1) for array in got if array.dtype == np.int64])
+
+
+def field(tag, data):
+    return bytes([tag, len(data)]) + data
+
+
+@pytest.mark.parametrize("numbers", [b"\x80", b"\x80" * 10 + b"\x01"])
+def test_a_number_without_end_or_too_long_is_left_to_the_kernel(numbers):
+    made = field(0x12, field(0x1A, field(0x0A, numbers)))
+    entry = field(0x0A, field(0x0A, field(0x0A, b"i") + made))
+    assert parsed([example(n=feature([7])) + entry])[0] is None
+    whole = entry.replace(numbers, b"\x01" * len(numbers))
+    assert parsed([example(n=feature([7])) + whole])[0] is not None
+
+
 @pytest.mark.parametrize("rows", [0, MAX_EXAMPLES + 1])
 def test_large_and_empty_batches_do_not(rows):
     assert parsed([message(np.random.default_rng(0))] * rows)[0] is None

@@ -99,20 +99,18 @@ def _variant(names: Any, sparse: Any, dense: Any, ragged: Any) -> Variant:
     return parse
 
 
-def _sparse(counts: Sequence[Sequence[int]], rows: int) -> tuple[list[Any], Any]:
-    """Indices and shapes of sparse columns, as slices of one array each."""
-    pairs: list[int] = []
-    shapes: list[int] = []
-    ends = [0]
-    for each in counts:
-        for row, count in enumerate(each):
-            for index in range(count):
-                pairs += (row, index)
-        shapes += (rows, max(each))
-        ends.append(len(pairs) // 2)
-    all_indices = np.array(pairs, np.int64).reshape(-1, 2)
-    indices = [all_indices[ends[i] : ends[i + 1]] for i in range(len(counts))]
-    return indices, np.array(shapes, np.int64).reshape(-1, 2)
+def _sparse(counts: Sequence[Sequence[int]], rows: int) -> tuple[list[Any], list[Any]]:
+    """Indices and shapes of sparse columns; columns with the same numbers of elements share them."""
+    shared: dict[tuple[int, ...], tuple[Any, Any]] = {}
+    columns = []
+    for each in map(tuple, counts):
+        column = shared.get(each)
+        if column is None:
+            pairs = [(row, index) for row, count in enumerate(each) for index in range(count)]
+            indices = np.array(pairs, np.int64).reshape(-1, 2)
+            column = shared[each] = indices, np.array((rows, max(each)), np.int64)
+        columns.append(column)
+    return [indices for indices, _ in columns], [shape for _, shape in columns]
 
 
 def _dense_values(feature: DenseFeature, size: int, cells: Any, counts: Sequence[int], values: Any) -> Any:

@@ -6,7 +6,8 @@ Anything else raises `UnusualEncoding`; `feature_columns` reads every encoding a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,9 @@ def _skip_varint(raw: bytes, at: int, end: int) -> int:
 
 def strings(raw: bytes, cell: Cell, into: list[bytes]) -> int:
     """Append the strings of a Feature and return their number."""
+    if cell is not None and (at := _only_part(raw, cell, 0x0A)):
+        into.append(raw[at : cell[1]])
+        return 1
     at, end = _list(raw, cell, 0x0A)
     count = 0
     while at < end:
@@ -127,18 +131,31 @@ def floats(raw: bytes, cell: Cell, into: list[bytes]) -> int:
 def integers(raw: bytes, cell: Cell, into: list[int]) -> int:
     """Append the integers of a Feature and return their number."""
     at, end = _packed(raw, cell, 0x1A)
-    count = 0
-    while at < end:
-        value = raw[at]
-        stop = at + 1
-        if value > 0x7F:
-            stop = _skip_varint(raw, at, end)
-            value = sum((raw[i] & 0x7F) << (7 * (i - at)) for i in range(at, stop)) & 0xFFFFFFFFFFFFFFFF
+    count = value = shift = 0
+    for byte in raw[at:end]:
+        value |= (byte & 0x7F) << shift
+        if byte > 0x7F:
+            shift += 7
+            continue
+        if shift > 56:  # it may be negative, or too long
+            if shift > 63:
+                raise UnusualEncoding
+            value &= 0xFFFFFFFFFFFFFFFF
             value -= (value >> 63) << 64
         into.append(value)
         count += 1
-        at = stop
+        value = shift = 0
+    if shift:
+        raise UnusualEncoding
     return count
+
+
+def _only_part(raw: bytes, cell: tuple[int, int], tag: int) -> int:
+    """Where the only part of a short list begins: one string, or all numbers; 0 if the Feature is another."""
+    at, end = cell
+    size = end - at
+    is_short = 4 <= size < 0x80 and raw[at] == tag and raw[at + 2] == 0x0A
+    return at + 4 if is_short and raw[at + 1] == size - 2 and raw[at + 3] == size - 4 else 0
 
 
 def _list(raw: bytes, cell: Cell, tag: int) -> tuple[int, int]:
@@ -151,6 +168,8 @@ def _list(raw: bytes, cell: Cell, tag: int) -> tuple[int, int]:
 
 
 def _packed(raw: bytes, cell: Cell, tag: int) -> tuple[int, int]:
+    if cell is not None and (at := _only_part(raw, cell, tag)):
+        return at, cell[1]
     at, end = _list(raw, cell, tag)
     if at == end:
         return at, at
@@ -168,23 +187,22 @@ class SmallBatchReader:
         self._skips_empty = [spec.skips_empty for spec in specs]
         self.is_supported = len(self._indices) == len(specs) and all(kind in KIND_TAGS for kind in self.kinds)
 
-    def read(self, messages: Sequence[bytes]) -> tuple[list[list[Cell]], list[list[int]], list[Any]]:
+    def read(self, messages: Sequence[bytes]) -> tuple[list[tuple[Cell, ...]], list[list[int]], list[Any]]:
         """By column: the cells and element counts of the Examples, and all elements."""
         read = [find_cells(raw, self._indices, self._skips_empty) for raw in messages]
         texts: list[bytes] = []
         packed: list[bytes] = []
         numbers: list[int] = []
-        all_cells, counts = [], []
-        for i, kind in enumerate(self.kinds):
-            column = [row[i] for row in read]
-            all_cells.append(column)
-            pairs = zip(messages, column, strict=True)
-            if kind == "string":
-                counts.append([strings(raw, cell, texts) for raw, cell in pairs])
-            elif kind == "float32":
-                counts.append([floats(raw, cell, packed) for raw, cell in pairs])
-            else:
-                counts.append([integers(raw, cell, numbers) for raw, cell in pairs])
+        readers: dict[str, tuple[Callable[..., int], list[Any]]] = {
+            "string": (strings, texts),
+            "float32": (floats, packed),
+            "int64": (integers, numbers),
+        }
+        all_cells = list(zip(*read, strict=True))
+        counts = []
+        for kind, column in zip(self.kinds, all_cells, strict=True):
+            read_part, into = readers[kind]
+            counts.append(list(map(read_part, messages, column, repeat(into))))
         objects = np.empty(len(texts), object)
         objects[:] = texts
         flat = {
