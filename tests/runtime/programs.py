@@ -33,6 +33,7 @@ class WatchedEngine:
     on_device = False
     form = CPU_FORM
     rival = None
+    threads = 2
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine

@@ -22,6 +22,7 @@ from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.island import compiled_island
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
+from tfport.runtime.layers.loops_together import with_loops_together
 from tfport.runtime.layers.sparse_columns import with_sparse_columns
 from tfport.runtime.layers.string_chains import with_string_chains
 from tfport.runtime.layers.unrolled_rnn import with_unrolled_layers
@@ -89,7 +90,7 @@ class Plan:
         self._freed = self._last_uses()
         self._direct = self._only_stage()
         self._on_device = engine.on_device
-        self._names = {slot: operand.name for operand, slot in self._slots.items()}
+        self._names = {slot: operand.name.partition("#")[0] for operand, slot in self._slots.items()}
         """The node that computes each slot."""
         if copy is not None:
             self._describe(copy)
@@ -336,7 +337,8 @@ def _reading_from_device(run: Compiled) -> Compiled:
 def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:
     numbers = _Slots(stage.reads)
     calls = []
-    for step in stage.steps if recorder is not None else with_joined_accesses(stage.steps):
+    steps = stage.steps if recorder is not None else with_joined_accesses(with_loops_together(stage.steps))
+    for step in steps:
         if step.run is None:
             raise RunFailed(f"`{step.name}` ({step.op}) has no host kernel")
         run_step = step.run if recorder is None else recorder.step(step)

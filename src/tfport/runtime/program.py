@@ -15,6 +15,7 @@ from tfport.runtime.operand import Operand
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 """Arrays and resources in, arrays and resources out."""
+Prepare = Callable[[Sequence[Any]], Callable[[], Sequence[Any]]]
 
 
 @dataclass(eq=False, slots=True)
@@ -64,6 +65,8 @@ class Step:
     """The attributes of the node, for recognizing what several steps compute together."""
     calls: str = ""
     """The calls around its node, if it is in a function."""
+    prepare: Prepare | None = None
+    """The same as `run`, in two parts: what it returns does the rest, which may be done in another thread."""
     is_faster_on_host: bool = False
     """Whether it runs on the host although it is lowered, for a model that is exported."""
 

@@ -51,6 +51,7 @@ class AutoEngine:
         its memory cannot be limited.
         """
         self._usual = OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
+        self.threads = self._usual.threads
         self._choices = choices or choices_of_user()
         self._patience = patience
         self._has_openvino = not max_bytes and importlib.util.find_spec("openvino") is not None

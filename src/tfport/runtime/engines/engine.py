@@ -98,6 +98,8 @@ class Engine(Protocol):
     on_device: bool
     """Whether islands return tensors in the memory of a device (`DeviceArray`)."""
     form: IslandForm
+    threads: int
+    """How many threads of the CPU may compute one call."""
 
     @property
     def rival(self) -> Rival | None:

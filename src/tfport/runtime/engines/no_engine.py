@@ -18,6 +18,7 @@ class NoEngine:
     on_device = False
     form = CPU_FORM
     rival = None
+    threads = 1
 
     def takes(self, node: OnnxNode) -> bool:
         return False

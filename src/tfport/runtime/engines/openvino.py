@@ -38,6 +38,7 @@ class OpenVino:
         self._core = openvino.Core()
         self._options = _FLOAT32 | ({"INFERENCE_NUM_THREADS": str(threads)} if threads else {})
         self._onnx_runtime = OnnxRuntime(threads)
+        self.threads = self._onnx_runtime.threads
 
     def takes(self, node: OnnxNode) -> bool:
         """Not a loop that may never end: OpenVINO looks at a request to stop only between two nodes."""

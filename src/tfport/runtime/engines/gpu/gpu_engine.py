@@ -51,6 +51,7 @@ class GpuEngine:
 
     checks_indices = False
     on_device = True
+    threads = 1
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ possible without its random draws (`loop_draws`); otherwise its iterations run o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ from tfport.runtime.ops.control.structure_steps import (
 from tfport.runtime.ops.control.suppression_loop import suppressed
 from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
 from tfport.runtime.ops.control.written_rows import written_row
-from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
+from tfport.runtime.program import OnnxNode, Prepare, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
 
 __all__ = ["Loop", "trace_loop"]
@@ -223,11 +223,16 @@ def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, ou
         return
     lowered = _loop_node(tracer, program, starts, outputs) if program.is_lowered and outputs else None
     reason = "" if lowered else why_on_host([program])
+    prepare: Prepare | None = None
     if (early := _with_early_draws(tracer, loop, program, starts, outputs)) is not None:
         draws, in_engine = early
-        inputs, run = (*inputs, *draws.sources), _either(draws, in_engine, run, len(starts), len(inputs))
+        in_parts = _either(draws, in_engine, run, len(starts), len(inputs))
+        inputs, run = (*inputs, *draws.sources), lambda arrays: in_parts(arrays)()
+        prepare = in_parts if tracer.engine.threads > 1 else None
         reason = "its random numbers are drawn before it; its iterations run in the engine"
-    tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,)))
+    step = Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,))
+    step.prepare = prepare
+    tracer.add(step)
 
 
 def _loop_node(
@@ -258,16 +263,16 @@ def _with_early_draws(
     return draws, InnerProgram(inner, tracer.engine, captured_by([program]))
 
 
-def _either(draws: LoopDraws, in_engine: InnerProgram, on_host: Run, carried: int, count: int) -> Run:
+def _either(draws: LoopDraws, in_engine: InnerProgram, on_host: Run, carried: int, count: int) -> Prepare:
     """Run the loop in the engine if all draws can be made before it; `count`: inputs of the loop itself."""
 
-    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+    def prepare(inputs: Sequence[Any]) -> Callable[[], Sequence[Any]]:
         rows = draws.drawn(int(inputs[0]), inputs[count:])
         if rows is None:
-            return on_host(inputs[:count])
-        return in_engine.run([*inputs[:carried], *rows], inputs[carried:count])
+            return lambda: on_host(inputs[:count])
+        return lambda: in_engine.run([*inputs[:carried], *rows], inputs[carried:count])
 
-    return run
+    return prepare
 
 
 def _without_asserts(
