@@ -26,6 +26,8 @@ CASES = [
     greedy(), greedy(merge_repeated=True), greedy(REPEATED, (12, 7, 3), merge_repeated=True),
     greedy(merge_repeated=False, blank_index=0), greedy(blank_index=-3), greedy(blank_index=4, fails=True),
     greedy(lengths=(7, 1, 1), fails=True), greedy(lengths=(1, 1), fails=True),
+    greedy(LOGITS[:0], (0, 0, 0), fails=True), greedy(LOGITS[:, :0], (), fails=True),
+    beam(LOGITS[:0], (0, 0, 0), beam_width=2, top_paths=1, fails=True),
     greedy(LOGITS.astype(np.float64)), greedy(np.zeros((T, B, C), np.float32)),
     beam(beam_width=10, top_paths=1), beam(beam_width=10, top_paths=3, merge_repeated=False),
     beam(beam_width=2, top_paths=2), beam(beam_width=1, top_paths=2, fails=True),

@@ -24,6 +24,7 @@ SHAPE = i64(4, 4)
 A = (IND, VAL, SHAPE)
 B = (i64([0, 0], [1, 0], [3, 3]), f32(10, 2, 30), SHAPE)
 EMPTY = (np.zeros((0, 2), np.int64), f32(), i64(3, 4))
+NO_ROWS = (np.zeros((0, 2), np.int64), f32(), i64(0, 4))
 CUBE = (i64([0, 0, 1], [0, 2, 0], [1, 1, 1], [1, 1, 2]), f32(1, 2, -3, 4), i64(2, 3, 4))
 UNSORTED = (i64([1, 3], [0, 1], [3, 2], [1, 0]), f32(1, 2, 3, 4), SHAPE)
 WIDE = (i64([0, 5], [0, 1], [1, 9], [1, 0]), f32(1, 2, 3, 4), i64(2, 10))
@@ -64,6 +65,8 @@ CASES = [
     case("SparseTensorDenseAdd", *A, numbers(4, 1), fails=True),
     case("SparseTensorDenseAdd", i64([0, 4]), f32(1), SHAPE, numbers(4, 4), fails=True),
     case("SparseTensorDenseMatMul", *A, numbers(4, 3)),
+    case("SparseTensorDenseMatMul", *NO_ROWS, numbers(4, 3)),
+    case("SparseTensorDenseMatMul", *NO_ROWS, numbers(0, 3), adjoint_a=True),
     case("SparseTensorDenseMatMul", *A, numbers(3, 4), adjoint_b=True),
     case("SparseTensorDenseMatMul", *WIDE, numbers(2, 3), adjoint_a=True),
     case("SparseTensorDenseMatMul", IND.astype(np.int32), VAL, SHAPE, numbers(4, 1)),

@@ -13,6 +13,8 @@ from tfport.runtime.ops.nn.ctc_loss import loss_and_gradient
 def _check(inputs, sequence_length):
     if inputs.ndim != 3:
         raise RunFailed(f"inputs must have shape (time, batch, classes), found {inputs.shape}")
+    if not inputs.size:
+        raise RunFailed(f"inputs must not be empty, found shape {inputs.shape}")
     if sequence_length.shape != (inputs.shape[1],):
         raise RunFailed(f"sequence_length must have shape {inputs.shape[1:2]}, found {sequence_length.shape}")
     if sequence_length.size and sequence_length.max() > len(inputs):

@@ -120,7 +120,7 @@ def sparse_tensor_dense_mat_mul(a_indices, a_values, a_shape, b, *, adjoint_a, a
         raise RunFailed(f"matrices [{height}, {width}] and {list(dense.shape)} cannot be multiplied")
     in_bounds(a_indices, dims)
     if not len(values) or not dense.size:
-        return dense_of((height, dense.shape[1]), b.dtype, 0).reshape(height, -1)
+        return dense_of((height, dense.shape[1]), b.dtype, 0).reshape(height, dense.shape[1])
     return (coo_array((values, (rows, columns)), (height, width)).tocsr() @ dense).astype(b.dtype)
 
 
