@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.runtime.ops.random import philox_blocks
-from tfport.runtime.ops.random.philox_blocks import many_blocks, one_block
+from tfport.runtime.ops.random.philox_blocks import joint_blocks, many_blocks, one_block
 
 WORDS_64 = st.integers(0, (1 << 64) - 1)
 NEAR_ENDS = st.builds(
@@ -26,6 +26,23 @@ def test_many_blocks_are_those_of_each_counter(key, counter, offsets):
         blocks = many_blocks(key, counter, np.array(offsets, np.uint64))
     assert blocks.dtype == np.uint32
     assert blocks.tolist() == expected(key, counter, offsets)
+
+
+@given(
+    key=WORDS_64, parts=st.lists(st.tuples(COUNTERS, st.one_of(OFFSETS, st.just([]))), min_size=1, max_size=4)
+)
+def test_joint_blocks_are_those_of_each_counter(key, parts):
+    ascending = [(counter, sorted(offsets)) for counter, offsets in parts]
+    with np.errstate(over="ignore"):
+        made = joint_blocks(key, [(counter, np.array(offsets, np.uint64)) for counter, offsets in ascending])
+    assert [blocks.tolist() for blocks in made] == [expected(key, *part) for part in ascending]
+
+
+@pytest.mark.parametrize("chunk", [10, 11, 100])
+def test_more_joint_blocks_than_a_chunk_are_computed_apart(monkeypatch, chunk):
+    monkeypatch.setattr(philox_blocks, "CHUNK", chunk)
+    made = joint_blocks(5, [(counter, np.arange(5, dtype=np.uint64)) for counter in (7, 1 << 40)])
+    assert [blocks.tolist() for blocks in made] == [expected(5, c, range(5)) for c in (7, 1 << 40)]
 
 
 @pytest.mark.parametrize("blocks", [7, 8, 9, 20])

@@ -17,7 +17,7 @@ from tfport.runtime.lower import Context
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.loop_sizes import LoopSizes, Size
 from tfport.runtime.ops.control.traced_lists import row_at
-from tfport.runtime.ops.random.draw_rows import DRAWS, draw_rows
+from tfport.runtime.ops.random.draw_rows import DRAWS, RowDraw, draw_rows
 from tfport.runtime.program import Program, Step, needed
 from tfport.runtime.trace import Tracer
 
@@ -73,10 +73,8 @@ class LoopDraws:
         scope = current_scope()
         if needs > MAX_BYTES or (scope is not None and 0 < scope.max_bytes < scope.in_use + needs):
             return None
-        return [
-            draw_rows(draw.context, draw.seeds, iterations, shape, draw.kind)
-            for shape, draw in zip(shapes, self.draws, strict=True)
-        ]
+        together = zip(self.draws, shapes, strict=True)
+        return draw_rows([RowDraw(draw.context, draw.seeds, shape) for draw, shape in together], iterations)
 
 
 def loop_draws(tracer: Tracer, name: str, body: Program, starts: Sequence[Operand]) -> LoopDraws | None:

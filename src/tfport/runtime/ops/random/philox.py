@@ -8,6 +8,7 @@ turns words into numbers.
 
 from __future__ import annotations
 
+import functools
 import secrets
 import threading
 from collections.abc import Iterator
@@ -61,10 +62,16 @@ class Philox:
 
 
 def from_seeds(seed: int, seed2: int) -> Philox:
-    """From the seed attributes of an op; random if both are 0."""
+    """From the seed attributes of an op; random if both are 0, with one key: they can be drawn together."""
     if seed == 0 and seed2 == 0:
-        seed, seed2 = secrets.randbits(64), secrets.randbits(64)
+        seed, seed2 = _any_key(), secrets.randbits(64)
     return Philox(seed & _MASK64, (seed2 & _MASK64) << 64)
+
+
+@functools.cache
+def _any_key() -> int:
+    """The key of generators without seeds, which differ in their counters."""
+    return secrets.randbits(64)
 
 
 def from_seed(seed: Any) -> Philox:
