@@ -16,7 +16,7 @@ MAX_SIZE_STEPS = 32
 """An island of at most this many steps that compute sizes and indices runs on the host: calling the engine
 takes as long as about twenty of them."""
 _SIZES = frozenset(("int32", "int64", "bool"))
-_VIEWS = frozenset(("ExpandDims", "Identity", "Rank", "Reshape", "Shape", "Size", "Squeeze"))
+_VIEWS = frozenset(("ExpandDims", "Identity", "Rank", "Reshape", "Shape", "Size", "Squeeze", "StridedSlice"))
 """Ops that take the host the same time for any number of elements."""
 StepGroup = tuple[int, bool, list[Step]]
 """How many changes between host and engine come before some steps, whether they are an island, and they."""

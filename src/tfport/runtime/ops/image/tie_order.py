@@ -7,21 +7,26 @@ scores differ, any sort gives the same result.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 
-def popped_order(scores: Any) -> Any:
+def are_distinct(scores: Any) -> bool:
+    """Whether no two scores are equal."""
+    return len(np.unique(scores)) == len(scores)
+
+
+def popped(scores: Any) -> Iterator[int]:
     """The indices of scores in the order in which a heap returns them, best first."""
-    if len(np.unique(scores)) == len(scores):
-        return np.argsort(-scores, kind="stable")
     values = scores.tolist()
     heap: list[int] = []
     for i in range(len(values)):
         heap.append(i)
         _sift_up(heap, values, len(heap) - 1, i)
-    return np.array([_pop(heap, values) for _ in range(len(values))], np.int64)
+    while heap:
+        yield _pop(heap, values)
 
 
 def _sift_up(heap: list[int], values: list[float], hole: int, index: int) -> None:
@@ -56,7 +61,7 @@ INSERTION_SIZE = 16
 def sorted_order(scores: Any) -> Any:
     """The indices of scores sorted best first: quick sort down to short ranges, then insertion sort."""
     finite = scores[np.isfinite(scores)]
-    if len(np.unique(finite)) == len(finite):
+    if are_distinct(finite):
         return np.argsort(-scores, kind="stable")
     values = scores.tolist()
     order = list(range(len(values)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
-from tfport.runtime.ops.image.tie_order import popped_order, sorted_order
+from tfport.runtime.ops.image.tie_order import are_distinct, popped, sorted_order
 
 Overlap = Callable[[int, Any], Any]
 """Function of a box index and an array of others: the overlap of the box with each of them."""
@@ -67,11 +67,13 @@ def overlaps(boxes: Any) -> Overlap:
     areas = sides[:, 0] * sides[:, 1]
 
     def overlap(box: int, others: Any) -> Any:
+        if areas[box] <= 0:
+            return np.zeros(len(others), np.float32)
         common = np.minimum(high[box], high[others]) - np.maximum(low[box], low[others])
         common = np.maximum(common, np.float32(0))
         shared = common[:, 0] * common[:, 1]
         ratio = shared / (areas[box] + areas[others] - shared)
-        return np.where((areas[box] <= 0) | (areas[others] <= 0), np.float32(0), ratio)
+        return np.where(areas[others] <= 0, np.float32(0), ratio)
 
     return overlap
 
@@ -242,6 +244,21 @@ def combined_nms(
     return tuple(np.stack(column) for column in zip(*rows, strict=True))
 
 
+def _select_popped(candidates: Any, scores: Any, overlap: Overlap, threshold: Any, count: int) -> list[int]:
+    """As `select_best`, in the order in which a heap returns boxes, of which it takes no more than needed."""
+    if are_distinct(scores):
+        return select_best(candidates[np.argsort(-scores, kind="stable")], overlap, threshold, count)
+    taken: list[int] = []
+    left = np.ones(len(candidates), np.bool_)
+    for place in popped(scores):
+        if left[place]:
+            taken.append(int(candidates[place]))
+            if len(taken) == count:
+                break
+            left &= ~(overlap(taken[-1], candidates) > threshold)
+    return taken
+
+
 def _image(
     boxes: Any, scores: Any, per_class: int, size: int, threshold: Any, least: Any, clip: bool
 ) -> tuple[Any, Any, Any, Any]:
@@ -251,7 +268,7 @@ def _image(
     for k in range(classes):
         candidates = np.flatnonzero(scores[:, k] > least)
         overlap = overlaps(boxes[:, min(k, boxes.shape[1] - 1)])
-        taken = select_best(candidates[popped_order(scores[candidates, k])], overlap, threshold, limit)
+        taken = _select_popped(candidates, scores[candidates, k], overlap, threshold, limit)
         boxes_kept[k, : len(taken)], scores_kept[k, : len(taken)] = taken, scores[taken, k]
     order = sorted_order(scores_kept.reshape(-1))[: min(size, np.count_nonzero(boxes_kept >= 0))]
     at, kinds = boxes_kept.reshape(-1)[order], order // max(limit, 1)
