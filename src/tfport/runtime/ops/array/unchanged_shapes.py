@@ -13,6 +13,7 @@ from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
+from tfport.runtime.size_expression import Number
 from tfport.runtime.symbolic_values import SymbolicValues, size_of_axis
 from tfport.runtime.trace import Tracer
 
@@ -35,7 +36,7 @@ def _has_shape(tracer: Tracer, tensor: Operand, shape: Operand) -> bool:
     sizes = SymbolicValues(tracer).of(shape)
     if sizes is None:
         return False
-    wanted = sizes.tolist()
+    wanted: list[Number] = sizes.tolist()
     there = [size_of_axis(tracer, tensor, axis) for axis in range(len(wanted))]
     if INFERRED not in wanted:
         return wanted == there
