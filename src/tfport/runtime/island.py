@@ -47,13 +47,14 @@ def compiled_island(
     *,
     alone: bool,
     release: Callable[[], None] | None = None,
+    in_advance: bool = False,
     copy: IslandCopy | None = None,
 ) -> tuple[Compiled, list[Operand]]:
     """A function from arrays of the inputs to arrays of the outputs, and the inputs that it takes.
 
-    `alone`, `release` and `copy`: see `IslandHints` and `Plan`. An island with windows that may not fit into
-    an image needs more than one session, and one with types that are converted more than the engine: no copy
-    is made of them.
+    `alone`, `release`, `in_advance` and `copy`: see `IslandHints` and `Plan`. An island with windows that may
+    not fit into an image needs more than one session, and one with types that are converted more than the
+    engine: no copy is made of them.
     """
     nodes, flag = _nodes(steps, outputs, engine)
     written = [*outputs, flag] if flag is not None else outputs
@@ -78,7 +79,7 @@ def compiled_island(
     flags = len(written) - len(outputs)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
-    hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch, in_parts)
+    hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch, in_parts, in_advance)
     if copy is not None and hints.least_size == ANY and not wide and not narrow:
         hints = replace(hints, save_as=copy.model)
         copy.add_island(*outside, hints)

@@ -66,9 +66,10 @@ class Plan:
         *,
         repeated: bool = False,
         release: Callable[[], None] | None = None,
+        in_advance: bool = False,
         copy: IslandCopy | None = None,
     ) -> None:
-        """`repeated`: the plan of a loop body or a branch.
+        """`repeated`: the plan of a loop body or a branch. `in_advance`: it is not made for a run.
 
         `release` frees what was read of the files of the weights; it is called before an engine makes its
         own copies, which is when a plan needs most memory. `copy` is filled if the plan is one island.
@@ -83,7 +84,10 @@ class Plan:
         alone = not repeated and sum(stage.lowered for stage in stages) == 1
         if copy is not None and (len(stages) != 1 or not stages[0].lowered or self.inputs != program.args):
             copy = None
-        self._stages = [self._compiled(stage, engine, alone, release, copy) for stage in stages]
+        compiled = functools.partial(
+            compiled_island, engine=engine, alone=alone, release=release, in_advance=in_advance
+        )
+        self._stages = [self._compiled(stage, engine, compiled, copy) for stage in stages]
         self._results = [
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
@@ -138,8 +142,7 @@ class Plan:
         self,
         stage: Stage,
         engine: Engine,
-        alone: bool,
-        release: Callable[[], None] | None,
+        compiled: Callable[..., tuple[Compiled, list[Operand]]],
         copy: IslandCopy | None,
     ) -> tuple[Compiled, list[int], list[int]]:
         recorder = current_recorder()
@@ -148,22 +151,18 @@ class Plan:
             if engine.on_device:
                 run = _reading_from_device(run)
         elif recorder is None:
-            run = self._island(stage, engine, alone, release, copy)
+            run = self._island(stage, compiled, copy)
         else:
-            run = recorder.island(stage.steps, lambda: self._island(stage, engine, alone, release))
+            run = recorder.island(stage.steps, lambda: self._island(stage, compiled))
         return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _island(
         self,
         stage: Stage,
-        engine: Engine,
-        alone: bool,
-        release: Callable[[], None] | None,
+        compiled: Callable[..., tuple[Compiled, list[Operand]]],
         copy: IslandCopy | None = None,
     ) -> Compiled:
-        run, stage.reads = compiled_island(
-            stage.steps, stage.reads, stage.writes, engine, alone=alone, release=release, copy=copy
-        )
+        run, stage.reads = compiled(stage.steps, stage.reads, stage.writes, copy=copy)
         return run
 
     def _describe(self, copy: IslandCopy) -> None:

@@ -19,6 +19,7 @@ only its rank, as nothing that the file says about shapes holds any more.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -190,14 +191,14 @@ class Session:
         key = PlanKey.of_signature(self.model.signatures[name])
         shapes = [self._tracer.value(tensor).shape.dims for tensor in key.feeds]
         if None not in shapes:
-            self._plan(key)
+            self._plan(key, in_advance=True)
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """The program for these fetches and feeds, before it is cut into islands."""
         self._initialize()
         return self._tracer.runnable(fetches, feeds, [None] * len(feeds), self.engine, bake=bake)[0]
 
-    def _plan(self, key: PlanKey) -> tuple[PlanKey, AnyPlan]:
+    def _plan(self, key: PlanKey, *, in_advance: bool = False) -> tuple[PlanKey, AnyPlan]:
         """The plan to use for a key, and the key that it was made for."""
         plan = self.plans.get(key, self.state.version)
         if plan is not None:
@@ -206,19 +207,19 @@ class Session:
             key = self.plans.admitted(key)
             plan = self.plans.get(key, self.state.version)
             if plan is None:
-                plan, version = self._stored_plan(key) or self._new_plan(key)
+                plan, version = self._stored_plan(key) or self._new_plan(key, in_advance)
                 self.plans.add(key, plan, version)
                 self.release_checkpoint()
                 return_freed_memory()
         return key, plan
 
-    def _new_plan(self, key: PlanKey) -> tuple[AnyPlan, int]:
+    def _new_plan(self, key: PlanKey, in_advance: bool) -> tuple[AnyPlan, int]:
         """A plan for a key, and the version of the state that it is for."""
         self._initialize()
         program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
         rival = self.engine.rival
         if rival is None:
-            return self._copied_plan(key, program, version), version
+            return self._copied_plan(key, program, version, in_advance), version
 
         traced = {GPU: program}  # kept only until the first plan is made
 
@@ -228,7 +229,7 @@ class Session:
                 program = traced.pop(device, None)
                 if program is None:
                     program, _ = self._tracer.runnable(key.fetches, key.feeds, key.assumed, engine)
-                return Plan(program, engine, release=self.release_checkpoint)
+                return Plan(program, engine, release=self.release_checkpoint, in_advance=in_advance)
 
         plan = PlacedPlan(program, made_for, rival)
         traced.clear()
@@ -245,17 +246,20 @@ class Session:
         plan = self._stored.read(key)
         return None if plan is None else (plan, version)
 
-    def _copied_plan(self, key: PlanKey, program: Program, version: int) -> Plan:
+    def _copied_plan(self, key: PlanKey, program: Program, version: int, in_advance: bool) -> Plan:
         """A plan that is stored while it is made, if sessions are to use it later."""
+        make = functools.partial(
+            Plan, program, self.engine, release=self.release_checkpoint, in_advance=in_advance
+        )
         copy = self._stored.begin(key) if self._stored is not None else None
         try:
-            plan = Plan(program, self.engine, release=self.release_checkpoint, copy=copy)
+            plan = make(copy=copy)
         except Error:
             if copy is None:
                 raise
             copy.discard()  # perhaps it could not be written
             copy = None
-            plan = Plan(program, self.engine, release=self.release_checkpoint)
+            plan = make()
         if self._stored is not None and copy is not None:
             if not self.state.as_restored or version != self.state.version:
                 copy.record = None

@@ -60,6 +60,48 @@ def test_sessions_do_not_plan_which_tensors_share_memory(monkeypatch):
     assert made == [False]
 
 
+def test_an_island_opens_only_the_sessions_that_it_needs(opened):
+    """Whether a call is worth two threads depends on its batch."""
+    session = session_of(PRODUCT, threads=2)
+    assert opened == []
+    session.run("y:0", {"x:0": np.zeros((1, 64), np.float32)})
+    assert opened == [1]
+    session.run("y:0", {"x:0": np.zeros((500, 64), np.float32)})
+    session.run("y:0", {"x:0": np.zeros((1, 64), np.float32)})
+    assert opened == [1, 2]
+
+
+def test_the_first_call_may_need_two_threads(opened):
+    session_of(PRODUCT, threads=2).run("y:0", {"x:0": np.zeros((500, 64), np.float32)})
+    assert opened == [2]
+
+
+def test_a_plan_that_is_made_in_advance_opens_a_session(opened):
+    session = session_of(PRODUCT, threads=2)
+    Plan(session.program(["y:0"], ["x:0"]), session.engine, in_advance=True)
+    assert opened == [1]
+
+
+PRODUCT = """
+    x = Placeholder() {dtype=float32, shape=(?, 64)}
+    y = MatMul(x, x) {T=float32, transpose_a=true, transpose_b=false}
+"""
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The threads of the sessions that islands open, in order."""
+    threads = []
+
+    def session(model, options, *others):
+        threads.append(options.intra_op_num_threads)
+        return made_by_engine(model, options, *others)
+
+    made_by_engine = onnx_runtime._session
+    monkeypatch.setattr(onnx_runtime, "_session", session)
+    return threads
+
+
 @pytest.mark.parametrize(
     ("middle", "alone"),
     [("Neg(y) {T=float32}", [True]), ("MatrixInverse(y) {T=float32, adjoint=false}", [False, False])],

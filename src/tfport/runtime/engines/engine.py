@@ -48,6 +48,8 @@ class IslandHints:
     """The model for a number of sequences, if another one is faster for it."""
     in_parts: Callable[[], IslandParts] | None = None
     """The island with its convolutions apart, for cuDNN."""
+    in_advance: bool = False
+    """Whether the island is made ready before its first inputs are known."""
     save_as: Path | None = None
     """Where ONNX Runtime writes the model as it optimized it; the weights are written beside it."""
 

@@ -19,6 +19,7 @@ from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
+from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
@@ -77,14 +78,15 @@ class OnnxRuntime:
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         values = to_share(weights)
+        needless = needless_optimizers(model)
         convolves = CONVOLUTION in model
         flushes = CAN_FLUSH and convolves
 
         def opened(options: ort.SessionOptions, checked: bool) -> CheckedSession:
             share(options, values)
             if checked:
-                return _checked_session(model, options, flushes)
-            return _session(model, options, flushes), []
+                return _checked_session(model, options, flushes, needless)
+            return _session(model, options, flushes, needless), []
 
         return self._compiled(opened, convolves, inputs, outputs, hints)
 
@@ -138,10 +140,11 @@ class OnnxRuntime:
         if self.max_bytes:
             run = functools.partial(_run_again, run)
         wanted, fed = list(outputs), list(inputs)
-        usual, _ = session(usual_threads, False)
-
-        def compiled_once(arrays: Sequence[Any]) -> Sequence[Any]:
-            return run(usual, wanted, dict(zip(fed, arrays, strict=True)))
+        if least == ANY and (self.threads == 1 or work.is_fixed or not work.may_be_light):
+            usual, _ = session(usual_threads, False)
+            return lambda arrays: run(usual, wanted, dict(zip(fed, arrays, strict=True)))
+        if hints.in_advance or hints.save_as is not None:
+            session(usual_threads, False)  # otherwise the first call opens the one that it needs
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             threads = 1 if work.is_light(arrays) else self.threads
@@ -151,8 +154,7 @@ class OnnxRuntime:
             check_pool_sizes(windows, results[len(wanted) :])
             return results[: len(wanted)]
 
-        is_always_usual = self.threads == 1 or work.is_fixed or not work.may_be_light
-        return compiled_once if least == ANY and is_always_usual else compiled
+        return compiled
 
 
 def _run_again(run: Callable[..., Sequence[Any]], *arguments: Any) -> Sequence[Any]:
@@ -254,10 +256,12 @@ CheckedSession = tuple[ort.InferenceSession, list[PoolWindow]]
 """A session, and the windows to check after each run."""
 
 
-def _checked_session(model: bytes, options: ort.SessionOptions, flushes: bool) -> CheckedSession:
+def _checked_session(
+    model: bytes, options: ort.SessionOptions, flushes: bool, without: Sequence[str]
+) -> CheckedSession:
     """A session for small images."""
     checked, windows = with_pool_sizes(model)
-    return _session(checked, options, flushes, without=BLOCKED_LAYOUT), windows
+    return _session(checked, options, flushes, (*without, *BLOCKED_LAYOUT)), windows
 
 
 def may_run_out(arrays: Sequence[Any], least_size: int) -> bool:
