@@ -55,11 +55,11 @@ def kernel_arguments(
     return {name: attrs[name] for name in declared.named}
 
 
-def inferred_attrs(signature: OpSignature) -> set[str]:
+@functools.lru_cache(1024)
+def inferred_attrs(signature: OpSignature) -> frozenset[str]:
     """The attributes that follow from the inputs: their types and their number."""
-    return {
-        name for arg in signature.inputs for name in (arg.type_attr, arg.number_attr, arg.list_attr) if name
-    }
+    names = (n for arg in signature.inputs for n in (arg.type_attr, arg.number_attr, arg.list_attr))
+    return frozenset(filter(None, names))
 
 
 def host_run(

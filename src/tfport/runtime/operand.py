@@ -40,7 +40,7 @@ class Operand:
         self.name = f"{name or 'v'}#{next(_numbers)}"
         self.known: Dims | None = None
         if isinstance(value, np.ndarray) and value.ndim < 2 and value.dtype.kind in "iu" and value.size < 64:
-            self.known = tuple(int(n) for n in value.reshape(-1))
+            self.known = tuple(value.reshape(-1).tolist())
 
     @property
     def rank(self) -> int | None:

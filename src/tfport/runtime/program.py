@@ -6,7 +6,7 @@ Calls are inlined; a branch or loop is one step with inner programs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -31,8 +31,8 @@ class OnnxNode:
     """What it computes together with the nodes before it, where ONNX has no op for that: op and input."""
 
     @property
-    def programs(self) -> Iterator[Program]:
-        return (value for value in self.attrs.values() if isinstance(value, Program))
+    def programs(self) -> Sequence[Program]:
+        return [value for value in self.attrs.values() if isinstance(value, Program)] if self.attrs else ()
 
 
 class NeverLowered(StrEnum):
@@ -102,24 +102,17 @@ class Program:
     def captures(self) -> list[Operand]:
         """What it reads from the enclosing program, except constants."""
         inside = {*self.args}
-        captured: dict[Operand, None] = {}
+        read: dict[Operand | None, None] = {}
         for step in self.steps:
             inside.update(step.outputs)
+            read.update(dict.fromkeys(step.inputs))
             for node in step.lowered or ():
                 inside.update(node.outputs)
-        for operand in self._read():
-            if operand not in inside and not operand.is_constant:
-                captured[operand] = None
-        return list(captured)
-
-    def _read(self) -> Iterator[Operand]:
-        for step in self.steps:
-            yield from step.inputs
-            for node in step.lowered or ():
-                yield from (operand for operand in node.inputs if operand is not None)
+                read.update(dict.fromkeys(node.inputs))
                 for program in node.programs:
-                    yield from program.captures()
-        yield from self.results
+                    read.update(dict.fromkeys(program.captures()))
+        read.update(dict.fromkeys(self.results))
+        return [o for o in read if o is not None and o not in inside and not o.is_constant]
 
 
 def needed(steps: Iterable[Step], results: Iterable[Operand], *, unread_draws: bool = True) -> list[Step]:

@@ -88,6 +88,8 @@ class Tracer:
         """What computes an operand, for recognizing what several nodes compute together."""
         self.counters: set[Operand] = set()
         """Loop counters, which are never negative."""
+        self.relied_on: set[Operand] = set()
+        """The counters of which a lowering relies on that."""
         self._depth = 0
         self._calls = ""
         """The calls around the nodes that are traced now: names of nodes and functions."""

@@ -54,9 +54,10 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
     name = type_name(proto.dtype)
     if kind is None:
         raise UnreadableFile(f"a tensor of type {name} cannot be converted to an array")
-    shape = tuple(dim.size for dim in proto.tensor_shape.dim[: MOST_AXES + 1])
-    if len(shape) > MOST_AXES:
+    dims = proto.tensor_shape.dim
+    if len(dims) > MOST_AXES:
         raise UnreadableFile(f"a {name} tensor must have at most {MOST_AXES} axes, found more")
+    shape = tuple([dim.size for dim in dims])
     size = math.prod(shape)
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or size > MOST_ELEMENTS:
         raise UnreadableFile(f"a {name} tensor has the invalid shape {list(shape)}")
@@ -85,6 +86,8 @@ def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
     """The elements in the typed list."""
     name = TYPED_LIST[proto.dtype]
     values = getattr(proto, name)
+    if name != "float8_val":
+        values = list(values)  # NumPy reads a list of Python much faster than one of protobuf
     if name == "half_val":  # bit patterns, one in each int32
         return np.array(values, np.int64).astype(np.uint16).view(kind)
     if name == "float8_val":
@@ -94,9 +97,9 @@ def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
         return parts[: len(parts) // 2 * 2].view(kind)
     if name == "string_val":
         out = np.empty(len(values), object)
-        out[:] = list(values)
+        out[:] = values
         return out
-    return np.array(values, np.int64 if name == "int_val" else kind).astype(kind)
+    return np.array(values, np.int64 if name == "int_val" else kind).astype(kind, copy=False)
 
 
 def expand(flat: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:

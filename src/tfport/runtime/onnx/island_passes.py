@@ -24,11 +24,12 @@ def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[
 
 def live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
     """The nodes that the wanted operands depend on."""
-    needed = set(wanted)
+    needed: set[Operand | None] = set(wanted)
     kept = []
     for node in reversed(nodes):
-        if any(output in needed for output in node.outputs):
+        if not needed.isdisjoint(node.outputs):
             kept.append(node)
-            needed.update(o for o in node.inputs if o is not None)
-            needed.update(o for program in node.programs for o in program.captures())
+            needed.update(node.inputs)
+            for program in node.programs:
+                needed.update(program.captures())
     return kept[::-1]

@@ -96,8 +96,26 @@ def while_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
         lambda variables: tracer.call(body[0], variables, body[1]),
         ranks_of(attrs.get("output_shapes") if tracer.recorded_ranks else None, len(inputs)),
         [o.dtype == VARIANT and is_only_stacked(node.output(i)) for i, o in enumerate(inputs)],
+        passed_on(body[0]),
     )
     return trace_loop(tracer, loop)
+
+
+def passed_on(body: Function) -> set[int]:
+    """The variables that the body of a loop returns as they are."""
+    args, results = list(body.args.values()), body.results
+    if len(args) != len(results) or any(arg.is_list for arg in args):
+        return set()
+    return {i for i, (arg, result) in enumerate(zip(args, results, strict=True)) if _source(result) is arg}
+
+
+def _source(value: Value) -> Node:
+    """The node whose output a value is, perhaps after identities."""
+    node, seen = value.node, set[Node]()
+    while node.op == "Identity" and node.inputs and node not in seen:
+        seen.add(node)
+        node = node.inputs[0].node
+    return node
 
 
 def ranks_of(shapes: Attr, count: int) -> list[int | None]:

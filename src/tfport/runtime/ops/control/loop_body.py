@@ -1,12 +1,14 @@
 """The parts of a loop, and its body traced until variables and shapes no longer change.
 
 A variable that the body returns unchanged is captured instead of carried, so constants stay
-constant inside the loop. Dimensions that differ between iterations become unknown.
+constant inside the loop. Dimensions that differ between iterations become unknown. An integer that may be
+a counter is supposed to be one: tracing a large body once more only to know it takes long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import as_condition, common_shape
 from tfport.runtime.ops.control.traced_lists import counter_value
-from tfport.runtime.program import Program, needed
+from tfport.runtime.program import OnnxNode, Program, Step, needed
 from tfport.runtime.trace import Tracer
 
 Operands = list[Operand]
@@ -37,6 +39,8 @@ class Loop:
     """Ranks of the variables, where the model states them."""
     stackable: Sequence[bool]
     """Whether a list is only stacked after the loop, so all its elements have the same shape."""
+    passed_on: AbstractSet[int] = frozenset()
+    """Variables that the body returns as they are, as far as that is known before it is traced."""
 
 
 @dataclass
@@ -53,19 +57,24 @@ class LoopBody:
 
 def stable_body(tracer: Tracer, loop: Loop) -> tuple[set[int], list[Dims | None], LoopBody]:
     """The indices of the variables that never change, the shapes of all, and the body traced with them."""
-    fixed: set[int] = set()
+    fixed = set(loop.passed_on)
     shapes = [operand.shape for operand in loop.initial]
+    supposed = {i for i, operand in enumerate(loop.initial) if _may_count(operand)}
     while True:
         unsupported = len(tracer.unsupported)
-        body = trace_body(tracer, loop, fixed, shapes)
+        body = _trace_body(tracer, loop, fixed, shapes, supposed)
+        others = {i for i in supposed if counts_from(loop, body, i) is None}
+        wrong = {i for i in others if body.args[i] in tracer.relied_on}
+        tracer.counters.difference_update(body.args[i] for i in others)
         unchanged = {i for i, r in enumerate(body.results) if i not in fixed and r is body.args[i]}
         common = [
             s if i in fixed else _common_to_all(s, r.shape, loop.ranks[i])
             for i, (s, r) in enumerate(zip(shapes, body.results, strict=True))
         ]
-        if not unchanged and common == shapes:
+        if not unchanged and not wrong and common == shapes:
             return fixed, shapes, body
         fixed |= unchanged
+        supposed -= wrong
         if not unchanged:  # captured values may give more precise shapes: trace again with them first
             shapes = common
         del tracer.unsupported[unsupported:]
@@ -79,15 +88,14 @@ def _common_to_all(before: Dims | None, after: Dims | None, rank: int | None) ->
     return both
 
 
-def trace_body(
+def _trace_body(
     tracer: Tracer,
     loop: Loop,
     fixed: set[int],
     shapes: Sequence[Dims | None],
-    iteration: Operand | None = None,
-    counters: Mapping[int, int] | None = None,
+    supposed: Collection[int] = (),
 ) -> LoopBody:
-    """Trace the body; with an iteration number, counters are computed from it and the condition is true."""
+    """Trace the body; `supposed`: variables that are taken to be counters."""
     args = [
         start if i in fixed else Operand(start.dtype, shapes[i], name=loop.name)
         for i, start in enumerate(loop.initial)
@@ -95,24 +103,51 @@ def trace_body(
     for arg, start in zip(args, loop.initial, strict=True):
         if arg is not start and (facts := tracer.lists.get(start)) is not None:
             tracer.lists[arg] = ListFacts(facts.element, facts.shape)
+    for i in supposed:
+        if i not in fixed and shapes[i] == ():
+            args[i].known = (None,)
+            tracer.counters.add(args[i])
 
     def trace() -> Operands:
-        for i, start in (counters or {}).items():
-            if iteration is not None:
-                args[i] = counter_value(tracer, loop.name, start, iteration, args[i].dtype, is_iteration=True)
         results = loop.body(list(args))
         if len(results) != len(args):
             raise MalformedGraph(
                 f"loop `{loop.name}` has {len(args)} variables, but its body returns {len(results)}"
             )
-        if iteration is not None:
-            return [Operand(BOOL, value=np.array(True)), *results]
         return [as_condition(tracer, loop.name, loop.condition(list(results))), *results]
 
     program = tracer.program([arg for i, arg in enumerate(args) if i not in fixed], trace)
     # TensorFlow draws for several iterations at once, in any order: its generator has no certain state
     program.steps = needed(program.steps, program.results, unread_draws=False)
     return LoopBody(args, program)
+
+
+def numbered_body(
+    tracer: Tracer, loop: Loop, body: LoopBody, iteration: Operand, counters: Mapping[int, int]
+) -> LoopBody:
+    """The body with counters that are computed from the number of the iteration; its condition is true."""
+    steps: list[Step] = []
+    for i, start in counters.items():
+        steps += _counting_steps(tracer, loop.name, start, iteration, body.args[i])
+    results = [Operand(BOOL, value=np.array(True)), *body.results]
+    numbers = {body.args[i] for i in counters}
+    args = [arg for arg in body.program.args if arg not in numbers]
+    steps = needed([*steps, *body.program.steps], results, unread_draws=False)
+    return LoopBody(body.args, Program(args, steps, results))
+
+
+def _counting_steps(
+    tracer: Tracer, name: str, start: int, iteration: Operand, counter: Operand
+) -> list[Step]:
+    """Steps that compute a counter from the number of the iteration."""
+
+    def trace() -> Operands:
+        return [counter_value(tracer, name, start, iteration, counter.dtype, is_iteration=True)]
+
+    program = tracer.program([iteration], trace)
+    (value,) = program.results
+    nodes = [OnnxNode("Identity", (value,), (counter,), {})]
+    return [*program.steps, Step(name, "Identity", (value,), (counter,), nodes, run=list)]
 
 
 def falls(body: LoopBody, i: int) -> bool:
@@ -130,7 +165,7 @@ def falls(body: LoopBody, i: int) -> bool:
 def counts_from(loop: Loop, body: LoopBody, i: int) -> int | None:
     """The initial value of a variable that grows by one per iteration; None for any other."""
     start, arg, result = loop.initial[i].array, body.args[i], body.results[i]
-    if start is None or start.ndim or start.dtype.kind not in "iu":
+    if start is None or not _is_count(loop.initial[i]):
         return None
     for step in body.program.steps:
         if result in step.outputs:
@@ -139,3 +174,13 @@ def counts_from(loop: Loop, body: LoopBody, i: int) -> int | None:
             counts = step.op in _ADDS and len(step.inputs) == 2 and delta is not None and delta.ndim == 0
             return int(start) if counts and delta == 1 else None
     return None
+
+
+def _is_count(operand: Operand) -> bool:
+    """Whether an operand is a constant integer."""
+    return operand.array is not None and operand.array.ndim == 0 and operand.array.dtype.kind in "iu"
+
+
+def _may_count(operand: Operand) -> bool:
+    """Whether a variable with this initial value may be a counter that is never negative."""
+    return _is_count(operand) and operand.array is not None and bool(operand.array >= 0)

@@ -32,8 +32,8 @@ from tfport.runtime.ops.control.loop_body import (
     LoopBody,
     Operands,
     counts_from,
+    numbered_body,
     stable_body,
-    trace_body,
 )
 from tfport.runtime.ops.control.loop_draws import LoopDraws, loop_draws
 from tfport.runtime.ops.control.loop_limit import limited
@@ -88,10 +88,10 @@ def _iterate(
     time_loop = _time_loop(loop, body, carried, changes)
     iteration = Operand(INT64, (), name=loop.name)
     limits = limits_of(time_loop)
-    numbered = trace_body(tracer, loop, fixed, shapes, iteration, time_loop.counters) if limits else body
     results, counters = list(loop.initial), dict[int, int]()
-    if limits and _effects(numbered) == _effects(body):
-        body, counters = numbered, dict(time_loop.counters)
+    if limits:
+        counters = dict(time_loop.counters)
+        body = numbered_body(tracer, loop, body, iteration, counters)
         count = smallest(tracer, loop.name, limits)
         first = counter_value(tracer, loop.name, 0, count, INT64)
         changes = _changes(tracer, loop, body, carried, limits)
@@ -117,10 +117,6 @@ def _changes(
     if count > 0:
         changes = {i: change or written_row(loop, body, i, count) for i, change in changes.items()}
     return {i: change for i, change in changes.items() if change is not None}
-
-
-def _effects(body: LoopBody) -> int:
-    return sum(step.effect for step in body.program.steps)
 
 
 def _trace_iterations(

@@ -123,6 +123,7 @@ def row_at(tracer: Tracer, name: str, rows: Operand, index: Operand) -> Operand:
     def lower(b: Any, tensor: Operand, at: Operand) -> Operand:
         # ONNX counts negative indices from the end: map them to an index that it rejects
         if at in tracer.counters:
+            tracer.relied_on.add(at)
             return b.Gather(tensor, at, axis=0)  # type: ignore[no-any-return]
         wide = b.int64(at)
         if at.array is None:

@@ -107,7 +107,7 @@ def declared_ranks(attrs: Mapping[str, Attr]) -> list[Dims | None]:
     ]
 
 
-def _refuse_unnamed(kernel: Implementation, node: Node, attrs: Attrs, decided: set[str]) -> None:
+def _refuse_unnamed(kernel: Implementation, node: Node, attrs: Attrs, decided: frozenset[str]) -> None:
     for name in attrs:
         if name not in kernel.named | SPEED_ONLY | decided and not name.startswith("_"):
             raise CannotRun(f"the kernel of {node.op} does not support the attribute {name}")
