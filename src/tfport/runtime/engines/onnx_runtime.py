@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
+from tfport.dataclass import replace
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
@@ -105,7 +106,8 @@ class OnnxRuntime:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
             return _session(str(path), options, flushes), []
 
-        return self._compiled(opened, convolves, inputs, outputs, hints)
+        now = replace(hints, in_advance=True)  # a damaged file is an error before the first call
+        return self._compiled(opened, convolves, inputs, outputs, now)
 
     def _compiled(
         self,
