@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
-from tfport.runtime.onnx.shape_rule import broadcast
+from tfport.runtime.onnx.shape_rule import broadcast, first_two, required
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
 
@@ -47,7 +47,7 @@ def _row_rule(ops: str) -> Callable[[_RowRule], _RowRule]:
 
 @_row_rule(UNARY)
 def _unary(b: Builder, node: OnnxNode, rows: Rows) -> list[Operand] | None:
-    first, *others = node.inputs
+    first, others = required(node.inputs[0]), node.inputs[1:]
     if first not in rows or any(other in rows for other in others):
         return None
     return b.nodes(node.op, rows[first], *others, dtype=node.outputs[0].dtype, **node.attrs)
@@ -84,8 +84,7 @@ def _fits(shape: Dims, read: Sequence[Operand]) -> bool:
 
 @_row_rule("MatMul")
 def _product(b: Builder, node: OnnxNode, rows: Rows) -> list[Operand] | None:
-    x, weights = node.inputs
-    assert weights is not None
+    x, weights = first_two(node.inputs)
     if x not in rows or weights in rows or not is_small_product(x, weights):
         return None
     return b.nodes("MatMul", rows[x], weights)
@@ -113,15 +112,15 @@ def _along_axis(b: Builder, node: OnnxNode, rows: Rows) -> list[Operand] | None:
 
 @_row_rule("Transpose")
 def _transpose(b: Builder, node: OnnxNode, rows: Rows) -> list[Operand] | None:
-    perm = node.attrs.get("perm")
-    if perm is None or node.inputs[0] not in rows:
+    x, perm = required(node.inputs[0]), node.attrs.get("perm")
+    if perm is None or x not in rows:
         return None
-    return b.nodes("Transpose", rows[node.inputs[0]], perm=[0, *(axis + 1 for axis in perm)])
+    return b.nodes("Transpose", rows[x], perm=[0, *(axis + 1 for axis in perm)])
 
 
 @_row_rule("Squeeze Unsqueeze")
 def _axes(b: Builder, node: OnnxNode, rows: Rows) -> list[Operand] | None:
-    x, axes = (*node.inputs, None)[:2]
+    x, axes = required(node.inputs[0]), node.inputs[1] if len(node.inputs) > 1 else None
     if x not in rows or axes is None or axes.array is None or x.rank is None:
         return None
     rank = x.rank + (axes.array.size if node.op == "Unsqueeze" else 0)
