@@ -36,7 +36,7 @@ class LateCertificates(ssl.SSLContext):
 def certificates_read_later() -> Iterator[None]:
     """Contexts made meanwhile read the certificates of the system when they are used."""
     usual = ssl.SSLContext.set_default_verify_paths
-    ssl.SSLContext.set_default_verify_paths = _read_later  # type: ignore[method-assign]
+    ssl.SSLContext.set_default_verify_paths = _read_later  # type: ignore[assignment]
     try:
         yield
     finally:
