@@ -1,4 +1,4 @@
-"""Dataclasses whose `__init__` is compiled when it is first called.
+"""Dataclasses whose `__init__` is compiled once they have more than a few instances.
 
 The standard library compiles the methods of every dataclass when its module is imported, and imports
 `inspect` to do so: a quarter of the time of a short command, mostly for classes that the command never

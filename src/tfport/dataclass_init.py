@@ -1,4 +1,4 @@
-"""The `__init__` of a dataclass: compiled from its fields by the first call."""
+"""The `__init__` of a dataclass: compiled from its fields once the class has more than a few instances."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 NOTHING: Any = object()
 """No default; or an argument that was left out."""
+FEW = 16
+"""Compiling takes as long as creating this many instances without."""
 FIELDS = "__tfport_fields__"
 """The attribute of a dataclass that has its fields by name."""
 
@@ -44,13 +46,47 @@ class DataclassField:
 
 
 def compiled_later(cls: Any, *, frozen: bool, slots: bool) -> Callable[..., None]:
-    """An `__init__` that compiles itself when it is called, and then replaces itself."""
+    """An `__init__` for a few instances, which is then replaced by a compiled one."""
+    left = FEW
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        init = cls.__init__ = _compile(cls, frozen, slots)
-        init(self, *args, **kwargs)
+    def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0 or not _assign(self, getattr(cls, FIELDS), args, kwargs, slots):
+            init = cls.__init__ = _compile(cls, frozen, slots)
+            init(self, *args, **kwargs)
+        elif hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _assign(
+    instance: Any,
+    fields: dict[str, DataclassField],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    slots: bool,
+) -> bool:
+    """Assign the fields; False for wrong arguments, which the compiled `__init__` reports."""
+    parameters = [name for name, field in fields.items() if field.init and not field.kw_only]
+    values = dict(zip(parameters, args, strict=False)) | kwargs
+    if len(values) < len(args) + len(kwargs):
+        return False
+    for name, field in fields.items():
+        if field.init and name in values:
+            value = values.pop(name)
+        elif field.default_factory is not NOTHING:
+            value = field.default_factory()
+        elif field.default is not NOTHING:
+            value = field.default
+        elif field.init:
+            return False
+        else:
+            continue  # `__post_init__` assigns it
+        if field.init or field.default is NOTHING or slots:  # otherwise the class has it
+            object.__setattr__(instance, name, value)
+    return not values
 
 
 def _compile(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:

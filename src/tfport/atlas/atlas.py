@@ -27,7 +27,7 @@ X86, ARM = "x86_64", "aarch64"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Build:
     """One recorded wheel, and facts from its files."""
 
@@ -37,8 +37,13 @@ class Build:
     platform: str
     wheel: str
     sha256: str
-    facts: dict[str, Any] = field(repr=False, hash=False, compare=False)
-    """CUDA, ABI, GLIBC, Python versions and so on; a fact that could not be read is missing."""
+    atlas: Atlas = field(repr=False, hash=False, compare=False)
+
+    @functools.cached_property
+    def facts(self) -> dict[str, Any]:
+        """CUDA, ABI, GLIBC, Python versions and so on; a fact that could not be read is missing."""
+        ((facts,),) = self.atlas.rows("SELECT facts FROM build WHERE id = ?", self.number)
+        return dict(json.loads(facts))
 
     @property
     def name(self) -> str:
@@ -110,21 +115,21 @@ class Atlas:
         return {build.number: build for build in self._matching(None, None)}
 
     def _matching(self, package: str | None, platform: str | None) -> list[Build]:
-        """The builds of a package and a platform, None for any; only their facts are decoded."""
+        """The builds of a package and a platform, None for any."""
         rows = (row for row in self._build_rows if package in (None, row[1]) and platform in (None, row[3]))
         return [self._build(*row) for row in rows]
 
     def _build(self, number: int, *columns: Any) -> Build:
         build = self._decoded.get(number)
         if build is None:
-            package, version, platform, wheel, sha256, facts = columns
-            build = Build(number, package, version, platform, wheel, sha256, json.loads(facts))
+            package, version, platform, wheel, sha256 = columns
+            build = Build(number, package, version, platform, wheel, sha256, atlas=self)
             build = self._decoded.setdefault(number, build)
         return build
 
     @functools.cached_property
     def _build_rows(self) -> list[tuple[Any, ...]]:
-        return self.rows("SELECT id, package, version, platform, wheel, sha256, facts FROM build")
+        return self.rows("SELECT id, package, version, platform, wheel, sha256 FROM build")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:

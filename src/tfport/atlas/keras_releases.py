@@ -8,7 +8,6 @@ Recorded from the sources of keras, tf-keras, keras-core and TensorFlow up to 2.
 from __future__ import annotations
 
 import json
-import lzma
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -172,6 +171,8 @@ def _releases() -> list[KerasRelease]:
 
 @cache
 def _record() -> dict[str, Any]:
+    import lzma  # here, as few commands read it
+
     with lzma.open(Path(__file__).with_name("keras_releases.json.xz")) as file:
         record: dict[str, Any] = json.load(file)
     return record

@@ -101,8 +101,9 @@ def _fill_function(function: Function, record: pb.FunctionDef, indices: Indices)
     function.record = record
     function.attrs.update(decode_all(record.attr))
     for place, arg in enumerate(record.signature.input_arg):
-        _check_unique(function.args, arg.name, function)
-        function.args[arg.name] = Argument(function, arg, place)
+        argument = Argument(function, arg, place)
+        _check_unique(function.args, argument.name, function)
+        function.args[argument.name] = argument
     _fill(function, record.node_def, _BodyNames(function, indices))
     for arg in record.signature.output_arg:
         _check_unique(function.returns, arg.name, function)

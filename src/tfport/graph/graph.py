@@ -92,6 +92,8 @@ class Graph:
         self.ops = ops
         self.library = library if library is not None else FunctionLibrary()
         self.nodes: dict[str, Node] = {}
+        self.args: dict[str, Argument] = {}
+        """The arguments of a function; a main graph has none."""
         self._stand_ins: dict[str, Node] = {}
         self._numbered: dict[str, int] = {}
         self._ops: set[str] = set()
@@ -182,14 +184,14 @@ class Graph:
 
     def add_records(self, records: Iterable[pb.NodeDef]) -> list[tuple[Node, Sequence[str]]]:
         """Add the nodes of a file, without inputs; return each with the names of its inputs."""
-        nodes, find = self.nodes, self.find
+        nodes, arguments = self.nodes, self.args
         added: list[tuple[Node, Sequence[str]]] = []
         for record in records:
             name = record.name
-            if find(name) is not None:
+            if name in nodes or name in arguments:
                 raise MalformedGraph(f"two nodes have the name `{name}`")
             node = nodes[name] = Node(self, name, record.op, None, record.device, record)
-            added.append((node, record.input))
+            added.append((node, record.input[:]))  # a list is faster to read than the field
         self._ops.update([node.op for node, _ in added])
         return added
 
@@ -249,7 +251,6 @@ class Function(Graph):
     def __init__(self, definition: pb.OpDef, ops: OpTable, library: FunctionLibrary) -> None:
         super().__init__(ops, library)
         self.definition = definition
-        self.args: dict[str, Argument] = {}
         self.returns: dict[str, Node] = {}
         self.control_returns: dict[str, Node] = {}
         self.attrs: dict[str, Attr] = {}

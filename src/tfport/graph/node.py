@@ -104,8 +104,8 @@ class Node:
     """An operation: `op` and `attrs` say what it computes, `inputs` and `controls` what it reads."""
 
     __slots__ = (
-        "_attrs", "_control_users", "_controls", "_inputs", "_outputs", "_ports",
-        "device", "graph", "name", "op", "record",
+        "_attrs", "_control_users", "_outputs", "_ports",
+        "controls", "device", "graph", "inputs", "name", "op", "record",
     )  # fmt: skip
 
     def __init__(
@@ -126,8 +126,10 @@ class Node:
         self._attrs = attrs
         self._outputs: dict[int, Value] = {}
         self._ports: dict[tuple[str, int], Value] | None = None
-        self._inputs: tuple[Value, ...] = ()
-        self._controls: tuple[Node, ...] = ()
+        self.inputs: tuple[Value, ...] = ()
+        """The values that it reads; `set_inputs` changes them."""
+        self.controls: tuple[Node, ...] = ()
+        """The nodes that must have run before this one; `set_controls` changes them."""
         self._control_users: dict[Node, None] | None = None
 
     @property
@@ -151,15 +153,6 @@ class Node:
         return self._attrs is None
 
     @property
-    def inputs(self) -> tuple[Value, ...]:
-        return self._inputs
-
-    @property
-    def controls(self) -> tuple[Node, ...]:
-        """The nodes that must have run before this one."""
-        return self._controls
-
-    @property
     def control_users(self) -> list[Node]:
         """The nodes that wait for this one."""
         return list(self._control_users or ())
@@ -174,10 +167,10 @@ class Node:
         return list(users)
 
     def set_inputs(self, values: Iterable[Value]) -> None:
-        old, self._inputs = self._inputs, tuple(values)
+        old, self.inputs = self.inputs, tuple(values)
         for value in old:
             value._drop_use(self)
-        for value in self._inputs:
+        for value in self.inputs:
             users = value._users
             if users is None:
                 value._users = {self: 1}
@@ -185,16 +178,16 @@ class Node:
                 users[self] = users.get(self, 0) + 1
 
     def set_input(self, index: int, value: Value) -> None:
-        changed = list(self._inputs)
+        changed = list(self.inputs)
         changed[index] = value
         self.set_inputs(changed)
 
     def set_controls(self, nodes: Iterable[Node]) -> None:
-        for node in self._controls:
+        for node in self.controls:
             if node._control_users:
                 node._control_users.pop(self, None)
-        self._controls = tuple(dict.fromkeys(nodes))
-        for node in self._controls:
+        self.controls = tuple(dict.fromkeys(nodes))
+        for node in self.controls:
             if node._control_users is None:
                 node._control_users = {self: None}
             else:
@@ -224,10 +217,10 @@ class Node:
 
     def _wait_instead(self, node: Node, others: Sequence[Node]) -> None:
         """Wait for other nodes instead of this one; fast also where a node waits for thousands."""
-        place = self._controls.index(node)
+        place = self.controls.index(node)
         (node._control_users or {}).pop(self)
         new = [n for n in others if self not in (n._control_users or ())]
-        self._controls = (*self._controls[:place], *new, *self._controls[place + 1 :])
+        self.controls = (*self.controls[:place], *new, *self.controls[place + 1 :])
         for other in new:
             other._add_control_user(self)
 

@@ -122,7 +122,7 @@ def on_cycle(graph: Graph) -> Node | None:
 def _ordered(nodes: list[Node]) -> tuple[list[Node], Node | None]:
     """The nodes in topological order, and a node on the first cycle, if there is one."""
     inside = set(nodes)
-    waiting = {node: len(_needs(node) & inside) for node in nodes}
+    waiting = {node: len(_needs(node) & inside) if node.inputs or node.controls else 0 for node in nodes}
     ready = [node for node in nodes if not waiting[node]]
     order: list[Node] = []
     for node in ready:  # grows during the loop

@@ -14,7 +14,7 @@ from tfport.formats.checkpoint.read import Checkpoint, CheckpointEntry
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
-from tfport.graph.state import GraphVariable, variables
+from tfport.graph.state import GraphVariable, restored_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def restore_mismatches(model: Model) -> Iterator[RestoreMismatch]:
     if model.checkpoint is None:
         return
     model.checkpoint.names()  # all at once: single lookups cost more
-    for variable in variables(model):
-        if variable.key is not None:
-            yield from mismatches_of(variable, variable.key, model.checkpoint)
+    for variable in restored_variables(model):
+        assert variable.key is not None
+        yield from mismatches_of(variable, variable.key, model.checkpoint)
 
 
 def mismatches_of(variable: GraphVariable, key: str, checkpoint: Checkpoint) -> Iterator[RestoreMismatch]:

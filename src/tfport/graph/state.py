@@ -33,6 +33,7 @@ _RESTORES = {"RestoreV2": (1, 2), "Restore": (1, None), "RestoreSlice": (1, 2)}
 _ASSIGNS = ("AssignVariableOp", "Assign")
 _FROM_FILE = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")
 _FILLS = ("InitializeTable", "InitializeTableV2", "LookupTableImport", "LookupTableImportV2", *_FROM_FILE)
+_SETS = frozenset((*_ASSIGNS, *_FILLS))
 _RESHAPES = ("Reshape", "Bitcast")
 _PASSES = ("Identity", "Cast", *_RESHAPES)
 _SWITCHES = ("Switch", "RefSwitch", "Enter", "RefEnter")
@@ -108,14 +109,19 @@ def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
 def variables(model: Model) -> list[GraphVariable]:
     """The variables of the main graph with the tensors that initialize them."""
     restored = dict(_restored(model))
-    out = []
-    for node in model.graph:
-        if node.op in VARIABLES:
-            shape = node.attr("shape")
-            shape = shape if isinstance(shape, Shape) else UNKNOWN
-            source = restored.get(node, ())
-            out.append(GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, *source))
-    return out
+    return [_variable(node, restored.get(node, ())) for node in model.graph if node.op in VARIABLES]
+
+
+def restored_variables(model: Model) -> list[GraphVariable]:
+    """The variables of the main graph that tensors of the checkpoint initialize."""
+    restored = dict(_restored(model))
+    return [_variable(n, restored[n]) for n in model.graph if n.op in VARIABLES and n in restored]
+
+
+def _variable(node: Node, source: tuple[str, str, DType | None, bool] | tuple[()]) -> GraphVariable:
+    shape = node.attr("shape")
+    shape = shape if isinstance(shape, Shape) else UNKNOWN
+    return GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, *source)
 
 
 def _type(node: Node, attr: str) -> DType:
@@ -162,7 +168,7 @@ def filled_at_load(model: Model, *, by_signature: bool = True) -> set[Node]:
     """The variables and tables that restore and init ops assign."""
     nodes: set[Node] = set()
     for node, outer in _steps([*model.init_nodes_for(by_signature=by_signature), *model.restore_nodes]):
-        if node.op in _ASSIGNS + _FILLS and node.inputs:
+        if node.op in _SETS and node.inputs:
             nodes.add(_origin(node.inputs[0], outer))
     return nodes
 

@@ -53,19 +53,16 @@ class Usage:
 
 def usages(nodes: Iterable[Node]) -> list[Usage]:
     """The usages of ops by these nodes, in the order of their first nodes."""
-    kinds = _Kinds()
-    kind_of = {node: kinds.number(node) for node in nodes}
-    types = kinds.types
+    numbers: dict[Key, int] = {}
+    kind_of = {node: numbers.setdefault(usage_key(node), len(numbers)) for node in nodes}
+    types = _OutputTypes(kind_of)
     by_key: dict[tuple[int, ...], Usage] = {}
     for node, kind in kind_of.items():
-        key = [kind]
-        for value in node.inputs:
-            of = kind_of.get(value.node)
-            number = types.get((of, value.index)) if of is not None else None
-            key.append(kinds.type_of(value, of) if number is None else number)
-        usage = by_key.get(tuple(key))
+        inputs = node.inputs
+        key = (kind, *map(types.number, inputs)) if inputs else (kind,)
+        usage = by_key.get(key)
         if usage is None:
-            usage = by_key[tuple(key)] = Usage(node, tuple(map(DType.of, key[1:])))
+            usage = by_key[key] = Usage(node, tuple(map(DType.of, key[1:])))
         usage.nodes.append(node)
     return list(by_key.values())
 
@@ -75,47 +72,45 @@ def usage_key(node: Node) -> Key:
     return (node.op, node.device, *_attributes(node))
 
 
-class _Kinds:
-    """Numbers for combinations of op, device and attributes, whose outputs have the same types."""
+class _OutputTypes:
+    """The types of outputs as numbers; they are the same for all nodes of a kind."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[Key, int] = {}
-        self.types: dict[tuple[int, int], int] = {}
-        """The number of the type of an output, by kind and index, where it was asked for."""
+    def __init__(self, kind_of: Mapping[Node, int]) -> None:
+        """`kind_of`: equal for nodes with the same op, device and attributes."""
+        self._kind_of = kind_of
+        self._known: dict[tuple[int, int], int] = {}
 
-    def number(self, node: Node) -> int:
-        return self._numbers.setdefault(usage_key(node), len(self._numbers))
-
-    def type_of(self, value: Value, kind: int | None) -> int:
-        """The type of an output of a node of this kind; `kind` is None for arguments and missing nodes."""
-        if kind is None:
-            node = value.node
+    def number(self, value: Value) -> int:
+        """The number of the type of an output."""
+        node = value.node
+        kind = self._kind_of.get(node)
+        if kind is None:  # an argument or a missing node
             if isinstance(node, Argument):
                 return (node.plain_type or value.dtype).number
             return (value.dtype if node.op else INVALID).number
-        number = self.types[kind, value.index] = value.dtype.number
-        return number
+        known = self._known.get((kind, value.index))
+        if known is None:
+            known = self._known[kind, value.index] = value.dtype.number
+        return known
 
 
 def _attributes(node: Node) -> list[tuple[str, object]]:
     if node.record is not None and node.attrs_are_as_read:
         attrs = node.record.attr
-        pairs = [(name, _part(node, name, attrs[name])) for name in attrs if _counts(name)]
+        pairs: list[tuple[str, object]] = []
+        for name in attrs:
+            if name[:1] != "_" or name == LABEL:
+                value = attrs[name]  # most are types
+                pairs.append((name, value.type or _part(node, name, value)))
     else:
-        decoded = [(name, value) for name, value in node.attrs.items() if _counts(name)]
+        decoded = [(name, value) for name, value in node.attrs.items() if name[:1] != "_" or name == LABEL]
         pairs = [(name, _decoded_part(node, name, value)) for name, value in decoded]
     pairs.sort()
     return pairs
 
 
-def _counts(name: str) -> bool:
-    return name[0] != "_" or name == LABEL
-
-
 def _part(node: Node, name: str, value: pb.AttrValue) -> object:
-    """What matters of an attribute."""
-    if value.type:  # most are types, and this test is the fastest
-        return value.type
+    """What matters of an attribute that is not a type."""
     if name in _KIND_ONLY:
         return value.WhichOneof("value")
     if name == "value" and node.op == "Const":

@@ -26,15 +26,22 @@ class Kernel:
     priority: int = 0
 
 
+_KNOWN: dict[bytes, Kernel] = {}
+"""By their records: the sets of kernels of different releases have most of them in common."""
+
+
 def kernels_from(records: Iterable[pb.KernelDef]) -> list[Kernel]:
     """Kernels from the list that TensorFlow prints of itself."""
-    return [_kernel(record.SerializeToString()) for record in records]
+    kernels: list[Kernel] = []
+    for record in records:
+        written = record.SerializeToString()
+        if written not in _KNOWN:
+            _KNOWN[written] = _kernel(record)
+        kernels.append(_KNOWN[written])
+    return kernels
 
 
-@functools.lru_cache(16384)
-def _kernel(written: bytes) -> Kernel:
-    """The kernel in a record; the sets of kernels of different releases have most of them in common."""
-    record = pb.KernelDef.FromString(written)
+def _kernel(record: pb.KernelDef) -> Kernel:
     return Kernel(
         op=record.op,
         device=record.device_type,

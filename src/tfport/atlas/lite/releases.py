@@ -8,7 +8,6 @@ Recorded from the wheels of tflite-runtime, ai-edge-litert and tensorflow by
 from __future__ import annotations
 
 import json
-import lzma
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -110,6 +109,8 @@ def _numbers(spans: str) -> frozenset[int]:
 
 @cache
 def _record() -> dict[str, Any]:
+    import lzma  # here, as few commands read it
+
     with lzma.open(OUTPUT) as file:
         record: dict[str, Any] = json.load(file)
     return record

@@ -6,7 +6,8 @@ Findings 01x. They hold for every target; when they are noticed depends on the l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
@@ -139,9 +140,10 @@ def _graph(checked: CheckedModel) -> list[Finding]:
             nodes = stand_in.users
             findings.append(MissingInput(nodes=nodes, op=nodes[0].op, missing=name))
         suspects, in_order = _quick_look(graph)
+        declared = cache(lambda node: node.declared_outputs)  # many nodes read outputs of one
         for node in graph if graph is main else suspects:
             if node in suspects:
-                findings += _node(node)
+                findings += _node(node, declared)
             # colocation matters in the main graph only
             if graph is main and node.record is not None and CLASS in node.record.attr:
                 findings += _colocation(node, node.record.attr[CLASS])
@@ -167,13 +169,15 @@ def _quick_look(graph: Graph) -> tuple[dict[Node, None], bool]:
     return suspects, in_order
 
 
-def _node(node: Node) -> Iterator[Finding]:
+def _node(node: Node, declared: Callable[[Node], int | None]) -> Iterator[Finding]:
     if not NAME.fullmatch(node.name):
         yield BadName(nodes=[node], op=node.op)
     for value in node.inputs:
-        if value.index and value.node.op and not value.node.may_have(value.index):
-            outputs = len([v for v in value.node.outputs if value.node.may_have(v.index)])
-            yield MissingInput(nodes=[node], op=node.op, missing=value.name, outputs=outputs)
+        if value.index and value.node.op:
+            count = declared(value.node)
+            if count is not None and value.index >= count:
+                outputs = len([v for v in value.node.outputs if value.node.may_have(v.index)])
+                yield MissingInput(nodes=[node], op=node.op, missing=value.name, outputs=outputs)
     if node.controls and node.record is not None and _out_of_order(node.record.input):
         yield BadOrderOfInputs(nodes=[node], op=node.op)
 

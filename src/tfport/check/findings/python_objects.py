@@ -210,7 +210,8 @@ def _kinds_of_values(model: CheckedModel) -> list[str]:
         for v in (f.canonicalized_input_signature, f.output_signature)
     ]
     for node in graph.nodes:
-        for spec in (node.function.function_spec, node.bare_concrete_function.function_spec):
+        if (of := node.WhichOneof("kind")) in ("function", "bare_concrete_function"):
+            spec = getattr(node, of).function_spec
             stack += [spec.fullargspec, spec.input_signature]
     while stack:
         value = stack.pop()

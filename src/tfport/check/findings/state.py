@@ -209,10 +209,12 @@ def _state(checked: CheckedModel, by_signature: bool) -> Iterator[Finding]:
     if has_index(model) and not model.restore_nodes and _reads_variable(model, contexts):
         yield NoSaver()
         return
-    filled = {shared_name(node) for node in filled_at_load(model, by_signature=by_signature)}
-    for node in stateful:
+    filled = filled_at_load(model, by_signature=by_signature)
+    others = [node for node in stateful if node not in filled and contexts.is_needed(node)]
+    names = {shared_name(node) for node in filled} if others else set()
+    for node in others:
         name = shared_name(node)
-        if name not in filled and contexts.is_needed(node) and not _may_be_set(node, contexts):
+        if name not in names and not _may_be_set(node, contexts):
             if node.op in STATIC_TABLES:
                 yield EmptyTable(nodes=[node], table=name)
             else:

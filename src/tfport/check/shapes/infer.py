@@ -92,6 +92,9 @@ class _Inference:
             if self._follow_calls and (called := callee(node)) is not None:
                 yield from self._refused_in_call(called, self._inputs(node))
             function, stated = FUNCTIONS.get(node.op), shapes_in_file.get(node, [])
+            if function is None and stated and self._edit_before(node) is None:
+                self._known[node] = stated  # nothing to compare with, and no reason for doubt
+                continue
             if function is not None or stated:
                 yield from self._refused(node, function, stated)
             if shapes_in_file:

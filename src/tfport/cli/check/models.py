@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -155,6 +154,8 @@ def _in_parallel(
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Start processes that ignore Ctrl-C: they end with this one, without messages of their own."""
+    import signal  # here, as few commands start processes
+
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
