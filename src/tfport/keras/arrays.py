@@ -184,6 +184,12 @@ def select(b: LayerBuilder, condition: LayerTensor, x: LayerTensor, y: LayerTens
     return b.tensor(b.node(op, condition, x, y), dims)
 
 
+def positions(b: LayerBuilder, count: int | LayerTensor) -> LayerTensor:
+    """The numbers from 0 to below a size, as int32."""
+    known = count if isinstance(count, int) else None
+    return b.tensor(b.node("Range", b.constant(0), count, b.constant(1), Tidx=INT32), (known,))
+
+
 def zeros(b: LayerBuilder, dims: Sequence[Size], dtype: DType) -> LayerTensor:
     """Zeros of a shape that may be computed."""
     known = [size if isinstance(size, int) else None for size in dims]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfport.graph.dtypes import BOOL, INT32
-from tfport.keras.arrays import expand_dims, select, sizes
+from tfport.graph.dtypes import BOOL
+from tfport.keras.arrays import expand_dims, positions, select, sizes
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.softmax import softmax
 from tfport.keras.tensor import LayerTensor
@@ -37,10 +37,7 @@ def window_mask(b: LayerBuilder, query: LayerTensor, value: LayerTensor, width: 
 
 
 def _positions(b: LayerBuilder, query: LayerTensor, value: LayerTensor) -> tuple[LayerTensor, LayerTensor]:
-    rows, columns = (
-        b.tensor(b.node("Range", b.constant(0), sizes(b, x)[1], b.constant(1), Tidx=INT32), (x.shape[1],))
-        for x in (query, value)
-    )
+    rows, columns = (positions(b, sizes(b, x)[1]) for x in (query, value))
     return expand_dims(b, rows, 1), expand_dims(b, columns, 0)
 
 

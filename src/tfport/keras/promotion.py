@@ -58,6 +58,20 @@ def promoted(b: LayerBuilder, *operands: Any, floating: bool = False) -> list[La
     ]
 
 
+def tensors_of(b: LayerBuilder, *operands: Any) -> list[LayerTensor]:
+    """Operands as tensors, each of its own type: plain numbers become int32 or float32."""
+    return [operand if isinstance(operand, LayerTensor) else _constant(b, operand) for operand in operands]
+
+
+def _constant(b: LayerBuilder, value: Any) -> LayerTensor:
+    return b.constant(value, DType.parse(value.dtype.name) if isinstance(value, np.ndarray) else None)
+
+
+def as_floating(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+    """The tensor in a floating-point type: its own, or float32."""
+    return x if x.dtype.is_floating or x.dtype.is_complex else b.cast(x, FLOAT32)
+
+
 def _with_number(kind: DType | None, number: Any) -> DType:
     """The type of tensors of a kind and a plain number, or an array with a type of its own."""
     if isinstance(number, np.ndarray):

@@ -58,7 +58,7 @@ def global_average_pooling_1d(
 
 @layer(
     "AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D AdaptiveAveragePooling1D"
-    " AdaptiveAveragePooling2D AdaptiveAveragePooling3D"
+    " AdaptiveAveragePooling2D AdaptiveAveragePooling3D ops.AdaptiveMaxPool ops.AdaptiveAveragePool"
 )
 def adaptive_pooling(
     b: LayerBuilder, x: LayerTensor, *, output_size: Json, data_format: str | None = None

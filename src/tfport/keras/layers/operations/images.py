@@ -9,6 +9,7 @@ from tfport.keras.data_format import channels_last, per_axis
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.preprocessing.aspect_ratio import cropped_to_ratio, padded_to_ratio
+from tfport.keras.promotion import tensors_of
 from tfport.keras.resize import resize
 from tfport.keras.tensor import LayerTensor
 from tfport.keras.windows import convolve, convolve_depthwise, pool
@@ -62,7 +63,7 @@ def pool_operation(
 def conv_operation(
     b: LayerBuilder,
     inputs: LayerTensor,
-    kernel: LayerTensor,
+    kernel: Any,
     *,
     strides: Any = 1,
     padding: str = "valid",
@@ -71,4 +72,48 @@ def conv_operation(
 ) -> LayerTensor:
     steps, dilations = (per_axis(b, option, inputs.rank - 2) for option in (strides, dilation_rate))
     function = convolve if b.instance.config.class_name == "Conv" else convolve_depthwise
-    return channels_last(b, data_format, inputs, lambda x: function(b, x, kernel, steps, padding, dilations))
+    (weights,) = tensors_of(b, kernel)
+    return channels_last(b, data_format, inputs, lambda x: function(b, x, weights, steps, padding, dilations))
+
+
+@layer("ops.SeparableConv")
+def separable_conv_operation(
+    b: LayerBuilder,
+    inputs: LayerTensor,
+    depthwise_kernel: Any,
+    pointwise_kernel: Any,
+    *,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
+) -> LayerTensor:
+    spatial = inputs.rank - 2
+    steps, dilations = (per_axis(b, option, spatial) for option in (strides, dilation_rate))
+    depthwise, pointwise = tensors_of(b, depthwise_kernel, pointwise_kernel)
+
+    def convolved(x: LayerTensor) -> LayerTensor:
+        y = convolve_depthwise(b, x, depthwise, steps, padding, dilations)
+        return convolve(b, y, pointwise, [1] * spatial, "valid", [1] * spatial)
+
+    return channels_last(b, data_format, inputs, convolved)
+
+
+@layer("ops.SpaceToDepth ops.DepthToSpace")
+def blocks(
+    b: LayerBuilder, x: LayerTensor, *, block_size: int, data_format: str | None = None
+) -> LayerTensor:
+    """Blocks of pixels as channels, or channels as blocks of pixels."""
+    op, area = b.instance.config.class_name, block_size**2
+
+    def rearranged(images: LayerTensor) -> LayerTensor:
+        *spatial, channels = images.shape[1:]
+        if op == "SpaceToDepth":
+            dims = [None if size is None else size // block_size for size in spatial]
+            dims.append(None if channels is None else channels * area)
+        else:
+            dims = [None if size is None else size * block_size for size in spatial]
+            dims.append(None if channels is None else channels // area)
+        return b.tensor(b.node(op, images, block_size=block_size), (images.shape[0], *dims))
+
+    return channels_last(b, data_format, x, rearranged)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from tfport.graph.dtypes import FLOAT32
 from tfport.keras import activations
+from tfport.keras.arrays import reshape, sizes
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
-from tfport.keras.promotion import promoted
+from tfport.keras.promotion import common_type, promoted, tensors_of
 from tfport.keras.reductions import Axis, axes_of, reduced, variance
 from tfport.keras.softmax import log_softmax, sparsemax
 from tfport.keras.softmax import softmax as softmax_over
@@ -71,6 +74,51 @@ def moments(
     b: LayerBuilder, x: LayerTensor, *, axes: Axis, keepdims: bool = False, synchronized: bool = False
 ) -> Sequence[LayerTensor]:
     return [reduced(b, "Mean", x, axes, keepdims), variance(b, x, axes, keepdims)]
+
+
+@layer("ops.LayerNorm")
+def layer_norm(
+    b: LayerBuilder,
+    x: LayerTensor,
+    gamma: Any = None,
+    beta: Any = None,
+    *,
+    axis: Axis = -1,
+    epsilon: float | None = None,
+    rms_scaling: bool = False,
+) -> LayerTensor:
+    wide, axes = _precise(b, x), sorted(axes_of(x, axis))
+    mean, spread = reduced(b, "Mean", wide, axes, True), variance(b, wide, axes, True)
+    inverse = b.Rsqrt(b.Add(spread, 1e-7 if epsilon is None else epsilon))
+    if gamma is not None:
+        inverse = b.Mul(inverse, _along(b, wide, gamma, axes))
+    y = b.Mul(wide if rms_scaling else b.Sub(wide, mean), inverse)
+    if beta is not None and not rms_scaling:
+        y = b.Add(y, _along(b, wide, beta, axes))
+    return b.cast(y, x.dtype)
+
+
+@layer("ops.RMSNorm")
+def rms_norm(
+    b: LayerBuilder, x: LayerTensor, scale: Any = None, *, axis: Axis = -1, epsilon: float | None = None
+) -> LayerTensor:
+    wide = _precise(b, x)
+    squares = reduced(b, "Mean", b.Square(wide), axis, True)
+    y = b.Mul(wide, b.Rsqrt(b.Add(squares, 1e-7 if epsilon is None else epsilon)))
+    return b.cast(y if scale is None else b.Mul(y, b.cast(tensors_of(b, scale)[0], y.dtype)), x.dtype)
+
+
+def _precise(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+    """The tensor in float32, or a wider type if it has one."""
+    return b.cast(x, common_type(x.dtype, FLOAT32))
+
+
+def _along(b: LayerBuilder, x: LayerTensor, factors: Any, axes: Sequence[int]) -> LayerTensor:
+    """Factors of the normalized axes in the rank of the tensor."""
+    weights = b.cast(tensors_of(b, factors)[0], x.dtype)
+    if weights.rank == x.rank or list(axes) == [x.rank - 1]:
+        return weights
+    return reshape(b, weights, [size if i in axes else 1 for i, size in enumerate(sizes(b, x))])
 
 
 @layer("ops.BatchNorm")

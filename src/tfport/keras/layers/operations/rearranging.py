@@ -1,4 +1,4 @@
-"""Operations that move, copy and pick elements."""
+"""Operations that move and copy elements."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from tfport.formats.keras.records import Json
-from tfport.graph.dtypes import FLOAT32, INT32, DType
-from tfport.keras.arrays import concat, expand_dims, gather, reshape, sizes, split, stack, transpose
-from tfport.keras.indexing import get_item, index_key
+from tfport.graph.dtypes import DType
+from tfport.keras.arrays import concat, expand_dims, reshape, sizes, split, stack, transpose
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.promotion import promoted
 from tfport.keras.rearranging import (
     broadcast,
-    one_hot,
     padded,
     repeated,
     reshaped,
@@ -33,12 +31,12 @@ from tfport.keras.tensor import LayerTensor
 
 @layer("ops.Reshape")
 def reshape_operation(b: LayerBuilder, x: LayerTensor, *, newshape: Any) -> LayerTensor:
-    return reshaped(b, x, _plain(newshape))
+    return reshaped(b, x, plain(newshape))
 
 
 @layer("ops.Transpose")
 def transpose_operation(b: LayerBuilder, x: LayerTensor, *, axes: Any = None) -> LayerTensor:
-    return transposed(b, x, _plain(axes))
+    return transposed(b, x, plain(axes))
 
 
 @layer("ops.Swapaxes")
@@ -59,7 +57,7 @@ def move_axis(b: LayerBuilder, x: LayerTensor, *, source: Any, destination: Any)
 
 @layer("ops.ExpandDims")
 def expand_dims_operation(b: LayerBuilder, x: LayerTensor, *, axis: Any) -> LayerTensor:
-    axes = _plain(axis)
+    axes = plain(axis)
     if isinstance(axes, int):
         return expand_dims(b, x, axes)
     for place in sorted(a % (x.rank + len(axes)) for a in axes):
@@ -69,7 +67,7 @@ def expand_dims_operation(b: LayerBuilder, x: LayerTensor, *, axis: Any) -> Laye
 
 @layer("ops.Squeeze")
 def squeeze_operation(b: LayerBuilder, x: LayerTensor, *, axis: Any = None) -> LayerTensor:
-    return squeezed(b, x, _plain(axis))
+    return squeezed(b, x, plain(axis))
 
 
 @layer("ops.Concatenate")
@@ -102,13 +100,19 @@ def append(b: LayerBuilder, x1: LayerTensor, x2: LayerTensor, *, axis: int | Non
 def split_operation(
     b: LayerBuilder, x: LayerTensor, *, indices_or_sections: Any, axis: int = 0
 ) -> Sequence[LayerTensor]:
-    parts, size = _plain(indices_or_sections), x.shape[axis]
+    parts, size = plain(indices_or_sections), x.shape[axis]
     if not isinstance(parts, int):
         return split_at(b, x, parts, axis)
     if size is not None and size % parts:  # np.array_split: the first parts have one more
         bounds = np.cumsum([size // parts + (i < size % parts) for i in range(parts)])[:-1]
         return split_at(b, x, [int(place) for place in bounds], axis)
     return split(b, x, parts, axis)
+
+
+@layer("ops.Vsplit ops.Hsplit ops.Dsplit")
+def split_named(b: LayerBuilder, x: LayerTensor, *, indices_or_sections: Any) -> Sequence[LayerTensor]:
+    axis = {"Vsplit": 0, "Hsplit": min(1, x.rank - 1), "Dsplit": 2}[b.instance.config.class_name]
+    return split_operation(b, x, indices_or_sections=indices_or_sections, axis=axis)
 
 
 @layer("ops.Unstack")
@@ -120,24 +124,24 @@ def unstack(
 
 @layer("ops.Tile")
 def tile(b: LayerBuilder, x: LayerTensor, *, repeats: Any) -> LayerTensor:
-    return tiled(b, x, _plain(repeats))
+    return tiled(b, x, plain(repeats))
 
 
 @layer("ops.Repeat")
 def repeat(b: LayerBuilder, x: LayerTensor, *, repeats: Any, axis: int | None = None) -> LayerTensor:
-    return repeated(b, x, _plain(repeats), axis)
+    return repeated(b, x, plain(repeats), axis)
 
 
 @layer("ops.BroadcastTo")
 def broadcast_to(b: LayerBuilder, x: LayerTensor, *, shape: Any) -> LayerTensor:
-    return broadcast(b, x, _plain(shape))
+    return broadcast(b, x, plain(shape))
 
 
 @layer("ops.Pad")
 def pad_operation(
     b: LayerBuilder, x: LayerTensor, constant_values: Any = None, *, pad_width: Any, mode: str = "constant"
 ) -> LayerTensor:
-    pairs = _plain(pad_width)
+    pairs = plain(pad_width)
     if isinstance(pairs, int):
         pairs = [(pairs, pairs)] * x.rank
     elif isinstance(pairs[0], int):
@@ -157,9 +161,9 @@ def flip(b: LayerBuilder, x: LayerTensor, *, axis: Any = None) -> LayerTensor:
 @layer("ops.Roll")
 def roll(b: LayerBuilder, x: LayerTensor, *, shift: Any, axis: Any = None) -> LayerTensor:
     if axis is None:
-        flat = rolled(b, reshape(b, x, (None,)), _plain(shift), 0)
+        flat = rolled(b, reshape(b, x, (None,)), plain(shift), 0)
         return b.tensor(reshape(b, flat, sizes(b, x)).value, x.shape)
-    axes, shifts = _axes(axis, x.rank), _plain(shift)
+    axes, shifts = _axes(axis, x.rank), plain(shift)
     shifts = [shifts] * len(axes) if isinstance(shifts, int) else shifts
     for place, amount in zip(axes, shifts, strict=True):
         x = rolled(b, x, amount, place)
@@ -171,58 +175,6 @@ def ravel(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     return reshape(b, x, (None,))
 
 
-@layer("ops.GetItem")
-def get_item_operation(b: LayerBuilder, x: LayerTensor, key: Any) -> LayerTensor:
-    return get_item(b, x, index_key(b, key))
-
-
-@layer("ops.Slice")
-def slice_operation(b: LayerBuilder, inputs: LayerTensor, start_indices: Any, *, shape: Any) -> LayerTensor:
-    lengths = [-1 if n is None else n for n in _plain(shape)]
-    begins = start_indices if isinstance(start_indices, LayerTensor) else list(start_indices)
-    return b.tensor(
-        b.node("Slice", inputs, begins, lengths, Index=INT32), [None if n < 0 else n for n in lengths]
-    )
-
-
-@layer("ops.Take")
-def take(b: LayerBuilder, x: LayerTensor, indices: Any, *, axis: int | None = None) -> LayerTensor:
-    """Elements at positions of an axis; negative ones count from the end."""
-    if axis is None:
-        x, axis = reshape(b, x, (None,)), 0
-    return gather(b, x, _positions(b, x, indices, axis), axis)
-
-
-def _positions(b: LayerBuilder, x: LayerTensor, indices: Any, axis: int) -> LayerTensor:
-    size = sizes(b, x)[axis]
-    if not isinstance(indices, LayerTensor):
-        array = np.asarray(indices, np.int32)
-        if isinstance(size, int):
-            return b.constant(np.where(array < 0, array + size, array), INT32)
-        if array.size == 0 or array.min() >= 0:
-            return b.constant(array, INT32)
-        indices = b.constant(array, INT32)
-    kept = indices if str(indices.dtype) in ("int32", "int64") else b.cast(indices, INT32)
-    length = b.cast(size, kept.dtype) if isinstance(size, LayerTensor) else b.constant(size, kept.dtype)
-    negative = b.cast(b.Less(kept, b.constant(0, kept.dtype)), kept.dtype)
-    return b.Add(kept, b.Mul(negative, length))
-
-
-@layer("ops.OneHot")
-def one_hot_operation(
-    b: LayerBuilder,
-    x: LayerTensor,
-    *,
-    num_classes: int,
-    axis: int = -1,
-    dtype: str | None = None,
-    sparse: bool = False,
-) -> LayerTensor:
-    if sparse:
-        raise b.refuse("its result is sparse, which tfport does not build")
-    return one_hot(b, x, num_classes, axis, DType.parse(dtype) if dtype else FLOAT32)
-
-
 @layer("ops.ConvertToTensor ops.Array")
 def convert(
     b: LayerBuilder, x: Any, *, dtype: str | None = None, sparse: Json = None, ragged: Json = None
@@ -232,12 +184,12 @@ def convert(
 
 
 def _axes(axis: Any, rank: int) -> list[int]:
-    axes = _plain(axis)
+    axes = plain(axis)
     return [a % rank for a in ([axes] if isinstance(axes, int) else axes)]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A number or list of numbers of a configuration, where tuples may be stored as objects."""
     if isinstance(value, dict) and value.get("class_name") == "__tuple__":
         value = value.get("items")
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value

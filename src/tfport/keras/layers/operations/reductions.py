@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.graph.dtypes import BOOL, INT32, DType
+from tfport.keras.arrays import expand_dims, sizes, transpose
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.promotion import promoted
@@ -125,8 +126,10 @@ def norm(
     axes = axes_of(x, axis)
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
         return b.Sqrt(reduced(b, "Sum", b.Square(x), axes, keepdims))
+    if len(axes) == 2:
+        return _matrix_norm(b, x, ord, axes, keepdims)
     if len(axes) != 1:
-        raise b.refuse(f"it computes the norm `{ord}` of matrices")
+        raise b.refuse(f"it computes the norm `{ord}` over {len(axes)} axes")
     size = b.Abs(x)
     if ord in (math.inf, "inf"):
         return reduced(b, "Max", size, axes, keepdims)
@@ -137,6 +140,24 @@ def norm(
     if ord == 1:
         return reduced(b, "Sum", size, axes, keepdims)
     return b.Pow(reduced(b, "Sum", b.Pow(size, float(ord)), axes, keepdims), 1.0 / ord)
+
+
+def _matrix_norm(b: LayerBuilder, x: LayerTensor, ord: Any, axes: list[int], keepdims: bool) -> LayerTensor:
+    """Norms of the matrices in two axes: of their rows, their columns or their singular values."""
+    rows = transpose(b, x, [i for i in range(x.rank) if i not in axes] + axes)
+    if ord in ("nuc", 2, -2):
+        node = b.node("Svd", rows, compute_uv=False)
+        known = [size for size in rows.shape[-2:] if size is not None]
+        values = b.tensor(node, (*rows.shape[:-2], min(known) if len(known) == 2 else None))
+        result = reduced(b, {"nuc": "Sum", 2: "Max", -2: "Min"}[ord], values, -1, False)
+    elif ord in (1, -1, math.inf, -math.inf, "inf", "-inf"):
+        sums = reduced(b, "Sum", b.Abs(rows), -2 if ord in (1, -1) else -1, False)
+        result = reduced(b, "Max" if ord in (1, math.inf, "inf") else "Min", sums, -1, False)
+    else:
+        raise b.refuse(f"it computes the norm `{ord}` of matrices, which is unknown")
+    for axis in sorted(axes) if keepdims else ():
+        result = expand_dims(b, result, axis)
+    return result
 
 
 @layer("ops.Cumsum")
@@ -161,21 +182,18 @@ def top_k(b: LayerBuilder, x: LayerTensor, *, k: int, sorted: bool = True) -> Se
     return [b.tensor(node.output(i), (*x.shape[:-1], k)) for i in (0, 1)]
 
 
-def _sorted(b: LayerBuilder, x: LayerTensor, output: int) -> LayerTensor:
-    """The elements of the last axis in rising order, or their places."""
-    size = x.shape[-1]
-    if size is None:
-        raise b.refuse("it sorts an axis of unknown size")
-    node = b.node("TopKV2", b.Neg(x), size)
+def ascending(b: LayerBuilder, x: LayerTensor, output: int = 0) -> LayerTensor:
+    """The elements of the last axis in rising order, or their places (output 1)."""
+    node = b.node("TopKV2", b.Neg(x), sizes(b, x)[-1])
     ranked = b.tensor(node.output(output), x.shape)
     return b.Neg(ranked) if output == 0 else ranked
 
 
 @layer("ops.Sort")
 def sort(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
-    return over_last_axis(b, x, axis, lambda rows: _sorted(b, rows, 0))
+    return over_last_axis(b, x, axis, lambda rows: ascending(b, rows))
 
 
 @layer("ops.Argsort")
 def argsort(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
-    return over_last_axis(b, x, axis, lambda rows: _sorted(b, rows, 1))
+    return over_last_axis(b, x, axis, lambda rows: ascending(b, rows, 1))

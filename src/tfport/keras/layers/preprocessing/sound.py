@@ -13,6 +13,7 @@ from tfport.keras.data_format import CHANNELS_FIRST
 from tfport.keras.layer import layer
 from tfport.keras.layer_builder import LayerBuilder
 from tfport.keras.rearranging import padded
+from tfport.keras.signal_window import signal_window
 from tfport.keras.tensor import LayerTensor
 from tfport.keras.windows import convolve
 
@@ -64,16 +65,7 @@ def mel_spectrogram(
 
 def _fourier(b: LayerBuilder, window: str | None, length: int, fft_length: int) -> tuple[Array, Array]:
     """Kernels `(fft_length, 1, frequencies)` for the real and the imaginary part."""
-    raised = {"hann": 0.5, "hamming": 0.54}
-    if window is None:
-        shape = np.ones(length)
-    elif window in raised:
-        turn = 2 * np.pi * np.arange(length) / length
-        shape = raised[window] - (1 - raised[window]) * np.cos(turn)
-    else:
-        raise b.refuse(f"its window {window!r} is unknown")
-    before = (fft_length - length) // 2
-    shape = np.pad(shape, (before, fft_length - length - before))
+    shape = signal_window(b, window, length, fft_length)
     angles = 2 * np.pi * np.outer(np.arange(fft_length), np.arange(fft_length // 2 + 1)) / fft_length
     return (shape[:, None] * np.cos(angles))[:, None], (-shape[:, None] * np.sin(angles))[:, None]
 
