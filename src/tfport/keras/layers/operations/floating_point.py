@@ -137,8 +137,8 @@ def is_in(
 ) -> LayerTensor:
     x, wanted = promoted(b, *tensors_of(b, x1, x2))
     equal = b.Equal(expand_dims(b, x, -1), reshape(b, wanted, (None,)))
-    found = reduce(b, "Any", equal, [-1])
-    return b.LogicalNot(found) if invert else found
+    matches = reduce(b, "Any", equal, [-1])
+    return b.LogicalNot(matches) if invert else matches
 
 
 @layer("ops.Select")

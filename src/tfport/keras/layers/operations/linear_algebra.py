@@ -21,8 +21,8 @@ def cholesky(b: LayerBuilder, x: LayerTensor, *, upper: bool = False) -> LayerTe
 @layer("ops.CholeskyInverse")
 def cholesky_inverse(b: LayerBuilder, x: LayerTensor, *, upper: bool = False) -> LayerTensor:
     """The inverse of a matrix whose triangular factor is given."""
-    ones = b.OnesLike(b.tensor(b.node("MatrixDiagPart", x), x.shape[:-1]))
-    identity = b.tensor(b.node("MatrixDiag", ones), x.shape)
+    diagonal = b.OnesLike(b.tensor(b.node("MatrixDiagPart", x), x.shape[:-1]))
+    identity = b.tensor(b.node("MatrixDiag", diagonal), x.shape)
     inverse = b.tensor(b.node("MatrixTriangularSolve", x, identity, lower=not upper), x.shape)
     return batch_matmul(b, inverse, inverse, adj_x=not upper, adj_y=upper)
 
