@@ -4,13 +4,14 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from tfport.graph.dtypes import FLOAT32
+from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.finite_inputs import with_finite_flag
 from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
 
 IN, UNITS = 3, 2
+FLOAT16 = DType.parse("float16")
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 X = np.ones((5, 2, IN), np.float32)
 
@@ -46,6 +47,17 @@ def test_a_number_that_is_not_finite_raises_the_flag(op, number, raised):
     rows = X.copy()
     rows[3, 1, 2] = number
     assert bool(flag_of(b, [x], [rows], y)) is raised
+
+
+@pytest.mark.parametrize(("number", "raised"), [(65000, False), (np.nan, True)])
+def test_half_precision_does_not_overflow(number, raised):
+    b, x = Builder("test"), Operand(FLOAT16, (None, None, IN), name="x")
+    recurrent(b, "LSTM", x)
+    nodes, flag = with_finite_flag(b.made)
+    island = onnx_model(nodes[len(b.made) :], [x], [flag], forms=NodeForms.PLAIN)  # without the LSTM itself
+    session = ort.InferenceSession(island.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (result,) = session.run(None, {session.get_inputs()[0].name: np.full(X.shape, number, np.float16)})
+    assert bool(result) is raised
 
 
 @pytest.mark.parametrize("place", [0, 1])

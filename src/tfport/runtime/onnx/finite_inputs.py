@@ -27,7 +27,8 @@ def with_finite_flag(nodes: Sequence[OnnxNode]) -> tuple[list[OnnxNode], Operand
     if not fed:
         return list(nodes), None
     b = Builder("finite")
-    total, *others = [b.nodes("ReduceSum", operand, keepdims=0, shape=())[0] for operand in fed]
+    wide = [b.cast(operand, FLOAT32) for operand in fed]  # sums of float16 overflow soon
+    total, *others = [b.nodes("ReduceSum", operand, keepdims=0, shape=())[0] for operand in wide]
     for other in others:
         total = b.Add(total, other)
     flag = b.Mul(total, b.const(0, FLOAT32))  # of NaN and infinities, this is NaN

@@ -92,10 +92,11 @@ def expand_dims(input, dim):
 def constant_axis(groups, attrs):
     """The NumPy index with a new axis, prepared once."""
     input, dim = groups
-    rank, axes = input.rank, dim.known
-    if rank is None or axes is None or len(axes) != 1 or not -rank - 1 <= axes[0] <= rank:
+    rank = input.rank
+    axis = dim.known[0] if dim.known is not None and len(dim.known) == 1 else None
+    if rank is None or axis is None or not -rank - 1 <= axis <= rank:
         return None
-    index = (*[slice(None)] * (axes[0] % (rank + 1)), np.newaxis)
+    index = (*[slice(None)] * (axis % (rank + 1)), np.newaxis)
     return lambda input, _: input[index] if input.ndim == rank else None
 
 
