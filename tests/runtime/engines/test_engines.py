@@ -21,6 +21,28 @@ def test_engines_compute_the_same_outputs(engine):
     np.testing.assert_allclose(call(x=[[1.0, 2.0]])["y"], [[6, 10, 14]])
 
 
+PRELU_OF_A_SUM = """
+    x = Placeholder() {dtype=float32, shape=(?, 4, 4, 3)}
+    k = Const() {dtype=float32, value=float32(1, 1, 3, 3)[0.5, -1, 2, 1, 0.3, -0.7, 0.2, 1.5, -2]}
+    c = Conv2D(x, k) {T=float32, strides=[1, 1, 1, 1], padding="SAME"}
+    s = AddV2(c, x) {T=float32}
+    slopes = Const() {dtype=float32, value=float32(3)[0.5, 0.25, 0.1]}
+    above = Relu(s) {T=float32}
+    minus = Neg(s) {T=float32}
+    below = Relu(minus) {T=float32}
+    scaled = Mul(slopes, below) {T=float32}
+    y = Sub(above, scaled) {T=float32}
+"""
+
+
+def test_openvino_computes_slopes_after_a_sum():
+    pytest.importorskip("openvino", reason="OpenVINO is optional")
+    feeds = {"x:0": np.random.default_rng(0).normal(size=(2, 4, 4, 3)).astype(np.float32)}
+    model = session_of(PRELU_OF_A_SUM).model
+    ours, expected = (tfport.Session(model, engine=e).run("y:0", feeds) for e in ("openvino", "none"))
+    np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_an_unknown_engine_is_an_error():
     with pytest.raises(
         tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino, auto or none"

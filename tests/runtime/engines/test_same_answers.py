@@ -43,7 +43,9 @@ def test_which_islands_mean_the_same(nodes, alike):
     ("array", "ordinary"),
     [
         (np.float32([1, -2]), True),
-        (np.int32([2**31 - 1]), True),
+        (np.int32([2**24 - 1]), True),
+        (np.int32([2**24]), False),
+        (np.uint32([2**31]), False),
         (np.float32([]), False),
         (np.zeros((0, 3), np.int32), False),
         (np.float32([1, np.nan]), False),

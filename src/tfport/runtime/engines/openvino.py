@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
+FUSES_PRELU = platform.machine() in ("x86_64", "AMD64")
+"""Whether OpenVINO gets PRelu, which it computes together with the node before it. On ARM64 the answers are
+wrong if that is a sum, a product or a maximum (OpenVINO 2026.4)."""
 
 
 class OpenVino:
@@ -57,7 +61,7 @@ class OpenVino:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        if hints.with_prelus is not None:
+        if hints.with_prelus is not None and FUSES_PRELU:
             whole = hints.with_prelus()
             model, weights = whole.model.SerializeToString(), whole.weights
         try:
