@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.interrupts import interruptible
 from tests.keras.files import LAYERS, MODEL, X, expected, write_h5
 from tests.static_page.embedded import StaticPage
 
@@ -265,7 +266,7 @@ def test_an_interrupted_command_prints_one_line_and_leaves_nothing(tmp_path, eve
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=interruptible,
     )
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.interrupts import interruptible
 from tests.recorded_models import path_of
 
 from tfport.check.printable import printable
@@ -71,11 +72,6 @@ def load(*args, **options):
 tfport.load = load
 sys.exit(main(["inspect", "model"]))
 """
-
-
-def interruptible() -> None:
-    """A process started in the background of a shell ignores interruptions, and so do those it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_an_interrupt_prints_one_line():

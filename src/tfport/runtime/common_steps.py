@@ -52,10 +52,11 @@ def step_key(
     named = [(name, _attr_key(value)) for name, value in attrs.items() if not name.startswith("_")]
     if any(key is None for _, key in named):
         return None
-    return op, tuple(_operand_key(operand) for operand in inputs), frozenset(named)
+    return op, tuple(operand_key(operand) for operand in inputs), frozenset(named)
 
 
-def _operand_key(operand: Operand) -> Hashable:
+def operand_key(operand: Operand) -> Hashable:
+    """Equal for the same operand, and for small constants of the same value."""
     array = operand.array
     if array is None:
         return operand

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from tests.interrupts import interruptible
 
 from tfport.check.loaders import LOADERS as KNOWN_LOADERS
 from tfport.cli import arguments
@@ -253,10 +254,6 @@ def test_an_interrupt_while_the_workers_are_prepared_prints_one_line(tmp_path):
     command = [sys.executable, "-c", INTERRUPTED_POOL, "check", str(tmp_path), "--on", "tensorflow==2.8.4"]
     process = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=interruptible)
     assert (process.returncode, process.stdout, process.stderr) == (130, "", "tfport: interrupted\n")
-
-
-def interruptible() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in a shell's background
 
 
 def children(pid: int) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
+from tfport.runtime.common_steps import operand_key
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.loops.joined_parts import JoinedParts, joined_parts
 from tfport.runtime.onnx.loops.loop_rows import LoopRows
@@ -83,7 +84,7 @@ class _Rewrite:
         """Whether a node is computed before the loop, from now on."""
         if not can_be_early(node) or not all(map(self._is_known_early, node.inputs)):
             return False
-        key = node.op, tuple(map(_operand_key, node.inputs)), repr(sorted(node.attrs.items()))
+        key = node.op, tuple(o and operand_key(o) for o in node.inputs), repr(sorted(node.attrs.items()))
         earlier = self._computed.get(key)
         if not any(o in self._rows for o in node.inputs):
             if earlier is not None and self._named.isdisjoint(node.outputs):
@@ -179,13 +180,3 @@ class _Rewrite:
 def _read_by(node: OnnxNode) -> list[Operand]:
     captured = (o for program in node.programs for o in program.captures())
     return [o for o in (*node.inputs, *captured) if o is not None]
-
-
-def _operand_key(operand: Operand | None) -> Hashable:
-    if operand is None or operand.array is None:
-        return operand
-    return (
-        operand.dtype.name,
-        operand.array.shape,
-        operand.array.tobytes() if operand.array.nbytes <= 64 else id(operand.array),
-    )
