@@ -38,7 +38,7 @@ from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.choice_cache import GPU
-from tfport.runtime.engines.engine import Engine, EngineFailed
+from tfport.runtime.engines.engine import Engine, EngineFailed, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.in_place import called_in_place
@@ -111,22 +111,29 @@ class Session:
         on_device: bool = False,
         timeout: float | None = None,
         stop: StopSignal | None = None,
+        repeats: bool = True,
     ) -> Any:
         """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None.
 
         With `any_shape`, fed values need not have the shapes that the model declares. With `on_device`,
         results of a GPU stay in its memory (`DeviceArray`). The run ends with RunStopped after `timeout`
-        seconds, or when `stop` is set by another thread.
+        seconds, or when `stop` is set by another thread. The host repeats a run if the engine refuses numbers
+        of the inputs; without `repeats`, it ends with NumbersRefused.
         """
         limits = self.limits
         if timeout is None and stop is None and not limits.max_bytes and not limits.max_seconds:
-            return self._run(fetches, feeds, any_shape, on_device)
+            return self._run(fetches, feeds, any_shape, on_device, repeats)
         seconds = min((s for s in (timeout, limits.max_seconds or None) if s is not None), default=None)
         with bounded(stop, seconds, limits):
-            return self._run(fetches, feeds, any_shape, on_device)
+            return self._run(fetches, feeds, any_shape, on_device, repeats)
 
     def _run(
-        self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool, on_device: bool
+        self,
+        fetches: str | Sequence[str],
+        feeds: Feeds | None,
+        any_shape: bool,
+        on_device: bool,
+        repeats: bool,
     ) -> Any:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         fed = feeds or {}
@@ -139,6 +146,8 @@ class Session:
         try:
             outputs = plan.run(prepared.unassumed(inputs, key), on_device=on_device)
         except EngineFailed as error:
+            if not repeats and isinstance(error, NumbersRefused):
+                raise
             outputs = self._run_on_host(key, inputs, error)
         results = prepared.results(outputs)
         return results[0] if isinstance(fetches, str) else results

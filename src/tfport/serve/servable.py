@@ -18,6 +18,7 @@ from tfport.errors import CannotRun, DeadlineExceeded, Error, InternalError, Res
 from tfport.graph.model import Model, Signature
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.composite import flatten_inputs, pack_outputs
+from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.session import Session
 from tfport.serve.interface import ServableInterface
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known
@@ -80,18 +81,24 @@ def run_signature(
     stop: StopSignal | None = None,
     *,
     on_device: bool = False,
+    repeats: bool = True,
 ) -> Arrays:
     """Compute outputs of a signature in this thread; runtime errors become status errors.
 
-    With `on_device`, outputs that are in the memory of a GPU stay there.
+    With `on_device`, outputs that are in the memory of a GPU stay there. Without `repeats`, NumbersRefused is
+    raised where the host would compute the answer because of numbers that the engine refuses.
     """
     called = _with_outputs(signature, outputs)
     fetches = [tensor for spec in called.outputs.values() for tensor in spec.tensors]
     try:
         # as in TensorFlow Serving, the ops decide whether a shape is right
         feeds = flatten_inputs(called, inputs)
-        arrays = session.run(fetches, feeds, any_shape=True, on_device=on_device, stop=stop)
+        arrays = session.run(fetches, feeds, any_shape=True, on_device=on_device, stop=stop, repeats=repeats)
         return pack_outputs(called, arrays)
+    except NumbersRefused as error:
+        if not repeats:
+            raise
+        raise invalid_argument(str(error)) from None
     except InternalError as error:
         raise StatusError(StatusCode.INTERNAL, str(error)) from error
     except tuple(RUN_CODES) as error:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfport.runtime.engines.engine import EngineFailed
+from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.engines.flag import check_flag
 
 
@@ -12,5 +12,5 @@ def test_zero_is_no_flag(flag):
 
 @pytest.mark.parametrize("flag", [np.int32(3), np.float32(np.nan)])
 def test_what_is_not_zero_is_one(flag):
-    with pytest.raises(EngineFailed, match="out of range, or a recurrent layer"):
+    with pytest.raises(NumbersRefused, match="out of range, or a recurrent layer"):
         check_flag(flag)

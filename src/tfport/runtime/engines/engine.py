@@ -30,6 +30,10 @@ class EngineFailed(RunFailed):
     """An engine reported an error: what is wrong with the inputs, in its own words, or its own limit."""
 
 
+class NumbersRefused(EngineFailed):
+    """An engine does not handle some numbers of the inputs; without their rows it may run."""
+
+
 @dataclass(frozen=True, slots=True)
 class IslandHints:
     """What a plan knows about an island, for an engine to choose how to run it."""

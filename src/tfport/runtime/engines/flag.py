@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.engines.engine import EngineFailed
+from tfport.runtime.engines.engine import NumbersRefused
 
 
 def check_flag(flag: Any) -> None:
-    """Raise EngineFailed, so that the host computes the answer or says what is wrong."""
+    """Raise NumbersRefused, so that the host computes the answer or says what is wrong."""
     if np.asarray(flag):
-        raise EngineFailed("an index is out of range, or a recurrent layer reads a number that is not finite")
+        raise NumbersRefused(
+            "an index is out of range, or a recurrent layer reads a number that is not finite"
+        )

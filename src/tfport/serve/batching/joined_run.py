@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.errors import Error, ResourceExhausted
 from tfport.graph.model import Signature
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.session import Session
 from tfport.serve.batching.joining import join, join_parts, same_rows
@@ -31,27 +32,31 @@ def run_joined(
     padded: int,
     outputs: Sequence[str],
     stop: StopSignal,
+    *,
+    repeats: bool = True,
 ) -> Arrays:
-    """Run requests with `rows` rows in total, padded to `padded` rows."""
+    """Run requests with `rows` rows in total, padded to `padded` rows; `repeats`: see `run_signature`."""
     if isinstance(session, SessionReplicas):
         with session.least_loaded() as replica:
-            return run_joined(replica, signature, requests, rows, padded, outputs, stop)
+            return run_joined(replica, signature, requests, rows, padded, outputs, stop, repeats=repeats)
     uploads: BatchUploads | None = getattr(session.engine, "uploads", None)
     if uploads is None:
-        return run_signature(session, signature, join(requests, rows, padded), outputs, stop)
+        return run_signature(session, signature, join(requests, rows, padded), outputs, stop, repeats=repeats)
     on_device, on_host = _columns(requests, padded - rows)
     try:
         with uploads.batch(on_device, padded) as there:
             inputs = {**there, **on_host}
             results = uploads.compute(
-                lambda: run_signature(session, signature, inputs, outputs, stop, on_device=True)
+                lambda: run_signature(
+                    session, signature, inputs, outputs, stop, on_device=True, repeats=repeats
+                )
             )
         return dict(zip(results, uploads.download(list(results.values())), strict=True))
     except ResourceExhausted as error:
         raise StatusError(StatusCode.RESOURCE_EXHAUSTED, str(error)) from None
     except Exception as error:
         _check_device(uploads)
-        if isinstance(error, StatusError) or not isinstance(error, Error):
+        if isinstance(error, StatusError | NumbersRefused) or not isinstance(error, Error):
             raise
         raise StatusError(StatusCode.UNAVAILABLE, str(error)) from None
 

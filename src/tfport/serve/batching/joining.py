@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_PADDED_RANKS = 6
 """TensorFlow Serving pads tensors of 1 to 6 dimensions."""
+_ALWAYS_FINITE = "biuOSU"
 
 
 def rows_of(inputs: Mapping[str, Any]) -> int | None:
@@ -65,6 +66,13 @@ def _sizes(spec: TensorSpec, shape: tuple[int, ...], pad: bool) -> tuple[int | N
     return tuple(
         size if axis < len(fixed) and fixed[axis] is not None else None for axis, size in enumerate(shape)
     )[1:]
+
+
+def is_finite(inputs: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether no input has NaN or an infinity."""
+    return all(
+        value.dtype.kind in _ALWAYS_FINITE or bool(np.isfinite(value).all()) for value in inputs.values()
+    )
 
 
 def join(requests: Sequence[Mapping[str, NDArray[Any]]], rows: int, padded: int) -> Arrays:

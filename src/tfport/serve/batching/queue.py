@@ -81,6 +81,10 @@ class BatchQueue:
         pieces = [inputs] if len(sizes) == 1 else pieces_of(inputs, sizes)
         return [self._add(kind, piece, size) for piece, size in zip(pieces, sizes, strict=True)]
 
+    def put_again(self, kind: Hashable, inputs: Arrays, rows: int) -> Task:
+        """Enqueue a request that was accepted before, or a piece of it: it is never rejected."""
+        return self._add(kind, inputs, rows)
+
     def put_alone(self, inputs: Mapping[str, Any], rows: int, *, accepted: bool = False) -> Task:
         """Enqueue a request that runs alone; one that was accepted before is never rejected."""
         if not accepted:

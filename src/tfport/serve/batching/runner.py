@@ -7,23 +7,28 @@ Each request gets exactly its own rows. Requests that cannot be batched run alon
 first sizes, components of sparse and ragged tensors, signatures with a fixed first size, outputs that
 turn out not to have one row per input row. If a batch fails, its requests are run one by one, so that
 only those fail that would have failed alone. A batch is stopped when no client waits for it any more.
+
+Where an engine refuses numbers, as recurrent layers do NaN, the host computes the answer, which takes longer.
+From the first such batch on, requests with numbers that are not finite share batches only with each other.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 from tfport.formats.files import Files
 from tfport.graph.model import Signature
+from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.session import Session
 from tfport.serve.batching.composite_inputs import has_composite_inputs
 from tfport.serve.batching.joined_run import run_joined
 from tfport.serve.batching.joining import (
     concat_pieces,
     has_rows,
+    is_finite,
     kind_of,
     may_share,
     rows_of,
@@ -55,6 +60,10 @@ class _NoRows(Exception):
 
 class _BatchFailed(Exception):
     """A batch of several requests failed; it is unknown which of them caused it."""
+
+
+class _Mixed(Exception):
+    """The engine refused a batch, perhaps because of a request whose numbers are not finite."""
 
 
 class Batching:
@@ -146,7 +155,8 @@ class BatchRunner:
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
         """Whether the rows of several requests like this one may run together."""
-        return self._lane(session, signature, outputs).has_rows and may_share(signature, inputs)
+        lane = self._lane(session, signature, outputs)
+        return lane.has_rows and may_share(signature, inputs) and not (lane.sorts and not is_finite(inputs))
 
     def _lane(self, session: Session, signature: Signature, outputs: Sequence[str]) -> _SignatureLane:
         key = (signature.name, tuple(sorted(set(outputs))))
@@ -164,11 +174,13 @@ class _SignatureLane:
         self.queue, self.lock = BatchQueue(owner.parameters), owner.scheduler.lock
         self.users = 0
         self.has_rows = has_rows(signature, key[1]) and not has_composite_inputs(session.model, signature)
+        self.sorts = False
+        """Whether requests with NaN or infinities are kept apart from others."""
         self.metrics = owner.metrics
         self.labels = (owner.name, owner.version, signature.name)
 
     async def shared(self, inputs: Mapping[str, Any], rows: int) -> Arrays:
-        kind = kind_of(self.signature, inputs, self.owner.parameters.pad_inputs)
+        kind = self._kind(inputs)
         with self.lock:
             tasks = self.queue.put(kind, dict(inputs), rows)
         self.metrics.enqueued(rows, len(inputs))
@@ -180,6 +192,10 @@ class _SignatureLane:
             return await self._by_itself(inputs, rows, accepted=True)
         finally:
             self._abandon(tasks)
+
+    def _kind(self, inputs: Mapping[str, Any]) -> Hashable:
+        kind = kind_of(self.signature, inputs, self.owner.parameters.pad_inputs)
+        return (kind, is_finite(inputs)) if self.sorts else kind
 
     async def alone(self, inputs: Mapping[str, Any], rows: int | None) -> Arrays:
         self.metrics.alone(*self.labels)
@@ -198,6 +214,17 @@ class _SignatureLane:
             return await task.answer
         except _BatchFailed:
             return await self._by_itself(task.inputs, task.rows, accepted=True)
+        except _Mixed:
+            return await self._again(dict(task.inputs), task.rows)
+
+    async def _again(self, inputs: Arrays, rows: int) -> Arrays:
+        with self.lock:
+            task = self.queue.put_again(self._kind(inputs), inputs, rows)
+        try:
+            self._enter([task])
+            return await self._piece(task)
+        finally:
+            self._abandon([task])
 
     async def _by_itself(self, inputs: Mapping[str, Any], rows: int, *, accepted: bool = False) -> Arrays:
         with self.lock:
@@ -252,7 +279,12 @@ class _SignatureLane:
         self.metrics.batch(*self.labels, batch.rows, padded)
         requests = [task.inputs for task in batch.tasks]
         arguments = (self.session, self.signature, requests, batch.rows, padded, self.key[1], batch.stop)
-        outputs = run_joined(*arguments)
+        mixes = len(batch.tasks) > 1 and not self.sorts
+        try:
+            outputs = run_joined(*arguments, repeats=not mixes)
+        except NumbersRefused:
+            self.sorts = True
+            raise _Mixed from None
         answers = split_rows(outputs, [task.rows for task in batch.tasks], padded)
         if answers is None:
             raise _NoRows
@@ -264,7 +296,7 @@ class _SignatureLane:
                 continue
             if error is None:
                 task.answer.set_result(answers[index])
-            elif isinstance(error, _NoRows):
-                task.answer.set_exception(_NoRows())
+            elif isinstance(error, _NoRows | _Mixed):
+                task.answer.set_exception(type(error)())
             else:
                 task.answer.set_exception(_BatchFailed() if len(batch.tasks) > 1 else error)
