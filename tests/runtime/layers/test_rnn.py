@@ -6,6 +6,7 @@ from tests.recorded_models import graph
 from tests.runtime.cases import check, checks, graph_case, numbers, recorded
 
 import tfport
+from tfport.errors import RunFailed
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import encode
 from tfport.graph.build import graph_to_def
@@ -290,6 +291,16 @@ def test_without_iterations_the_states_are_the_initial_ones(engine):
     assert np.array_equal(c, C0)
     with pytest.raises(tfport.Error):
         session.run(["w:5"], {**feeds, "n:0": np.int32(6)})
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+def test_rows_that_do_not_fit_the_weights_are_an_error_that_names_the_node(name, engine):
+    text, kind = LOOPS[name]
+    session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), engine=engine)
+    feeds = {f"{key}:0": value for key, value in over(name, 5).feeds.items()}
+    with pytest.raises(RunFailed, match=rf"`.+` \({kind}\): matmul: .*size"):
+        session.run(["y:0"], {**feeds, "x:0": numbers(5, 2, IN + 1)}, any_shape=True)
 
 
 def with_unusual(name, place, number):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.dataclass import dataclass
+from tfport.runtime.failures import naming_node
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
 from tfport.runtime.layers.rnn_node import host_weights
@@ -79,6 +80,7 @@ def run_on_host(
 
     outputs = (*(results[i] for i in written), results[gru.state])
     nodes = [node for step in steps for node in step.lowered or ()]
+    named = naming_node(run, name, "GRU")
     why = "rounding its state takes many nodes of the engine"
-    tracer.add(Step(name, "GRU", (gru.rows, first), outputs, nodes, run, why=why, is_faster_on_host=True))
+    tracer.add(Step(name, "GRU", (gru.rows, first), outputs, nodes, named, why=why, is_faster_on_host=True))
     return results

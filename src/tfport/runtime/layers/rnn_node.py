@@ -9,6 +9,7 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.engine import Engine
+from tfport.runtime.failures import naming_node
 from tfport.runtime.layers.rnn_activations import attributes_of
 from tfport.runtime.layers.rnn_cells import RnnCell
 from tfport.runtime.onnx.builder import Builder
@@ -68,7 +69,7 @@ def layer_step(
     lowered = b.made if all(engine.takes(node) for node in b.made) else None
     optional = (lengths,) if lengths is not None else ()
     why = "" if lowered else f"{engine.name} does not take it"
-    run = _run(cell, lengths is not None)
+    run = naming_node(_run(cell, lengths is not None), name, cell.kind)
     return Step(name, cell.kind, (x, *first, *optional), (rows, *states), lowered, run, why=why)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.engine import Engine
+from tfport.runtime.failures import naming_node
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import ADDS, AffineReader
 from tfport.runtime.layers.rnn_cells import RnnCell
@@ -163,7 +164,8 @@ def _packed(program: Program, name: str, items: list[Operand]) -> Step:
     wide = [Operand(FLOAT32, (1, *shape), name=name) for _ in items]
     nodes = [OnnxNode("Unsqueeze", (x, axis), (w,), {}) for x, w in zip(items, wide, strict=True)]
     nodes.append(OnnxNode("Concat", tuple(wide), (rows,), {"axis": 0}))
-    return Step(name, "Pack", tuple(items), (rows,), nodes, lambda arrays: [np.stack(arrays)])
+    run = naming_node(lambda arrays: [np.stack(arrays)], name, "Pack")
+    return Step(name, "Pack", tuple(items), (rows,), nodes, run)
 
 
 _ROW = "row"
