@@ -119,7 +119,7 @@ def _from_rows(rows: list[Any], signature: Signature, plain: bool) -> dict[str, 
     try:
         return read(rows, signature, plain)
     except (NotATensor, StatusError):
-        raise_rows_error(rows, signature)
+        raise_rows_error(rows, signature, lambda some: read(some, signature, plain))
         raise _unclear() from None
 
 
