@@ -1,9 +1,9 @@
 """Run one contender of `benchmarks/real.py` in this process: `real_worker.py JOB.json`.
 
-It loads the model, calls it once, then repeatedly for some seconds. It prints as JSON: seconds to the first
-answer, seconds and processor seconds per call, and the peak of resident memory; for tfport also where the
-time goes, if the job asks for it. Every contender is called in its fastest way: TensorFlow by a session's
-`make_callable`, with its default options.
+It loads the model, calls it twice, then repeatedly for some seconds. It prints as JSON: seconds to the first
+answer, seconds of the second, seconds and processor seconds per call, and the peak of resident memory; for
+tfport also where the time goes, if the job asks for it. Every contender is called in its fastest way:
+TensorFlow by a session's `make_callable`, with its default options.
 """
 
 import time
@@ -23,6 +23,17 @@ def tfport_call(job: dict[str, Any]) -> Call:
     from tfport.runtime.session import Session
 
     session = Session(job["model"])
+    names, fetches = job["feeds"], job["fetches"]
+    return lambda arrays: session.run(fetches, dict(zip(names, arrays, strict=True)))
+
+
+def auto_call(job: dict[str, Any]) -> Call:
+    """Run the model with the engine `auto`: islands race in the second call, and nothing is remembered."""
+    from tfport.runtime.engines.auto import AutoEngine
+    from tfport.runtime.engines.choice_cache import ChoiceCache
+    from tfport.runtime.session import Session
+
+    session = Session(job["model"], engine=AutoEngine(choices=ChoiceCache(None), patience=0))
     names, fetches = job["feeds"], job["fetches"]
     return lambda arrays: session.run(fetches, dict(zip(names, arrays, strict=True)))
 
@@ -102,6 +113,7 @@ def tf2onnx_call(job: dict[str, Any]) -> Call:
 
 CONTENDERS: dict[str, Callable[[dict[str, Any]], Call]] = {
     "tfport": tfport_call,
+    "auto": auto_call,
     "tensorflow": tensorflow_call,
     "openvino": openvino_call,
     "tf2onnx": tf2onnx_call,
@@ -123,6 +135,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     call(arrays)
     first = time.perf_counter() - STARTED
     call(arrays)
+    second = time.perf_counter() - STARTED - first
     end = time.perf_counter() + job["seconds"]
     latencies: list[float] = []
     before = time.process_time()
@@ -131,7 +144,10 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         call(arrays)
         latencies.append(time.perf_counter() - started)
     processor = (time.process_time() - before) / len(latencies)
-    return {"first": first, "latencies": latencies, "processor": processor, "peak": peak_memory()}
+    return {
+        "first": first, "second": second, "latencies": latencies, "processor": processor,
+        "peak": peak_memory(),
+    }  # fmt: skip
 
 
 def peak_memory() -> int:

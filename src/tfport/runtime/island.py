@@ -19,6 +19,7 @@ from tfport.runtime.onnx.finite_inputs import with_finite_flag
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_parts import IslandParts, island_parts
 from tfport.runtime.onnx.island_passes import island_nodes
+from tfport.runtime.onnx.island_shares import island_shares
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.least_size import ANY, least_size
 from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, is_narrow, onnx_model
@@ -59,17 +60,13 @@ def compiled_island(
     nodes, flag = _nodes(steps, outputs, engine)
     written = [*outputs, flag] if flag is not None else outputs
     reads = _read(nodes, inputs)
-    forms = NodeForms.FASTEST if engine.form.for_cpu else NodeForms.PLAIN
-    island = onnx_model(nodes, reads, written, forms=forms)
+    island = onnx_model(nodes, reads, written, forms=_forms(engine))
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
     model = island.model.SerializeToString()
     work = island_work(nodes, reads)
     if release is not None:
         release()
-    whole = None
-    if any(node.op == "PRelu" for node in nodes):
-        whole = functools.partial(onnx_model, nodes, reads, written, forms=NodeForms.WITH_PRELUS)
     for_batch = None
     if engine.form.separates_attention and (positions := positions_of(nodes)):
         for_batch = functools.partial(_for_batch, steps, reads, outputs, engine, positions)
@@ -79,7 +76,8 @@ def compiled_island(
     flags = len(written) - len(outputs)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
-    hints = IslandHints(least_size(nodes), alone, work, flags, whole, for_batch, in_parts, in_advance)
+    shares = functools.partial(island_shares, nodes, written) if engine.form.divides else None
+    hints = IslandHints(least_size(nodes), alone, work, flags, for_batch, in_parts, in_advance, shares)
     if copy is not None and hints.least_size == ANY and not wide and not narrow:
         hints = replace(hints, save_as=copy.model)
         copy.add_island(*outside, hints)
@@ -87,6 +85,12 @@ def compiled_island(
     if flag is not None:
         run = _checking_flag(run)
     return (_converted(run, wide, narrow) if wide or narrow else run), reads
+
+
+def _forms(engine: Engine) -> NodeForms:
+    if not engine.form.for_cpu:
+        return NodeForms.PLAIN
+    return NodeForms.OPENVINO if engine.form.for_openvino else NodeForms.FASTEST
 
 
 def _read(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> list[Operand]:

@@ -43,22 +43,6 @@ def test_answers_are_those_of_onnx_runtime(odd):
             np.testing.assert_allclose(answer, expected, rtol=0, atol=1e-5 * scale)
 
 
-@pytest.mark.parametrize(
-    ("padding", "shape", "ordinary"),
-    [
-        ("SAME", (1, 5, 5, 8), True),
-        ("SAME", (1, 0, 5, 8), False),
-        ("VALID", (1, 5, 5, 8), False),
-        ("VALID", (1, 140, 140, 8), True),
-    ],
-)
-def test_another_engine_may_answer_for_images_that_do_not_run_out(padding, shape, ordinary):
-    session = session_of(NET.replace("SAME", padding), engine=engine_of())
-    session.run("y:0", {"x:0": IMAGE})
-    ((raced, *_),) = session.plans.plans[0]._stages
-    assert raced.is_ordinary([np.ones(shape, np.float32)]) is ordinary
-
-
 def test_a_wrong_index_is_an_error_before_and_after_the_choice():
     session = session_of(LOOKUP, engine=engine_of())
     x = np.ones((3, 4), np.float32)

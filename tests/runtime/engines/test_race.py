@@ -32,7 +32,9 @@ def race(runs, seconds):
         return seconds[first], seconds[second]
 
     keys = [choice for choice in runs if choice != USUAL]
-    return fastest(runs.__getitem__, runs[USUAL], USUAL, keys, [X], double([X]), times=times)
+    choice, run = fastest(runs.__getitem__, runs[USUAL], USUAL, keys, [X], double([X]), times=times)
+    assert run is runs[choice]
+    return choice
 
 
 def contender():
@@ -50,10 +52,25 @@ def test_what_is_usual_stays_if_both_are_about_as_fast():
     assert race(runs, dict(zip(runs.values(), (1.0, 0.95), strict=True))) == USUAL
 
 
-@pytest.mark.parametrize("loser", [wrong, refused])
+def wrong_for_negative_numbers(arrays):
+    return [np.maximum(2 * arrays[0], 0)]
+
+
+def only_for_positive_numbers(arrays):
+    if arrays[0].min() < 0:
+        raise tfport.RunFailed("negative")
+    return double(arrays)
+
+
+@pytest.mark.parametrize("loser", [wrong, refused, wrong_for_negative_numbers])
 def test_other_answers_and_errors_never_win(loser):
     runs = {USUAL: contender(), OTHER: loser}
     assert race(runs, {runs[USUAL]: 1.0, loser: 0.1}) == USUAL
+
+
+def test_variations_that_the_usual_one_refuses_are_not_compared():
+    usual, other = only_for_positive_numbers, wrong_for_negative_numbers
+    assert race({USUAL: usual, OTHER: other}, {usual: 1.0, other: 0.1}) == OTHER
 
 
 def test_a_run_that_is_stopped_decides_nothing():

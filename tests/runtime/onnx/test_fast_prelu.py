@@ -125,7 +125,9 @@ def test_the_convolutions_pass_on_what_is_no_number(value, monkeypatch):
     np.testing.assert_array_equal(_answer(b, x, y, values), expected)
 
 
-def test_a_model_for_other_engines_keeps_prelu():
+@pytest.mark.parametrize(("fuses", "expected"), [(True, ["PRelu"]), (False, ["Mul", "Max"])])
+def test_openvino_gets_prelu_where_it_computes_it_rightly(fuses, expected, monkeypatch):
+    monkeypatch.setattr("tfport.runtime.onnx.model.FUSES_PRELU", fuses)
     x, y, b = _prelu([0.5, 1, 0.1])
-    whole = onnx_model(b.made, [x], [y], forms=NodeForms.WITH_PRELUS)
-    assert [node.op_type for node in whole.model.graph.node] == ["PRelu"]
+    whole = onnx_model(b.made, [x], [y], forms=NodeForms.OPENVINO)
+    assert [node.op_type for node in whole.model.graph.node] == expected

@@ -1,7 +1,7 @@
 """The fastest engine for each island: ONNX Runtime or OpenVINO, with one thread or all.
 
-`raced_island` says when an island chooses, `race` how, `same_answers` for which islands OpenVINO may be
-chosen, and `choice_cache` where choices are remembered.
+`raced_island` says when an island chooses, `race` how, `openvino_nodes` which nodes OpenVINO may compute,
+`shared_island` who computes the others, and `choice_cache` where choices are remembered.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
-from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, Engine, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, IslandForm, IslandHints
 from tfport.runtime.engines.island_key import island_key
-from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out
+from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
-from tfport.runtime.engines.same_answers import are_ordinary, may_run_elsewhere
+from tfport.runtime.engines.same_answers import are_ordinary
+from tfport.runtime.engines.shared_island import shared_island
+from tfport.runtime.onnx.island_shares import Share
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ class AutoEngine:
     name = "ONNX Runtime"
     checks_indices = True
     on_device = False
-    form = CPU_FORM
+    form = IslandForm(divides=True)
     rival = None
 
     def __init__(
@@ -54,7 +57,7 @@ class AutoEngine:
         self.threads = self._usual.threads
         self._choices = choices or choices_of_user()
         self._patience = patience
-        self._has_openvino = not max_bytes and importlib.util.find_spec("openvino") is not None
+        self._may_share = not max_bytes and _has_openvino()
 
     def takes(self, node: OnnxNode) -> bool:
         return self._usual.takes(node)
@@ -70,15 +73,22 @@ class AutoEngine:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        def compiled_by(choice: Choice) -> Compiled:
-            return self._engine(choice).compile(model, weights, inputs, outputs, hints)
+        @functools.cache
+        def shares() -> Sequence[Share]:
+            return hints.shares(may_run_elsewhere) if self._may_share and hints.shares else ()
 
-        def is_ordinary(arrays: Sequence[Any]) -> bool:
-            return are_ordinary(arrays) and not may_run_out(arrays, hints.least_size)
+        def compiled_by(choice: Choice) -> Compiled:
+            onnx_runtime = OnnxRuntime(
+                choice.threads, spins=self._usual.spins, max_bytes=self._usual.max_bytes
+            )
+            if choice.engine == "openvino":
+                return shared_island(shares(), inputs, outputs, onnx_runtime, _openvino(choice.threads))
+            return onnx_runtime.compile(model, weights, inputs, outputs, hints)
 
         def rivals() -> tuple[str, list[Choice]]:
             graph = pb.ModelProto.FromString(model).graph
-            return island_key(graph, weights, self._usual.threads, hints.alone), self._rivals(graph)
+            key = island_key(graph, weights, self._usual.threads, hints.alone)
+            return key, self._rivals(any(share.elsewhere for share in shares()))
 
         usual = Choice("onnxruntime", self._usual.threads)
         is_always_light = hints.work.is_fixed and hints.work.may_be_light
@@ -90,27 +100,24 @@ class AutoEngine:
             functools.cache(rivals),
             self._choices,
             hints.work,
-            is_ordinary,
+            are_ordinary,
             self._patience,
         )
 
-    def _rivals(self, graph: pb.GraphProto) -> list[Choice]:
+    def _rivals(self, with_openvino: bool) -> list[Choice]:
         counts = sorted({1, self._usual.threads})
-        engines = ["onnxruntime", "openvino"] if self._has_openvino else ["onnxruntime"]
-        if not may_run_elsewhere(graph):
-            engines = engines[:1]
+        engines = ["onnxruntime", "openvino"] if with_openvino else ["onnxruntime"]
         choices = [Choice(engine, count) for engine in engines for count in counts]
         choices.remove(Choice("onnxruntime", self._usual.threads))
         return choices
 
-    def _engine(self, choice: Choice) -> Engine:
-        if choice.engine == "openvino":
-            return _openvino(choice.threads)
-        return OnnxRuntime(choice.threads, spins=self._usual.spins, max_bytes=self._usual.max_bytes)
+
+def _has_openvino() -> bool:
+    return importlib.util.find_spec("openvino") is not None
 
 
 @functools.cache
 def _openvino(threads: int) -> Engine:
     from tfport.runtime.engines.openvino import OpenVino
 
-    return OpenVino(threads)
+    return OpenVino(threads, only_fixed=True)

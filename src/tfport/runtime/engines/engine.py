@@ -14,6 +14,7 @@ from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_parts import IslandParts
+from tfport.runtime.onnx.island_shares import Share
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.onnx.model import OnnxModel
@@ -46,14 +47,14 @@ class IslandHints:
     """An estimate, to choose threads by."""
     host_outputs: int = 0
     """How many outputs, the last ones, the host reads after each run: flags."""
-    with_prelus: Callable[[], OnnxModel] | None = None
-    """The model with PRelu in place of the nodes that are faster in ONNX Runtime, if it has any."""
     for_batch: Callable[[int], OnnxModel | None] | None = None
     """The model for a number of sequences, if another one is faster for it."""
     in_parts: Callable[[], IslandParts] | None = None
     """The island with its convolutions apart, for cuDNN."""
     in_advance: bool = False
     """Whether the island is made ready before its first inputs are known."""
+    shares: Callable[[Callable[[OnnxNode], bool]], Sequence[Share]] | None = None
+    """The island divided between this engine and one that may compute only some nodes."""
     save_as: Path | None = None
     """Where ONNX Runtime writes the model as it optimized it; the weights are written beside it."""
 
@@ -90,6 +91,10 @@ class IslandForm:
     """With several products again where an attention has many positions."""
     fuses_convolutions: bool = False
     """In parts, with convolutions, sums and Relus as operations of cuDNN."""
+    for_openvino: bool = False
+    """Without the nodes that are faster or more accurate only in ONNX Runtime."""
+    divides: bool = False
+    """In shares, of which another engine may compute some."""
 
 
 CPU_FORM = IslandForm()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
-from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, EngineFailed, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
-FUSES_PRELU = platform.machine() in ("x86_64", "AMD64")
-"""Whether OpenVINO gets PRelu, which it computes together with the node before it. On ARM64 the answers are
-wrong if that is a sum, a product or a maximum (OpenVINO 2026.4)."""
+LEAST_THREADS = 2
+"""For unknown sizes: with one thread, a run with sizes that do not fit together returns nothing, or
+what was in memory, or ends the process (OpenVINO 2026.4 on ARM64)."""
 
 
 class OpenVino:
@@ -29,10 +28,11 @@ class OpenVino:
     name = "OpenVINO"
     checks_indices = False
     on_device = False
-    form = CPU_FORM
+    form = IslandForm(for_openvino=True)
     rival = None
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, *, only_fixed: bool = False) -> None:
+        """`only_fixed`: reject models in which a size depends on the inputs, so that no run can fail."""
         try:
             import openvino
         except ImportError:
@@ -40,13 +40,16 @@ class OpenVino:
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
         self._core = openvino.Core()
-        self._options = _FLOAT32 | ({"INFERENCE_NUM_THREADS": str(threads)} if threads else {})
         self._onnx_runtime = OnnxRuntime(threads)
+        self._only_fixed = only_fixed
         self.threads = self._onnx_runtime.threads
 
     def takes(self, node: OnnxNode) -> bool:
-        """Not a loop that may never end: OpenVINO looks at a request to stop only between two nodes."""
-        if node.op == "Loop" and node.inputs[0] is None:
+        """Not a loop that may never end: OpenVINO looks at a request to stop only between two nodes.
+
+        Nor Softplus, which differs by 4e-4 on ARM64, also if it is written with other nodes.
+        """
+        if node.op == "Softplus" or (node.op == "Loop" and node.inputs[0] is None):
             return False
         return self._onnx_runtime.takes(node)
 
@@ -61,22 +64,25 @@ class OpenVino:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        if hints.with_prelus is not None and FUSES_PRELU:
-            whole = hints.with_prelus()
-            model, weights = whole.model.SerializeToString(), whole.weights
         try:
             read = self._core.read_model(_with_weights(model, weights))
-            compiled = self._core.compile_model(read, "CPU", self._options)
-            places = [compiled.output(name) for name in outputs]
+            is_fixed = _is_fixed(read)
+            if self._only_fixed and not is_fixed:
+                raise Error("a size depends on the inputs")
+            threads = self.threads if is_fixed else max(self.threads, LEAST_THREADS)
+            options = _FLOAT32 | {"INFERENCE_NUM_THREADS": str(threads)}
+            compiled: Any = self._core.compile_model(read, "CPU", options)
             compiled.create_infer_request()  # some models fail only here
         except RuntimeError as error:
             raise Error(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
-        fed = list(inputs)
+        fed, wanted = list(inputs), list(outputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
+            nonlocal compiled
             # what it shares must be writable, which its own outputs are not
             fed_arrays = [a if a.flags.writeable else a.copy() for a in arrays]
-            request = compiled.create_infer_request()  # one per call: several threads may call at once
+            current = compiled = compiled or self._core.compile_model(read, "CPU", options)
+            request = current.create_infer_request()  # one per call: several threads may call at once
             scope = current_scope()
             signal = scope.stop if scope is not None else NEVER
             if scope is not None:
@@ -84,15 +90,21 @@ class OpenVino:
             try:
                 results = request.infer(dict(zip(fed, fed_arrays, strict=True)), share_inputs=True)
             except RuntimeError as error:
+                compiled = None  # all its later runs would fail too
                 signal.check()
                 raise EngineFailed(_sentence(error)) from None
             finally:
                 signal.forget(request)
             if (recorder := current_recorder()) is not None:
                 recorder.engine_time(request.latency / 1e3)
-            return [results[place] for place in places]
+            return [results[name] for name in wanted]
 
         return run
+
+
+def _is_fixed(model: Any) -> bool:
+    """Whether all sizes are known before a run."""
+    return all(value.partial_shape.is_static for node in model.get_ops() for value in node.outputs())
 
 
 def _with_weights(model: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:

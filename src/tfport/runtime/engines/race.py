@@ -1,15 +1,19 @@
-"""A short race between engines on one island: the fastest choice that gives the same answers."""
+"""A short race between engines on one island: the fastest choice that gives the same answers.
+
+They are compared on the inputs of the call and on variations of them (`trial_inputs`).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice
 from tfport.runtime.engines.engine import Compiled
 from tfport.runtime.engines.same_answers import agree
+from tfport.runtime.engines.trial_inputs import trial_inputs
 
 ROUNDS = 15
 SECONDS = 1.0
@@ -29,16 +33,17 @@ def fastest(
     expected: Sequence[Any],
     *,
     times: Callable[[Compiled, Compiled, Sequence[Any]], tuple[float, float]] | None = None,
-) -> Choice:
-    """The choice to use in place of `choice`, which is compiled as `leader` and answered `expected`.
+) -> tuple[Choice, Compiled]:
+    """What to use in place of `choice`, which is compiled as `leader` and answered `expected`.
 
     `times` measures two contenders (default: `best_times`).
     At most two contenders are in memory at a time, besides what the caller has.
     """
+    trials = [(arrays, expected), *_trials(leader, arrays)] if rivals else []
     for rival in rivals:
         try:
             compiled = compiled_by(rival)
-            if not agree(expected, compiled(arrays)):
+            if not all(agree(answers, compiled(inputs)) for inputs, answers in trials):
                 continue
             time_of_leader, time_of_rival = (times or best_times)(leader, compiled, arrays)
         except RunStopped:
@@ -47,7 +52,18 @@ def fastest(
             continue  # it does not support the island, or not these inputs
         if time_of_rival < LEAD * time_of_leader:
             leader, choice = compiled, rival
-    return choice
+    return choice, leader
+
+
+def _trials(run: Compiled, arrays: Sequence[Any]) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
+    """Other inputs that a contender takes, and its answers."""
+    for inputs in trial_inputs(arrays):
+        try:
+            yield inputs, run(inputs)
+        except RunStopped:
+            raise
+        except Error:
+            continue
 
 
 def best_times(first: Compiled, second: Compiled, arrays: Sequence[Any]) -> tuple[float, float]:

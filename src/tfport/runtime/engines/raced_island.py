@@ -4,8 +4,8 @@ It starts on ONNX Runtime. Once it has taken `PATIENCE` seconds, the other choic
 call, and it moves to the fastest that gives the same answers. The choice is remembered: the next process
 makes it at the second call. A process that calls a model once is not slowed down.
 
-ONNX Runtime answers where OpenVINO might answer otherwise: empty inputs, NaN, infinities, errors. It
-does not stay loaded for that, so there are never two pools of threads that spin.
+ONNX Runtime answers where OpenVINO might answer otherwise: for inputs of other sizes than those of the race,
+empty ones, NaN, infinities, errors. It is loaded again for that.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.engines.race import fastest
+from tfport.runtime.engines.same_answers import agree
 from tfport.runtime.onnx.island_work import IslandWork
 
 PATIENCE = 0.5
@@ -42,6 +43,8 @@ class RacedIsland:
     _reference: Compiled | None = field(init=False, default=None)
     _faster: Compiled | None = field(init=False, default=None)
     """OpenVINO, if it was chosen."""
+    _sizes: Sequence[tuple[int, ...]] = field(init=False, default=())
+    """The sizes of the inputs for which it was chosen."""
     _calls: int = field(init=False, default=0)
     _spent: float = field(init=False, default=0)
     _settled: bool = field(init=False, default=False)
@@ -52,7 +55,7 @@ class RacedIsland:
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
         faster = self._faster
-        if faster is not None and self.is_ordinary(arrays):
+        if faster is not None and self._sizes == _sizes(arrays) and self.is_ordinary(arrays):
             try:
                 return faster(arrays)
             except EngineFailed:
@@ -73,27 +76,34 @@ class RacedIsland:
     def _settle(self, reference: Compiled, arrays: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Choose, unless another thread does so now or it is too early."""
         key, rivals = self.rivals()
-        key = f"{key}:{[array.shape for array in arrays]}"
+        key = f"{key}:{_sizes(arrays)}"
         choice = self.choices.get(key)
         if (choice is None and self._spent < self.patience) or not self._lock.acquire(blocking=False):
             return
         try:
             if choice is None:
-                choice = fastest(self.compiled_by, reference, self.usual, rivals, arrays, outputs)
+                choice, compiled = fastest(self.compiled_by, reference, self.usual, rivals, arrays, outputs)
                 self.choices.put(key, choice)
-            if choice in rivals:
-                self._use(choice)
+                self._use(choice, compiled, arrays)
+            elif choice in rivals:
+                compiled = self.compiled_by(choice)
+                if agree(outputs, compiled(arrays)):
+                    self._use(choice, compiled, arrays)
             self._settled = True
         except RunStopped:
             self._spent = 0  # the answer is there; race again later
         except Error:
-            self._settled = True  # a remembered choice that cannot be compiled any more
+            self._settled = True  # a remembered choice that does not work any more
         finally:
             self._lock.release()
 
-    def _use(self, choice: Choice) -> None:
-        compiled = self.compiled_by(choice)
+    def _use(self, choice: Choice, compiled: Compiled, arrays: Sequence[Any]) -> None:
         if choice.engine == self.usual.engine:
             self._reference = compiled
         else:
+            self._sizes = _sizes(arrays)
             self._faster, self._reference = compiled, None
+
+
+def _sizes(arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    return [array.shape for array in arrays]

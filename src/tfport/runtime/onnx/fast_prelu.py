@@ -4,8 +4,8 @@ It takes several times as long as a product and a maximum, which use vector inst
 convolution both are still slow, because ONNX Runtime keeps images in blocks of 16 channels between
 convolutions, and must rearrange them for other nodes. Products with a number for each channel are
 convolutions too (one pixel, one channel each), so PRelu is computed by such convolutions only. Measured
-in one thread, MediaPipe's palm detection takes 0.7 of the time. An exported model keeps all nodes, and so
-does OpenVINO's, which computes PRelu together with the convolution before it.
+in one thread, MediaPipe's palm detection takes 0.7 of the time. An exported model keeps all nodes, and on
+x86-64 so does OpenVINO's, which computes PRelu together with the convolution before it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def with_fast_prelus(nodes: Iterable[OnnxNode]) -> Iterator[OnnxNode]:
         if _keeps_blocks(node, in_blocks):
             in_blocks.update(node.outputs)
         slope = node.inputs[1] if node.op == "PRelu" else None
-        if (
-            slope is None
-            or slope.array is None
-            or slope.dtype != FLOAT32
-            or not np.isfinite(slope.array).all()
-        ):
+        if slope is None or slope.array is None or not is_usual_slope(slope):
             yield node
         elif HAS_BLOCKS and _is_image(node.inputs[0], in_blocks) and _is_by_channel(slope.array):
             yield from _by_convolutions(node, slope.array)
         else:
             yield from _by_maximum(node, slope.array)
+
+
+def is_usual_slope(slope: Operand) -> bool:
+    """Whether a PRelu with this slope is replaced."""
+    return slope.array is not None and slope.dtype == FLOAT32 and bool(np.isfinite(slope.array).all())
 
 
 def _keeps_blocks(node: OnnxNode, in_blocks: set[Operand | None]) -> bool:

@@ -6,7 +6,7 @@ Images that pass between parts have their channels last if a convolution reads o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from tfport.dataclass import dataclass, replace
 from tfport.runtime.onnx.builder import Builder
@@ -20,7 +20,7 @@ CHANNELS_LAST, CHANNELS_FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelPart:
-    """Nodes that ONNX Runtime computes."""
+    """Nodes as a model of their own."""
 
     model: OnnxModel
     inputs: tuple[Operand, ...]
@@ -88,17 +88,25 @@ def _parts(items: Sequence[_Item], needed: set[Operand]) -> list[Part]:
     nodes = [item for item in items if isinstance(item, OnnxNode)]
     if not nodes:
         return [item for item in items if isinstance(item, FusedConvolution)]
+    return [model_part(nodes, needed, NodeForms.PLAIN)]
+
+
+def model_part(nodes: Sequence[OnnxNode], needed: Container[Operand], forms: NodeForms) -> ModelPart:
+    """A model of some nodes of an island; what others need of them are its outputs."""
     written = {o for node in nodes for o in node.outputs}
-    reads = dict.fromkeys(o for node in nodes for o in _reads(node) if o not in written)
+    reads = dict.fromkeys(o for node in nodes for o in reads_of(node) if o not in written)
     inputs, outputs = tuple(reads), tuple(o for node in nodes for o in node.outputs if o in needed)
-    return [ModelPart(onnx_model(nodes, inputs, outputs, forms=NodeForms.PLAIN), inputs, outputs)]
+    return ModelPart(onnx_model(nodes, inputs, outputs, forms=forms), inputs, outputs)
 
 
 def _reads(item: _Item) -> Iterable[Operand]:
-    if isinstance(item, FusedConvolution):
-        return item.inputs
-    captured = (o for program in item.programs for o in program.captures())
-    return [o for o in (*item.inputs, *captured) if o is not None and not o.is_constant]
+    return item.inputs if isinstance(item, FusedConvolution) else reads_of(item)
+
+
+def reads_of(node: OnnxNode) -> list[Operand]:
+    """What a node and its programs read, without constants."""
+    captured = (o for program in node.programs for o in program.captures())
+    return [o for o in (*node.inputs, *captured) if o is not None and not o.is_constant]
 
 
 class _Borders:
@@ -129,7 +137,7 @@ class _Borders:
         self.items.append(replace(conv, x=x, shortcut=shortcut, output=output))
 
     def _add_node(self, node: OnnxNode) -> None:
-        for operand in _reads(node):
+        for operand in reads_of(node):
             self._with_channels_first(operand)
         self.items.append(node)
 

@@ -18,7 +18,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
-from tfport.runtime.onnx.fast_prelu import with_fast_prelus
+from tfport.runtime.onnx.fast_prelu import HAS_BLOCKS, with_fast_prelus
 from tfport.runtime.onnx.fast_softplus import with_fast_softplus
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.pooling_opset import PoolingOpset
@@ -35,6 +35,9 @@ TINY = 64
 """Equal constants of at most this many bytes are written once: a large loop has thousands of indices, and the
 time to make a session grows with their number."""
 CONTRIB = "com.microsoft"
+FUSES_PRELU = HAS_BLOCKS
+"""Whether OpenVINO gets PRelu, which it computes together with the node before it. On ARM64 its answers are
+wrong if that is a sum, a product or a maximum (OpenVINO 2026.4)."""
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 
 
@@ -42,7 +45,7 @@ class NodeForms(Enum):
     """Which nodes a model has where several compute the same."""
 
     FASTEST = "those that are fastest or most accurate in ONNX Runtime on a CPU"
-    WITH_PRELUS = "the same, but with PRelu"
+    OPENVINO = "those of the lowerings, without those that OpenVINO computes wrongly"
     PLAIN = "those of the lowerings"
 
 
@@ -176,8 +179,9 @@ class _Writer:
     def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Iterable[OnnxNode]:
         if self.forms is NodeForms.PLAIN:
             return nodes
-        fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))
-        return fast if self.forms is NodeForms.WITH_PRELUS else with_fast_prelus(fast)
+        if self.forms is NodeForms.OPENVINO:
+            return nodes if FUSES_PRELU else with_fast_prelus(nodes)
+        return with_fast_prelus(with_fast_convolutions(with_fast_softplus(accurate(nodes, results))))
 
     def _plain(
         self,

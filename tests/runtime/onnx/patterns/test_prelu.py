@@ -5,6 +5,7 @@ import pytest
 from tests.runtime.cases import check, checks, graph_case
 from tests.runtime.programs import WatchedEngine, islands_of, session_of
 
+from tfport.runtime.engines.engine import IslandForm
 from tfport.runtime.plan import Plan
 
 X = np.array([[-np.inf, -3.5, -1e-40], [-0.0, 0, 1e-40], [2.5, np.inf, np.nan]], np.float32)
@@ -94,18 +95,13 @@ def _ops_of(graph):
     return [node.op_type for node in island.graph.node]
 
 
-def test_engines_may_ask_for_the_island_with_prelu():
+def test_an_engine_may_take_the_island_with_prelu(monkeypatch):
     """OpenVINO computes it together with the convolution before it."""
+    monkeypatch.setattr("tfport.runtime.onnx.model.FUSES_PRELU", True)
     session = session_of(SELECTED)
-    engine = WatchedEngine(session.engine)
-    Plan(session.program(["y:0"], ["input:0"]), engine)
-    (hints,) = engine.hints
-    assert "PRelu" not in {node.op_type for node in engine.compiled[0].graph.node}
-    assert "PRelu" in {node.op_type for node in hints.with_prelus().model.graph.node}
-
-
-def test_an_island_without_prelu_is_the_same_for_all_engines():
-    session = session_of(LEAKY)
-    engine = WatchedEngine(session.engine)
-    Plan(session.program(["y:0"], ["input:0"]), engine)
-    assert [hints.with_prelus for hints in engine.hints] == [None]
+    usual, other = WatchedEngine(session.engine), WatchedEngine(session.engine)
+    other.form = IslandForm(for_openvino=True)
+    for engine in (usual, other):
+        Plan(session.program(["y:0"], ["input:0"]), engine)
+    assert "PRelu" not in {node.op_type for node in usual.compiled[0].graph.node}
+    assert "PRelu" in {node.op_type for node in other.compiled[0].graph.node}

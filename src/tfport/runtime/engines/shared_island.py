@@ -1,0 +1,86 @@
+"""An island that two engines compute together: its shares run one after another (`island_shares`).
+
+The other engine gets only ordinary inputs (`same_answers`) of the sizes of the first run, and only ordinary
+answers of it are used. Otherwise the run fails with `EngineFailed`, and the caller has the usual engine
+compute all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tfport.formats.proto import onnx_pb2 as pb
+from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
+from tfport.runtime.engines.same_answers import are_ordinary
+from tfport.runtime.onnx.island_shares import Share
+
+
+class _Stage(NamedTuple):
+    run: Compiled
+    reads: list[str]
+    writes: list[str]
+
+
+def shared_island(
+    shares: Sequence[Share], inputs: Sequence[str], outputs: Sequence[str], usual: Engine, other: Engine
+) -> Compiled:
+    """The shares as one function. Its first run compiles those of the other engine."""
+    stages = [_stage(share, usual, other) for share in shares]
+
+    def run(arrays: Sequence[Any]) -> Sequence[Any]:
+        values = dict(zip(inputs, arrays, strict=True))
+        for stage in stages:
+            results = stage.run([values[name] for name in stage.reads])
+            values.update(zip(stage.writes, results, strict=True))
+        return [values[name] for name in outputs]
+
+    return run
+
+
+def _stage(share: Share, usual: Engine, other: Engine) -> _Stage:
+    model = share.part.model
+    graph = model.model.graph
+    reads, writes = [value.name for value in graph.input], [value.name for value in graph.output]
+    if share.elsewhere:
+        return _Stage(_OtherShare(share, other, reads, writes), reads, writes)
+    hints = IslandHints(share.least_size, alone=False, work=share.work)
+    run = usual.compile(model.model.SerializeToString(), model.weights, reads, writes, hints)
+    return _Stage(run, reads, writes)
+
+
+class _OtherShare:
+    """A share that the other engine computes, for the sizes of its first inputs."""
+
+    def __init__(self, share: Share, engine: Engine, reads: list[str], writes: list[str]) -> None:
+        self._share, self._engine, self._reads, self._writes = share, engine, reads, writes
+        self._sizes: list[tuple[int, ...]] = []
+        self._run: Compiled | None = None
+
+    def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        if not are_ordinary(arrays):
+            raise EngineFailed("numbers that are not ordinary")
+        sizes = [array.shape for array in arrays]
+        if self._run is None:
+            self._sizes, self._run = sizes, self._compiled(sizes)
+        elif sizes != self._sizes:
+            raise EngineFailed("other sizes than before")
+        results = self._run(arrays)
+        if not are_ordinary(results):
+            raise EngineFailed("answers that are not ordinary")
+        return results
+
+    def _compiled(self, sizes: list[tuple[int, ...]]) -> Compiled:
+        model = self._share.part.model
+        fixed = pb.ModelProto()
+        fixed.CopyFrom(model.model)
+        for value, shape in zip(fixed.graph.input, sizes, strict=True):
+            dims = value.type.tensor_type.shape
+            dims.Clear()
+            dims.SetInParent()
+            for size in shape:
+                dims.dim.add(dim_value=size)
+        hints = IslandHints(alone=False, work=self._share.work)
+        return self._engine.compile(
+            fixed.SerializeToString(), model.weights, self._reads, self._writes, hints
+        )
