@@ -160,7 +160,7 @@ def write(by_release: Mapping[Release, Record]) -> None:
         },
     }
     text_bytes = json.dumps(document, separators=(",", ":")).encode()
-    OUTPUT.write_bytes(lzma.compress(text_bytes, preset=9 | lzma.PRESET_EXTREME))
+    Path(OUTPUT).write_bytes(lzma.compress(text_bytes, preset=9 | lzma.PRESET_EXTREME))
 
 
 def _is_linked(release: Release, by_release: Mapping[Release, Record]) -> bool:
@@ -172,7 +172,7 @@ def _is_linked(release: Release, by_release: Mapping[Release, Record]) -> bool:
 
 def stored() -> dict[Release, Record]:
     """What the file has, by release."""
-    document = json.loads(lzma.decompress(OUTPUT.read_bytes()))
+    document = json.loads(lzma.decompress(Path(OUTPUT).read_bytes()))
     by_release: dict[Release, Record] = {}
     for package, version, newest, types, delegates, text, listed in document["releases"]:
         by_release[package, version] = {

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 import sqlite3
 import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tfport.atlas.versions import version_key
@@ -98,7 +98,7 @@ class Row(Generic[T]):
 class Atlas:
     """The recorded builds; thread-safe."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         # one connection and one lock: a lookup takes microseconds
         self._database = open_database(path)
         weakref.finalize(self, self._database.close)
@@ -257,13 +257,13 @@ def _unpack(body: bytes) -> list[Kernel]:
     return kernels_from(KernelList.FromString(zlib.decompress(body)).kernel)
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: str | os.PathLike[str]) -> sqlite3.Connection:
     """Open a file read-only, for any thread, without creating files beside it."""
-    name = re.sub("[%?#]", lambda mark: f"%{ord(mark[0]):02x}", str(path.absolute()))
+    name = re.sub("[%?#]", lambda mark: f"%{ord(mark[0]):02x}", os.path.abspath(path))
     return sqlite3.connect(f"file:{name}?immutable=1", uri=True, check_same_thread=False)
 
 
 @functools.cache
 def atlas() -> Atlas:
     """Return the atlas that comes with tfport."""
-    return Atlas(Path(__file__).with_name("atlas.sqlite"))
+    return Atlas(os.path.join(os.path.dirname(__file__), "atlas.sqlite"))

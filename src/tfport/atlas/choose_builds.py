@@ -7,18 +7,14 @@ each of its releases); one from a file is read as pip does (a range is its newes
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from tfport.atlas import serving_releases
 from tfport.atlas.atlas import ARM, X86, Atlas, Build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
 from tfport.atlas.package_requirement import PackageRequirement
-from tfport.atlas.versions import version_key
+from tfport.atlas.versions import ReleaseKey, version_key
 from tfport.dataclass import dataclass, field
 from tfport.errors import Error
-
-if TYPE_CHECKING:
-    from packaging.version import Version
 
 FULL = 3
 """How many numbers a complete release has: 2.8.4."""
@@ -138,8 +134,8 @@ def choose_pin(
         if begins:
             return [begins[-1]], []
     same = [v for v in available if version_key(v) == asked]
-    if not same and (asked.local or asked.post is not None):
-        same = [v for v in available if version_key(v) == version_key(asked.base_version)]
+    if not same and asked.is_later_build:
+        same = [v for v in available if version_key(v) == asked.base]
         if same and not asked.is_prerelease:
             return same, [f"{wanted.package} {pin} is not recorded: {same[0]} is used instead"]
         same = []
@@ -148,9 +144,8 @@ def choose_pin(
     return same, []
 
 
-def is_short(version: Version) -> bool:
-    plain = not (version.pre or version.dev is not None or version.post is not None or version.local)
-    return plain and len(version.release) < FULL
+def is_short(version: ReleaseKey) -> bool:
+    return version.is_plain and len(version.release) < FULL
 
 
 def recorded(atlas: Atlas, package: str) -> list[str]:
@@ -202,7 +197,7 @@ def addon_builds(atlas: Atlas, package: str) -> list[Build]:
     return sorted(by_version.values(), key=lambda build: version_key(build.version))
 
 
-def nearest(version: Version, available: Sequence[Build]) -> Build:
+def nearest(version: ReleaseKey, available: Sequence[Build]) -> Build:
     """Return the build nearest to a version: the same minor release first, then an older one."""
 
     def distance(build: Build) -> tuple[bool, bool, list[int]]:

@@ -8,9 +8,9 @@ Recorded from the sources of keras, tf-keras, keras-core and TensorFlow up to 2.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from tfport.atlas.versions import version_key
@@ -173,6 +173,6 @@ def _releases() -> list[KerasRelease]:
 def _record() -> dict[str, Any]:
     import lzma  # here, as few commands read it
 
-    with lzma.open(Path(__file__).with_name("keras_releases.json.xz")) as file:
+    with lzma.open(os.path.join(os.path.dirname(__file__), "keras_releases.json.xz")) as file:
         record: dict[str, Any] = json.load(file)
     return record

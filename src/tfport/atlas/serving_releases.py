@@ -6,8 +6,6 @@ model_servers/BUILD, and workspace.bzl); its binaries were not examined.
 
 from __future__ import annotations
 
-from packaging.version import Version
-
 from tfport.atlas.atlas import Atlas, Build
 from tfport.atlas.versions import version_key
 
@@ -42,7 +40,7 @@ CONTRIB = [
     "tensor_forest/python", "text", "tpu",
 ]  # fmt: skip
 """The parts of tensorflow.contrib that 1.x links (contrib_ops_op_lib)."""
-CONTRIB_UNTIL = Version("2")
+CONTRIB_UNTIL = version_key("2")
 
 
 def releases(atlas: Atlas) -> list[str]:

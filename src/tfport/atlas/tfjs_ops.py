@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
+import os
 
 from tfport.formats.encoding.message import parse_text
 from tfport.formats.proto.graph_pb2 import OpDef, OpList
@@ -18,5 +18,6 @@ _FILE = "tfjs_ops.pbtxt"
 @functools.cache
 def tfjs_ops() -> dict[str, OpDef]:
     """Return the definitions by name."""
-    text = Path(__file__).with_name(_FILE).read_bytes()
+    with open(os.path.join(os.path.dirname(__file__), _FILE), "rb") as file:
+        text = file.read()
     return {op.name: op for op in parse_text(OpList, text, _FILE).op}

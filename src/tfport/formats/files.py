@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-from pathlib import Path
 from typing import Protocol
 
 from tfport.errors import UnreadableFile
@@ -53,36 +52,39 @@ class Folder:
     """A folder of the file system."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.where = str(path)
+        self.where = os.fspath(path)
+        self.path = self.where or os.curdir
 
     def list(self, folder: str = "") -> tuple[list[str], list[str]]:
         files: list[str] = []
         folders: list[str] = []
         try:
-            for entry in os.scandir(self.path / folder):
+            for entry in os.scandir(self._place(folder)):
                 (folders if entry.is_dir() else files).append(entry.name)
         except OSError as error:
-            raise UnreadableFile(f"{self.path / folder}: {reason(error)}") from None
+            raise UnreadableFile(f"{self._place(folder)}: {reason(error)}") from None
         return sorted(files), sorted(folders)
 
     def has(self, name: str) -> bool:
-        return os.path.isfile(self.path / name)  # unlike Path.is_file, works for any name
+        return os.path.isfile(self._place(name))
 
     def size(self, name: str) -> int:
         try:
-            return (self.path / name).stat().st_size
+            return os.stat(self._place(name)).st_size
         except OSError as error:
             raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
 
     def map(self, name: str) -> memoryview:
         try:
-            with open(self.path / name, "rb") as file:
+            with open(self._place(name), "rb") as file:
                 if os.fstat(file.fileno()).st_size <= MOST_READ:
                     return memoryview(file.read())
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError) as error:
             raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
+
+    def _place(self, name: str) -> str:
+        return os.path.join(self.path, name) if name else self.path
 
     def under(self, folder: str) -> Folder:
         return Folder(os.path.join(self.where, folder)) if folder else self

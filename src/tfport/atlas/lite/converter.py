@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Mapping
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 PACKAGE = "tflite-converter"
@@ -75,7 +75,6 @@ def converted(
 
 @functools.cache
 def _record() -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(
-        Path(__file__).with_name("converter.json").read_text(encoding="utf-8")
-    )
+    with open(os.path.join(os.path.dirname(__file__), "converter.json"), encoding="utf-8") as file:
+        record: dict[str, Any] = json.load(file)
     return record

@@ -8,15 +8,15 @@ Recorded from the wheels of tflite-runtime, ai-edge-litert and tensorflow by
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tfport.atlas.lite.registry import FLEX, XNNPACK, LiteRegistry
 from tfport.atlas.versions import version_key
 
-OUTPUT = Path(__file__).with_name("releases.json.xz")
+OUTPUT = os.path.join(os.path.dirname(__file__), "releases.json.xz")
 TFLITE_RUNTIME, LITERT, TENSORFLOW = "tflite-runtime", "ai-edge-litert", "tensorflow"
 PACKAGES = (TFLITE_RUNTIME, LITERT)
 """The packages that are an interpreter and nothing else."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from packaging.version import InvalidVersion, Version
-
 from tfport.atlas.target import Target
+from tfport.atlas.versions import version_key
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import KERAS as LOADER
@@ -14,6 +13,7 @@ from tfport.check.loaders import Loader
 from tfport.check.noticed import KERAS
 from tfport.check.release_quirks import since
 from tfport.check.saved_parts import has_objects
+from tfport.errors import Error
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL
 
@@ -127,6 +127,6 @@ def _is_layer(node: pb.SavedObject) -> bool:
 
 def _is_newer(saved: str, release: str) -> bool:
     try:
-        return Version(saved).release[:2] > Version(release).release[:2]
-    except InvalidVersion:
+        return version_key(saved).release[:2] > version_key(release).release[:2]
+    except Error:
         return False

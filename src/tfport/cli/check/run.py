@@ -7,7 +7,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from tfport.check.report.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
@@ -25,6 +24,8 @@ def check_named(args: argparse.Namespace) -> int:
 
 def check_declared(args: argparse.Namespace) -> int:
     """Check the models that the project's configuration declares."""
+    from pathlib import Path
+
     from tfport.cli.check.project_config import find_project
 
     project = find_project(Path.cwd())

@@ -56,7 +56,7 @@ def model_paths(model: Model) -> Iterator[Path]:
     """The files of a model; none for a format whose files are not known, or a model in an archive."""
     if not isinstance(model.files, Folder):
         return
-    root = model.files.path
+    root = Path(model.files.path)
     if model.format.key == "saved_model":
         for place, folders, names in os.walk(root):
             folders[:] = sorted(name for name in folders if name != EXTRA)
