@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.graph.attrs import decode_all, encode_all
+from tfport.graph.attrs import encode_all
 from tfport.graph.graph import (
     ARG,
     CONTROL_RETURN,
@@ -55,7 +55,8 @@ def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
     return graph
 
 
-Resolve: TypeAlias = Callable[[str], Iterable[Value]]
+Resolve: TypeAlias = Callable[[str, list[Value]], None]
+"""Adds the values that a name refers to, to a list."""
 Indices: TypeAlias = dict[tuple[str, str], int]
 """The index of the output `y:0` of an op, where it is the same for all its nodes."""
 
@@ -69,7 +70,7 @@ def _fill(graph: Graph, records: Iterable[pb.NodeDef], resolve: Resolve) -> None
             if name[:1] == "^":
                 controls.append(nodes.get(name[1:]) or graph.find_or_stand_in(name[1:]))
             else:
-                values += resolve(name)
+                resolve(name, values)
         if values:
             node.set_inputs(values)
         if controls:
@@ -77,17 +78,17 @@ def _fill(graph: Graph, records: Iterable[pb.NodeDef], resolve: Resolve) -> None
 
 
 class _GraphNames:
-    """Resolves names in the main graph to values: `node` or `node:1`."""
+    """Resolves names in the main graph: `node` or `node:1`."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._nodes = graph, graph.nodes
 
-    def __call__(self, name: str) -> tuple[Value]:
-        if ":" in name:
-            base, _, index = name.rpartition(":")
-            return (self._graph.find_or_stand_in(base).output(_index(index, name)),)
-        node = self._nodes.get(name) or self._graph.find_or_stand_in(name)
-        return (node.output(0),)
+    def __call__(self, name: str, values: list[Value]) -> None:
+        if (node := self._nodes.get(name)) is not None and ":" not in name:
+            values.append(node.output(0))
+            return
+        base, _, index = name.rpartition(":") if ":" in name else (name, "", "0")
+        values.append(self._graph.find_or_stand_in(base).output(_index(index, name)))
 
 
 def _index(text: str, reference: str) -> int:
@@ -99,7 +100,6 @@ def _index(text: str, reference: str) -> int:
 
 def _fill_function(function: Function, record: pb.FunctionDef, indices: Indices) -> None:
     function.record = record
-    function.attrs.update(decode_all(record.attr))
     for place, arg in enumerate(record.signature.input_arg):
         argument = Argument(function, arg, place)
         _check_unique(function.args, argument.name, function)
@@ -108,7 +108,10 @@ def _fill_function(function: Function, record: pb.FunctionDef, indices: Indices)
     for arg in record.signature.output_arg:
         _check_unique(function.returns, arg.name, function)
         node = function.returns[arg.name] = Node(function, arg.name, RETURN)
-        node.set_inputs(_BodyNames(function, indices)(record.ret[arg.name]) if arg.name in record.ret else ())
+        if arg.name in record.ret:
+            returned: list[Value] = []
+            _BodyNames(function, indices)(record.ret[arg.name], returned)
+            node.set_inputs(returned)
     for name, target in record.control_ret.items():
         node = function.control_returns[name] = Node(function, name, CONTROL_RETURN)
         node.set_controls([function.find_or_stand_in(target)])
@@ -120,23 +123,25 @@ def _check_unique(known: Mapping[str, Node], name: str, function: Function) -> N
 
 
 class _BodyNames:
-    """Resolves names in a function body to values, up to a limit for whole lists."""
+    """Resolves names in a function body, up to a limit for whole lists."""
 
     def __init__(self, function: Function, indices: Indices) -> None:
         self.function, self._nodes, self._args = function, function.nodes, function.args
         self._indices = indices
         self.left = MOST_OUTPUTS
 
-    def __call__(self, name: str) -> list[Value]:
-        """The values of `arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that output."""
+    def __call__(self, name: str, values: list[Value]) -> None:
+        """`arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that output."""
         base, _, rest = name.partition(":")
         if (node := self._nodes.get(base)) is not None:
             index = self._indices.get((node.op, rest))
             if index is not None:
-                return [node.output(index)]
+                values.append(node.output(index))
+                return
         elif not rest and (argument := self._args.get(base)) is not None and not argument.is_list:
-            return [argument.output(0)]
-        return self._resolve(name, base, rest)
+            values.append(argument.output(0))
+            return
+        values += self._resolve(name, base, rest)
 
     def _resolve(self, name: str, base: str, rest: str) -> list[Value]:
         node = self.function.find_or_stand_in(base)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.graph.attrs import Attr
+from tfport.graph.attrs import Attr, decode_all
 from tfport.graph.dtypes import DType
 from tfport.graph.node import MOST_OUTPUTS, WHOLE, Node, Value, tensor_index
 from tfport.graph.op_signature import OpSignature, OpTable
@@ -41,11 +41,17 @@ class Argument(Node):
     __slots__ = ("_arg", "_place", "_signature", "is_list")
 
     def __init__(self, function: Function, arg: pb.OpDef.ArgDef, place: int) -> None:
-        super().__init__(function, arg.name, ARG, function.attrs)
+        super().__init__(function, arg.name, ARG)
         self._arg = arg
         self._place = place
         self._signature: OpSignature | None = None
         self.is_list = bool(arg.number_attr or arg.type_list_attr)
+
+    @property
+    def attrs(self) -> dict[str, Attr]:
+        """Those of the function."""
+        assert isinstance(self.graph, Function)
+        return self.graph.attrs
 
     @property
     def signature(self) -> OpSignature:
@@ -253,10 +259,17 @@ class Function(Graph):
         self.definition = definition
         self.returns: dict[str, Node] = {}
         self.control_returns: dict[str, Node] = {}
-        self.attrs: dict[str, Attr] = {}
         self.record: pb.FunctionDef | None = None
         """The FunctionDef it was read from; its attributes of arguments and identities of resources are
         written again."""
+
+    @cached_property
+    def attrs(self) -> dict[str, Attr]:
+        """Decoded on first access: `_input_shapes` has a shape for each argument."""
+        try:
+            return decode_all(self.record.attr) if self.record is not None else {}
+        except MalformedGraph as error:
+            raise MalformedGraph(f"function `{self.name}`: {error}") from None
 
     @cached_property
     def signature(self) -> OpSignature:

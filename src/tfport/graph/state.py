@@ -202,7 +202,8 @@ def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
 
 def _arity(function: Function) -> int:
     """The number of tensors that a function takes, without creating them."""
-    return sum(arg.count(function.attrs) or 0 for arg in function.args.values())
+    args = function.args.values()
+    return sum((arg.count(function.attrs) or 0) if arg.is_list else 1 for arg in args)
 
 
 def _origin(value: Value, outer: Outer) -> Node:

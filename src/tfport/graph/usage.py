@@ -55,11 +55,21 @@ def usages(nodes: Iterable[Node]) -> list[Usage]:
     """The usages of ops by these nodes, in the order of their first nodes."""
     numbers: dict[Key, int] = {}
     kind_of = {node: numbers.setdefault(usage_key(node), len(numbers)) for node in nodes}
-    types = _OutputTypes(kind_of)
+    types: dict[tuple[int, int], int] = {}
+    """By kind and index, the type of an output as a number: it is the same for all nodes of a kind."""
     by_key: dict[tuple[int, ...], Usage] = {}
     for node, kind in kind_of.items():
-        inputs = node.inputs
-        key = (kind, *map(types.number, inputs)) if inputs else (kind,)
+        numbers_of_inputs = []
+        for value in node.inputs:
+            source = kind_of.get(value.node)
+            if source is None:
+                number = _type_number(value)
+            elif (known := types.get((source, value.index))) is None:
+                number = types[source, value.index] = value.dtype.number
+            else:
+                number = known
+            numbers_of_inputs.append(number)
+        key = (kind, *numbers_of_inputs)
         usage = by_key.get(key)
         if usage is None:
             usage = by_key[key] = Usage(node, tuple(map(DType.of, key[1:])))
@@ -72,26 +82,12 @@ def usage_key(node: Node) -> Key:
     return (node.op, node.device, *_attributes(node))
 
 
-class _OutputTypes:
-    """The types of outputs as numbers; they are the same for all nodes of a kind."""
-
-    def __init__(self, kind_of: Mapping[Node, int]) -> None:
-        """`kind_of`: equal for nodes with the same op, device and attributes."""
-        self._kind_of = kind_of
-        self._known: dict[tuple[int, int], int] = {}
-
-    def number(self, value: Value) -> int:
-        """The number of the type of an output."""
-        node = value.node
-        kind = self._kind_of.get(node)
-        if kind is None:  # an argument or a missing node
-            if isinstance(node, Argument):
-                return (node.plain_type or value.dtype).number
-            return (value.dtype if node.op else INVALID).number
-        known = self._known.get((kind, value.index))
-        if known is None:
-            known = self._known[kind, value.index] = value.dtype.number
-        return known
+def _type_number(value: Value) -> int:
+    """The number of the type of an argument, or of an output of a missing node."""
+    node = value.node
+    if isinstance(node, Argument):
+        return (node.plain_type or value.dtype).number
+    return (value.dtype if node.op else INVALID).number
 
 
 def _attributes(node: Node) -> list[tuple[str, object]]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.varint import from_varint
@@ -28,7 +28,8 @@ MOST_GROWTH = 32
 MOST_SNAPPY_GROWTH = 22
 
 
-class Handle(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Handle:
     """The position of a block in its file, without its trailer."""
 
     offset: int
