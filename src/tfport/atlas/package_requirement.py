@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from tfport.atlas.package_names import canonical_name
 from tfport.dataclass import dataclass, field
+from tfport.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-PIN = re.compile(r"={2,3}([^,]+)(?<!\.\*)")
-EXACT = re.compile(r"([A-Za-z0-9](?:[\w.-]{0,99}[A-Za-z0-9])?)(==\d{1,9}(?:\.\d{1,9}){0,9})", re.ASCII)
+PIN = late_pattern(r"={2,3}([^,]+)(?<!\.\*)")
+EXACT = late_pattern(r"([A-Za-z0-9](?:[\w.-]{0,99}[A-Za-z0-9])?)(==\d{1,9}(?:\.\d{1,9}){0,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

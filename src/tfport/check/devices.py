@@ -7,10 +7,11 @@ import re
 
 from tfport.atlas.target import Target
 from tfport.check.release_quirks import has_xla_devices
+from tfport.late_pattern import late_pattern
 
 _XLA = {"cpu": ("XLA_CPU",), "gpu": ("XLA_GPU", "XLA_CPU")}
 _PLAIN = {"cpu": ("CPU",), "gpu": ("GPU", "CPU")}
-_PART = re.compile(r"/(?:(job|replica|task):([^/]*)|(?:device:)?([A-Za-z_]+|\*):(\*|\d+))", re.IGNORECASE)
+_PART = late_pattern(r"/(?:(job|replica|task):([^/]*)|(?:device:)?([A-Za-z_]+|\*):(\*|\d+))", re.IGNORECASE)
 _LOCAL = {"job": "localhost", "replica": "0", "task": "0"}
 
 

@@ -8,7 +8,6 @@ decided in `recognize`. For anything else, the error says what it is.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from typing import IO, TypeAlias
 
@@ -19,11 +18,12 @@ from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
 from tfport.formats.sample import HEAD, Sample
+from tfport.late_pattern import late_pattern
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
 
-URL = re.compile(r"[a-z][a-z0-9+.-]*://")
-ARCHIVE_NAME = re.compile(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
+URL = late_pattern(r"[a-z][a-z0-9+.-]*://")
+ARCHIVE_NAME = late_pattern(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
 LEVELS = 3
 MOST_NAMED = 8
 MOST_COMPARED = 5000

@@ -7,7 +7,6 @@ the same, and decodes nothing until a signature asks for it.
 from __future__ import annotations
 
 import os
-import re
 from functools import cached_property
 from typing import Literal
 
@@ -15,12 +14,13 @@ from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import is_text
 from tfport.formats.encoding.wire import LENGTH, MessageStructure, structure_of
 from tfport.formats.files import Files, Folder
+from tfport.late_pattern import late_pattern
 
 HEAD = 4096
 FIRST_FIELDS = 64
 MOST_JSON = 64 * 2**20
-JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*[{\[]\s*["{}\[\]]')
-FIRST_FIELD = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
+JSON_START = late_pattern(rb'(?:\xef\xbb\xbf)?\s*[{\[]\s*["{}\[\]]')
+FIRST_FIELD = late_pattern(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
 
 
 class Sample:

@@ -6,9 +6,10 @@ others need is known to `rich`, which takes long to import and is asked only for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
+
+from tfport.late_pattern import late_pattern
 
 Run = tuple[str, str]
 """A text and its style."""
@@ -16,8 +17,8 @@ Line = list[Run]
 
 FOLD, ELLIPSIS = "fold", "ellipsis"
 """What to do with a word that is longer than a line: break it, or cut it off with `…`."""
-_NARROW = re.compile("[ -~…●→\u00d7\u2013·½✓✗]*")
-_WORD = re.compile(r"\s*\S+\s*")
+_NARROW = late_pattern("[ -~…●→\u00d7\u2013·½✓✗]*")
+_WORD = late_pattern(r"\s*\S+\s*")
 
 
 def columns_of(text: str) -> int:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.graph.node import Node
+from tfport.late_pattern import late_pattern
 
 WHEN = {LOAD: "at load", RUN: "at run", None: "never"}
 LONGEST_MESSAGE = 150
-_CONTINUATION = re.compile(r"(?<=\.)\s|\n|; NodeDef|; signature=|\. NodeDef")
+_CONTINUATION = late_pattern(r"(?<=\.)\s|\n|; NodeDef|; signature=|\. NodeDef")
 """Where TensorFlow's message continues with details that the report omits or shows elsewhere."""
 
 

@@ -9,7 +9,7 @@ The entry of a partitioned variable lists slices, each of which has its own entr
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -106,17 +106,19 @@ class Bundle:
         """The files with the tensors, and the number of bytes of each that the index refers to."""
         count = self.header.num_shards
         ends = dict.fromkeys(range(min(count, MOST_SHARDS)), 0)
-        for key, value in self.table.items():
+        for key, value in self._rows:
             if key:
                 entry = self._parsed(key, value)
                 ends[entry.shard_id] = max(ends.get(entry.shard_id, 0), entry.offset + entry.size)
         return {f"{self.prefix}.data-{shard:05}-of-{count:05}": end for shard, end in ends.items()}
 
+    @cached_property
+    def _rows(self) -> list[tuple[bytes, memoryview]]:
+        return list(self.table.items())
+
     def _listed(self) -> dict[str, memoryview]:
         if self._values is None:
-            rows = (
-                (key, value) for key, value in self.table.items() if key and not key.startswith(SLICE_KEY)
-            )
+            rows = ((key, value) for key, value in self._rows if key and not key.startswith(SLICE_KEY))
             self._values = {self._decoded(key): value for key, value in rows}
         return self._values
 

@@ -7,7 +7,6 @@ Opening and listing read the index only; `read` maps the data and verifies it.
 
 from __future__ import annotations
 
-import re
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +15,7 @@ from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb
+from tfport.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +35,8 @@ ITEM_SIZE: dict[int, int] = {
 VERSION = 1  # of either format; there is no other yet
 MOST_BYTES = 2**62
 MOST_AXES = 32  # the limit of NumPy before version 2
-SHARD = re.compile(r"-\d{5}-of-(\d{5})")
-PART = re.compile(r"(\.index|\.data-\d{5}-of-\d{5})$")
+SHARD = late_pattern(r"-\d{5}-of-(\d{5})")
+PART = late_pattern(r"(\.index|\.data-\d{5}-of-\d{5})$")
 
 
 @dataclass(frozen=True, slots=True)

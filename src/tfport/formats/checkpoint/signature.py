@@ -13,8 +13,9 @@ from tfport.formats.checkpoint.table import FOOTER, MAGIC
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, with_suffix
 from tfport.formats.sample import Sample
+from tfport.late_pattern import late_pattern
 
-DATA_SHARD = re.compile(r"(.+)\.data-\d{5}-of-\d{5}")
+DATA_SHARD = late_pattern(r"(.+)\.data-\d{5}-of-\d{5}")
 V1_SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
 STATE_FIELDS = (b"model_checkpoint_path", b"all_model_checkpoint_paths")
 

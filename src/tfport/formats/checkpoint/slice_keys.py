@@ -8,14 +8,13 @@ bytes of keys sort like the values they contain.
 
 from __future__ import annotations
 
-import re
-
 from tfport.formats.checkpoint.slices import Slice
+from tfport.late_pattern import late_pattern
 
 END_OF_STRING = b"\0\1"
-SPECIAL = re.compile(rb"[\x00\xff]")
-ESCAPED = re.compile(rb"\x00\xff|\xff\x00")
-STRING = re.compile(rb"((?:[^\x00\xff]|\x00\xff|\xff\x00)*+)\x00\x01")
+SPECIAL = late_pattern(rb"[\x00\xff]")
+ESCAPED = late_pattern(rb"\x00\xff|\xff\x00")
+STRING = late_pattern(rb"((?:[^\x00\xff]|\x00\xff|\xff\x00)*+)\x00\x01")
 SLICE_KEY = b"\0"
 """The first byte of the key of a slice; no key of a tensor begins with it."""
 
