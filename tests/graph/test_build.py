@@ -189,6 +189,19 @@ def test_a_malformed_attribute_is_named_with_its_node():
         graph["x"].attrs  # noqa: B018
 
 
+def test_attributes_of_a_function_are_decoded_on_first_access_and_named_with_it():
+    text = 'library {function {signature {name:"f" input_arg {name:"x" type:DT_FLOAT}} %s}}'
+    good = build(text % 'attr {key:"a" value {i:1}}').library.functions["f"]
+    assert good.attrs == {"a": 1}
+    assert good.args["x"].attrs is good.attrs
+    assert good.args["x"].attr("a") == 1
+    bad = build(text % 'attr {key:"a" value {list {i:1 s:"b"}}}').library.functions["f"]
+    with pytest.raises(
+        MalformedGraph, match=r"^function `f`: expected a list attribute with elements of one kind"
+    ):
+        bad.attrs  # noqa: B018
+
+
 def test_many_small_references_to_a_long_list_are_refused(monkeypatch):
     monkeypatch.setattr("tfport.graph.build.MOST_OUTPUTS", 1000)
     nodes = "".join(f'node_def {{name:"n{i}" op:"AddN" input:"s:output"}}' for i in range(11))

@@ -9,7 +9,14 @@ from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph import state
 from tfport.graph.model import Model
-from tfport.graph.state import Asset, assets, tables, variables, variables_read
+from tfport.graph.state import (
+    Asset,
+    assets,
+    restored_variables,
+    tables,
+    variables,
+    variables_read,
+)
 
 
 def rows(name: str) -> list[tuple]:
@@ -43,6 +50,12 @@ def test_every_variable_of_a_checkpoint_is_found():
         keys = {v.key for v in variables(model)} - {None}
         stored = set(model.checkpoint.names()) - {"_CHECKPOINTABLE_OBJECT_GRAPH"}
         assert keys == {key for key in stored if "save_counter" not in key}
+
+
+@pytest.mark.parametrize("name", ["module", "keras_lstm", "partitioned_variables", "estimator"])
+def test_restored_variables_are_those_with_a_key(name):
+    model = shared(name)
+    assert restored_variables(model) == [v for v in variables(model) if v.key is not None]
 
 
 def test_a_table_has_the_asset_that_fills_it():

@@ -98,8 +98,7 @@ _TYPES_SINCE = {
     30: "2.15", 31: "2.20", 32: "2.20", 33: "2.21",
 }  # fmt: skip
 """The DataTypes that were added later, by number: as in types_pb2.py of each release."""
-_NEWER_TYPES = frozenset(DType.of(number) for number in _TYPES_SINCE)
-_NEWER_TYPES |= {dtype.ref for dtype in _NEWER_TYPES}
+_NEWER_TYPES = frozenset((*_TYPES_SINCE, *(DType.of(number).ref.number for number in _TYPES_SINCE)))
 
 
 def knows_type(target: Target, dtype: DType) -> bool:
@@ -113,5 +112,5 @@ def newer_types(attrs: Mapping[str, Attr]) -> Iterator[tuple[str, DType]]:
     for name, value in sorted(attrs.items()):  # protobuf has the attributes of a node in no order
         for item in value if isinstance(value, list) else (value,):
             dtype = item.dtype if isinstance(item, Tensor) else item
-            if isinstance(dtype, DType) and dtype in _NEWER_TYPES:
+            if isinstance(dtype, DType) and dtype.number in _NEWER_TYPES:
                 yield name, dtype

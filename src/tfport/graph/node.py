@@ -145,7 +145,8 @@ class Node:
         """An attribute, or None; does not decode the others."""
         if self._attrs is not None or self.record is None:
             return self.attrs.get(name)
-        return decode(self.record.attr[name]) if name in self.record.attr else None
+        value = self.record.attr.get(name)
+        return None if value is None else decode(value)
 
     @property
     def attrs_are_as_read(self) -> bool:

@@ -79,7 +79,21 @@ def usages(nodes: Iterable[Node]) -> list[Usage]:
 
 def usage_key(node: Node) -> Key:
     """Equal for nodes with the same op, device and attributes; of the same usage if their inputs are, too."""
-    return (node.op, node.device, *_attributes(node))
+    key: list[object] = [node.op, node.device]
+    if node.record is not None and node.attrs_are_as_read:
+        attrs = node.record.attr
+        for name in _relevant(attrs):
+            value = attrs[name]
+            key += (name, value.type or _part(node, name, value))  # most are types
+    else:
+        for name in _relevant(node.attrs):
+            key += (name, _decoded_part(node, name, node.attrs[name]))
+    return tuple(key)
+
+
+def _relevant(attrs: Iterable[str]) -> list[str]:
+    """The names of the attributes by which a runtime chooses a kernel, sorted."""
+    return sorted([name for name in attrs if name[:1] != "_" or name == LABEL])
 
 
 def _type_number(value: Value) -> int:
@@ -88,21 +102,6 @@ def _type_number(value: Value) -> int:
     if isinstance(node, Argument):
         return (node.plain_type or value.dtype).number
     return (value.dtype if node.op else INVALID).number
-
-
-def _attributes(node: Node) -> list[tuple[str, object]]:
-    if node.record is not None and node.attrs_are_as_read:
-        attrs = node.record.attr
-        pairs: list[tuple[str, object]] = []
-        for name in attrs:
-            if name[:1] != "_" or name == LABEL:
-                value = attrs[name]  # most are types
-                pairs.append((name, value.type or _part(node, name, value)))
-    else:
-        decoded = [(name, value) for name, value in node.attrs.items() if name[:1] != "_" or name == LABEL]
-        pairs = [(name, _decoded_part(node, name, value)) for name, value in decoded]
-    pairs.sort()
-    return pairs
 
 
 def _part(node: Node, name: str, value: pb.AttrValue) -> object:
