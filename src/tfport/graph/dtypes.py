@@ -22,11 +22,12 @@ _FLOATS = ("float", "bfloat", "half", "double")
 class DType:
     """An element type. Types with equal numbers are equal; `DType.of` and `DType.parse` create them."""
 
-    __slots__ = ("name", "number")
+    __slots__ = ("is_ref", "name", "number")
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
         self.name = name
+        self.is_ref = number > _REF
 
     @staticmethod
     def of(number: int) -> DType:
@@ -46,10 +47,6 @@ class DType:
         """The name in TensorFlow's files and messages: `DT_FLOAT`."""
         known = pb.DataType.values()
         return pb.DataType.Name(self.number) if self.number in known else str(self.number)
-
-    @property
-    def is_ref(self) -> bool:
-        return self.number > _REF
 
     @property
     def base(self) -> DType:

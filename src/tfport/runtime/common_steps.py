@@ -45,14 +45,19 @@ def step_key(
     op: str, inputs: Sequence[Operand], attrs: Mapping[str, Attr], types: Iterable[DType]
 ) -> Hashable | None:
     """What a node without state computes; None where it cannot be shared or compared."""
-    if not inputs or any(
-        dtype.name in _SHARED_STATE or dtype.is_ref for dtype in (*types, *(o.dtype for o in inputs))
-    ):
+    if not inputs:
         return None
-    named = [(name, _attr_key(value)) for name, value in attrs.items() if not name.startswith("_")]
-    if any(key is None for _, key in named):
-        return None
-    return op, tuple(operand_key(operand) for operand in inputs), frozenset(named)
+    for dtype in (*types, *[operand.dtype for operand in inputs]):
+        if dtype.is_ref or dtype.name in _SHARED_STATE:
+            return None
+    named = []
+    for name, value in attrs.items():
+        if not name.startswith("_"):
+            key = _attr_key(value)
+            if key is None:
+                return None
+            named.append((name, key))
+    return op, tuple([operand_key(operand) for operand in inputs]), frozenset(named)
 
 
 def operand_key(operand: Operand) -> Hashable:

@@ -27,9 +27,9 @@ def fold(
 
     `size_of`: the size of the outputs as far as it is known before they are computed.
     """
-    if not all(operand.is_constant for operand in inputs):
-        return None
     values = [operand.value for operand in inputs]
+    if any(value is None for value in values):
+        return None
     size_before = sum(v.nbytes for v in values if isinstance(v, np.ndarray))
     most = max(MAX_FOLDED_BYTES, 2 * size_before)
     if size_of(values) > most:

@@ -25,9 +25,10 @@ def is_ordered(
     op: str, signature: OpSignature, inputs: Sequence[Operand], kernel: Implementation | None
 ) -> bool:
     """Whether a node must keep its place among others with resources or side effects."""
-    uses_resource = any(o.dtype.name == "resource" or o.dtype.is_ref for o in inputs)
     is_stateful = signature.stateful and op not in _PURE
-    return (is_stateful or uses_resource) and not (kernel is not None and kernel.once)
+    if not is_stateful and not any(o.dtype.is_ref or o.dtype.name == "resource" for o in inputs):
+        return False
+    return not (kernel is not None and kernel.once)
 
 
 def is_unseeded(attrs: Mapping[str, Attr]) -> bool:

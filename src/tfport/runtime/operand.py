@@ -24,23 +24,27 @@ class Operand:
 
     `shape` is None where the rank is unknown. `value` is the constant array, or the resource of a
     handle; None where it is not constant. `known` are the elements of a small integer vector or
-    scalar, None for unknown ones: so shapes that depend on the batch size are propagated.
+    scalar, None for unknown ones: so shapes that depend on the batch size are propagated. `never_negative`:
+    its elements are integers of 0 or more, whatever the model is fed.
     """
 
-    __slots__ = ("dtype", "known", "name", "shape", "value")
+    __slots__ = ("dtype", "known", "name", "never_negative", "shape", "value")
 
     def __init__(
         self, dtype: DType, shape: Sequence[int | None] | None = None, *, value: Any = None, name: str = ""
     ) -> None:
         self.dtype = dtype
         self.value = value
-        if isinstance(value, np.ndarray):
-            shape = value.shape
-        self.shape: Dims | None = None if shape is None else tuple(shape)
+        self.shape: Dims | None
         self.name = f"{name or 'v'}#{next(_numbers)}"
         self.known: Dims | None = None
-        if isinstance(value, np.ndarray) and value.ndim < 2 and value.dtype.kind in "iu" and value.size < 64:
-            self.known = tuple(value.reshape(-1).tolist())
+        self.never_negative = False
+        if isinstance(value, np.ndarray):
+            self.shape = value.shape
+            if value.ndim < 2 and value.dtype.kind in "iu" and value.size < 64:
+                self.known = tuple(value.reshape(-1).tolist())
+        else:
+            self.shape = None if shape is None else tuple(shape)
 
     @property
     def rank(self) -> int | None:

@@ -99,16 +99,15 @@ def _enter(
     done = state.get(unit)
     if done is None:
         state[unit] = False
-        stack.append((unit, iter(list(_needs(unit, known)))))
+        stack.append((unit, iter(_needs(unit, known))))
     elif not done:
         name = unit.name if isinstance(unit, Node) else "a loop"
         raise MalformedGraph(f"the graph has a cycle: `{name}` depends on its own output")
 
 
-def _needs(unit: Any, known: Mapping[Value, Operand]) -> Iterator[Node]:
-    for value in unit.inputs:
-        if value not in known and value.node.op != "_Arg":
-            yield value.node
+def _needs(unit: Any, known: Mapping[Value, Operand]) -> list[Node]:
+    needs = [value.node for value in unit.inputs if value not in known and value.node.op != "_Arg"]
     for node in unit.controls:
         if node.op != "_Arg" and not any(value in known for value in node.read_outputs):
-            yield node
+            needs.append(node)
+    return needs

@@ -32,7 +32,12 @@ class OnnxNode:
 
     @property
     def programs(self) -> Sequence[Program]:
-        return [value for value in self.attrs.values() if isinstance(value, Program)] if self.attrs else ()
+        if self.op not in _WITH_PROGRAMS:
+            return ()
+        return [value for value in self.attrs.values() if isinstance(value, Program)]
+
+
+_WITH_PROGRAMS = frozenset(("If", "Loop", "Scan"))
 
 
 class NeverLowered(StrEnum):
@@ -78,6 +83,8 @@ class Program:
     args: list[Operand]
     steps: list[Step] = field(default_factory=list)
     results: list[Operand] = field(default_factory=list)
+    _captured: tuple[list[Step], list[Operand], list[Operand]] | None = field(default=None, init=False)
+    """What it captures, beside the steps and results for which that was found."""
 
     @property
     def is_lowered(self) -> bool:
@@ -99,8 +106,14 @@ class Program:
         others = (result.dtype for result in self.results if result.dtype.name not in ONNX_TYPES)
         return next((f"a result of type {dtype}" for dtype in others), "")
 
-    def captures(self) -> list[Operand]:
+    def captures(self) -> Sequence[Operand]:
         """What it reads from the enclosing program, except constants."""
+        known = self._captured
+        if known is None or known[0] is not self.steps or known[1] is not self.results:
+            known = self._captured = self.steps, self.results, self._found_captures()
+        return known[2]
+
+    def _found_captures(self) -> list[Operand]:
         inside = {*self.args}
         read: dict[Operand | None, None] = {}
         for step in self.steps:

@@ -42,3 +42,19 @@ def test_equal_small_constants_are_written_once():
     written, read = initializers(np.float32([1, 2]), np.float32([1, 2]), np.float32([3, 4]))
     assert len(written) == 2
     assert read == [written[0], written[0], written[1]]
+
+
+def test_an_engine_gets_long_names_only_of_nodes_and_borders():
+    x, between, y = (Operand(FLOAT32, (None,), name=f"layer/{name}") for name in ("x", "between", "y"))
+    nodes = [OnnxNode("Neg", (x,), (between,), {}), OnnxNode("Abs", (between,), (y,), {})]
+    graph = onnx_model(nodes, [x], [y]).model.graph
+    assert [info.name for info in (*graph.input, *graph.output)] == [x.name, y.name]
+    assert list(graph.node[0].output) == ["#" + between.name.partition("#")[2]] == list(graph.node[1].input)
+    assert [node.name for node in graph.node] == [f"Neg:{between.name}", f"Abs:{y.name}"]
+
+
+def test_an_exported_model_has_the_names_of_all_tensors():
+    x, between, y = (Operand(FLOAT32, (None,), name=f"layer/{name}") for name in ("x", "between", "y"))
+    nodes = [OnnxNode("Neg", (x,), (between,), {}), OnnxNode("Abs", (between,), (y,), {})]
+    graph = onnx_model(nodes, [x], [y], exported=True).model.graph
+    assert list(graph.node[0].output) == [between.name]

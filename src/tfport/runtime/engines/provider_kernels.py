@@ -27,12 +27,13 @@ class ProviderKernels:
         key = (
             node.domain,
             node.op,
-            *(o and o.dtype.name for o in node.inputs),
-            *(o.dtype.name for o in node.outputs),
+            *[o and o.dtype.name for o in node.inputs],
+            *[o.dtype.name for o in node.outputs],
         )
-        if key not in self._known:
-            self._known[key] = self._loads(node)
-        return self._known[key]
+        has = self._known.get(key)
+        if has is None:
+            has = self._known[key] = self._loads(node)
+        return has
 
     def _loads(self, node: OnnxNode) -> bool:
         inputs = [o if o is None or _is_small(o) else Operand(o.dtype) for o in node.inputs]

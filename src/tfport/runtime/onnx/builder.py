@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.graph.dtypes import BOOL, FLOAT32, INT64, DType
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 from tfport.runtime.onnx.known_values import known_of
+from tfport.runtime.onnx.never_negative import gives_no_negative
 from tfport.runtime.onnx.shapes import infer_shapes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode
@@ -65,6 +66,11 @@ class Builder:
         operands = tuple(Operand(t, s, name=self.name) for t, s in zip(types, shapes, strict=True))
         if outputs == 1 and operands[0].rank in (0, 1):
             operands[0].known = known_of(op, inputs, attrs) or _unknown(operands[0])
+        if outputs == 1 and operands[0].dtype in (INT32, INT64):
+            operands[0].never_negative = gives_no_negative(op, inputs)
+        elif op in _SECOND_OUTPUT_INT64:
+            for places in operands[1:]:
+                places.never_negative = True
         self.made.append(OnnxNode(op, inputs, operands, attrs, domain))
         return list(operands)
 

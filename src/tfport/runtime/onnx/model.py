@@ -85,7 +85,8 @@ def onnx_model(
     opset = model.opset_import.add(domain="", version=OPSET)
     model.graph.name = "tfport"
     forms = forms or (NodeForms.PLAIN if exported else NodeForms.FASTEST)
-    writer = _Writer(model.graph, names or {}, exported, forms)
+    shown = names or {operand: operand.name for operand in (*inputs, *outputs)}  # messages have these names
+    writer = _Writer(model.graph, shown, exported, forms)
     writer.borders(inputs, outputs, nodes)
     if forms is not NodeForms.PLAIN:
         opset.version = writer.opset.version
@@ -141,7 +142,12 @@ class _Writer:
     def name(self, operand: Operand) -> str:
         if operand.array is not None:
             return self._constant(operand)
-        return self.names.get(operand, operand.name)
+        return self.names.get(operand) or self._own_name(operand)
+
+    def _own_name(self, operand: Operand) -> str:
+        """The name of an operand; for an engine only its number, as thousands of long names take time."""
+        name = operand.name
+        return name if self.exported else name[name.rindex("#") :]
 
     def _constant(self, operand: Operand) -> str:
         array = operand.array
@@ -150,12 +156,12 @@ class _Writer:
         if known is not None:
             return known
         self._kept.append(array)
-        name = operand.name
+        name = own = self._own_name(operand)
         if array.nbytes <= TINY:
             content = operand.dtype.name, array.shape, np.ascontiguousarray(array).tobytes()
-            name = self._tiny.setdefault(content, operand.name)
+            name = self._tiny.setdefault(content, own)
         self._written[id(array)] = name
-        if name != operand.name:
+        if name != own:
             return name
         tensor = self.graph.initializer.add(
             name=name, dims=array.shape, data_type=ONNX_TYPES[operand.dtype.name]
@@ -174,7 +180,8 @@ class _Writer:
             self.opset.add(node)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
-            self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain)
+            label = node.outputs[0].name if node.outputs else node.op
+            self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain, label)
 
     def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Iterable[OnnxNode]:
         if self.forms is NodeForms.PLAIN:
@@ -191,8 +198,10 @@ class _Writer:
         outputs: Sequence[str],
         attrs: dict[str, Any],
         domain: str = "",
+        label: str = "",
     ) -> None:
-        name = outputs[0] if outputs else op
+        """`label`: the name of what it computes, for its own name."""
+        name = label or outputs[0]
         proto = graph.node.add(op_type=op, input=inputs, output=outputs, name=f"{op}:{name}", domain=domain)
         for key, value in attrs.items():
             self._attribute(proto.attribute.add(name=key), value)

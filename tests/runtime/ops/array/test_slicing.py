@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.runtime.cases import bf16, boolean, case, check, checks, graph_case, i32, i64, numbers, strings
@@ -30,8 +32,41 @@ s = Const() {dtype=int32, value=int32(1,)[1]}
 u = Const() {dtype=float32, value=float32(2,)[8, 9]}
 y = StridedSliceAssign(init, b, e, s, u) {T=float32, Index=int32}
 """
+COUNTED = """
+x = Placeholder() {dtype=float32, shape=(?, 3)}
+like = Placeholder() {dtype=float32, shape=(?, 5)}
+shape = Shape(like) {T=float32, out_type=int32}
+first = Const() {dtype=int32, value=int32(1,)[0]}
+second = Const() {dtype=int32, value=int32(1,)[1]}
+rows = StridedSlice(shape, first, second, second) {T=int32, Index=int32, shrink_axis_mask=1}
+columns = Const() {dtype=int32, value=int32()[COLUMNS]}
+size = Pack(rows, columns) {T=int32, N=2}
+begin = Const() {dtype=int32, value=int32(2,)[BEGIN, 1]}
+y = Slice(x, begin, size) {T=float32, Index=int32}
+"""
+"""As many rows as another tensor has, which is known at run time."""
+
+
+def counted(rows, wanted, begin=0, columns=2, **options):
+    text = COUNTED.replace("BEGIN", str(begin)).replace("COLUMNS", str(columns))
+    made = graph_case(text, fetches="y:0", name="Slice", x=numbers(rows, 3), like=numbers(wanted, 5))
+    return replace(made, **options)
+
 
 CASES = [
+    counted(4, 3),
+    counted(4, 4),
+    counted(4, 0),
+    counted(0, 0),
+    counted(4, 5, fails=True),
+    counted(4, 3, begin=1),
+    counted(4, 3, begin=2, fails=True),
+    counted(4, 0, begin=4),
+    counted(4, 0, begin=5, fails=True),
+    counted(4, 2, columns=0),
+    counted(4, 5, columns=0, fails=True),
+    counted(4, 2, columns=3, fails=True),
+    counted(4, 0, columns=3, fails=True),
     case("Slice", X, i32(1, 0, 2), i32(2, -1, 3)),
     case("Slice", X, i64(0, 0, 0), i64(-1, -1, -1)),
     case("Slice", X, i32(3, 4, 0), i32(-1, 0, 5)),

@@ -42,8 +42,14 @@ def convolution_of_enlarged(
         repeated = repeated_pixels(tracer, expand.step.inputs[0] if expand else x)
         if repeated is not None and expand is not None:
             repeated = _with_new_axis(tracer, repeated, expand)
-        if repeated is not None and weights.array is not None and _is_spatial(repeated, weights, attrs):
-            return [_transposed(tracer, node, repeated, weights.array, attrs)]
+        kernel = weights.array
+        if (
+            repeated is not None
+            and kernel is not None
+            and _is_spatial(repeated, weights, attrs)
+            and np.isfinite(kernel).all()
+        ):
+            return [_transposed(tracer, node, repeated, kernel, attrs)]
     return tracer.plain(node, inputs, attrs)
 
 
@@ -56,7 +62,6 @@ def _may_be_transposed(x: Operand, weights: Operand, attrs: dict[str, Any]) -> b
         and x.rank == len(attrs["data_format"]) == weights.rank
         and weights.array is not None
         and weights.array.size > 0
-        and bool(np.isfinite(weights.array).all())
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.never_negative import is_never_negative
 from tfport.runtime.operand import Operand
 
 LAST, FIRST = 2**63 - 1, -(2**63)
@@ -126,7 +127,7 @@ def never_negative(b: Builder, indices: Operand) -> Operand:
         if np.any(wide.array < 0):
             raise CannotLower("an index is negative")
         return wide
-    if (numbers := whole(wide)) is not None and all(n >= 0 for n in numbers):
+    if is_never_negative(wide):
         return wide
     return b.BitwiseAnd(wide, b.const(np.iinfo(wide.dtype.numpy).max, wide.dtype))
 

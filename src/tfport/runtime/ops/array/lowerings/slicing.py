@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.lower import CannotLower, lower, rank_of
+from tfport.runtime.onnx.never_negative import is_never_negative
 from tfport.runtime.ops.array.strided_slices import NEW, ONE, SPAN, parts
 from tfport.runtime.ops.shared.lowered_sizes import (
     FIRST,
@@ -57,18 +58,34 @@ def _span(b, x, axis, first, count):
 
 def _slice_at_run_time(b, x, begin, size):
     """Compute the expected shape beside the slice; it is invalid if the slice is out of bounds."""
-    first, count, available = b.vector(begin), b.vector(size), b.Shape(x)
-    zero = b.ints(0)
+    first, count, axes = b.vector(begin), b.vector(size), b.ints(*range(x.rank))
+    if _a_reshape_checks(x, first, count):
+        return b.Reshape(b.Slice(x, first, b.Add(first, count), axes), count, allowzero=1)
+    available, zero = b.Shape(x), b.ints(0)
     rest = b.Sub(available, first)
     wanted = b.Where(b.Equal(count, b.ints(-1)), rest, count)
     bad = b.Or(b.Or(b.Less(first, zero), b.Less(wanted, zero)), b.Greater(wanted, rest))
-    axes = b.ints(*range(x.rank))
     made = b.Slice(x, first, b.Add(first, b.Max(wanted, zero)), axes)
     sizes = whole(size)
     shape = [None if sizes is None or n == -1 else n for n in sizes or (None,) * x.rank]
     out = b.Reshape(made, b.Where(bad, b.ints(REFUSED), wanted), allowzero=1)
     out.shape = tuple(shape)
     return out
+
+
+def _a_reshape_checks(x, first, count):
+    """Whether a reshape to the size fails if the slice is too long: one axis may be, from its beginning.
+
+    Were there two, or an axis of size 0, a slice without elements would fit.
+    """
+    if first.known is None or count.known is None or not is_never_negative(count):
+        return False
+    if not len(first.known) == len(count.known) == x.rank:
+        return False
+    axes = list(zip(first.known, count.known, x.shape, strict=True))
+    fits = [None not in (at, n, size) and at >= 0 and n > 0 and at + n <= size for at, n, size in axes]
+    others = [at for (at, _, _), one_fits in zip(axes, fits, strict=True) if not one_fits]
+    return others in ([], [0])
 
 
 @lower("StridedSlice")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.never_negative import is_never_negative
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.image.kernels.non_max_suppression import LOWEST
 
@@ -30,7 +31,7 @@ def _indices(
 def _positive(b: Builder, count: Operand) -> Operand:
     """The count, with an error at run time if it is negative; ONNX Runtime would treat it as 0."""
     wide = b.int64(count)
-    if count.known is not None and count.known[0] is not None and count.known[0] >= 0:
+    if is_never_negative(count):
         return wide
     return b.Add(wide, b.Gather(b.ints(0), b.cast(b.Less(wide, b.const(0, INT64)), INT64), axis=0))
 
