@@ -4,7 +4,8 @@
 
 WORD is a part of a model's name. Each contender runs in its own process, in turn, so that other load
 affects all equally; `x` is the contender's time divided by tfport's. `auto` is tfport with the engine `auto`
-after it chose: the races are in the second call, whose seconds are in the JSON. A model that a contender
+after it chose: the races are in the second call, whose seconds are in the JSON. `litert` is not among the
+default contenders, as TensorFlow takes long to convert to its format. A model that a contender
 cannot run has `—` there, and the reason is on stderr. The last column says where tfport's time goes, as in
 `tfport bench --profile`. Models that `real_generated.py` makes have names that begin with `generated/` and
 geometric means of their own. Nothing in tfport depends on a model's name.

@@ -1,12 +1,13 @@
 """Other forms of a real model, for contenders that cannot read it as it is.
 
 A GraphDef in TensorFlow's own ops (TF.js has some of its own), the frozen GraphDef, the ONNX file of
-`tfport export`, and that of tf2onnx. `write_forms` adds their paths to a job; a form that cannot be made is
-None, and the reason is printed to stderr.
+`tfport export`, that of tf2onnx, and the `.tflite` file of TensorFlow. `write_forms` adds their paths to a
+job; a form that cannot be made is None, and the reason is printed to stderr.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Collection
@@ -27,12 +28,12 @@ from tfport.graph.model import Model, Signature
 from tfport.runtime.export import export_signature
 from tfport.runtime.session import Session
 
-FORMS = ("graph_def", "frozen", "onnx", "tf2onnx")
+FORMS = ("graph_def", "frozen", "onnx", "tf2onnx", "tflite")
 OPSET = "17"
 OF_TFJS = frozenset(("FusedDepthwiseConv2dNative", "Prelu"))
 """Ops that only TF.js has."""
 MAX_SECONDS = 300
-NEEDS_FROZEN = frozenset(("openvino", "tf2onnx"))
+NEEDS_FROZEN = frozenset(("openvino", "tf2onnx", "litert"))
 
 
 def write_forms(
@@ -58,6 +59,8 @@ def write_forms(
         job["onnx"] = made("tfport.onnx", lambda path: _export(model, signature, path))
     if "tf2onnx" in contenders and job["frozen"]:
         job["tf2onnx"] = made("tf2onnx.onnx", lambda path: _convert(job, path))
+    if "litert" in contenders and job["frozen"]:
+        job["tflite"] = made("model.tflite", lambda path: _to_tflite(job, path))
 
 
 @cache
@@ -95,7 +98,18 @@ def _convert(job: dict[str, Any], path: Path) -> None:
         sys.executable, "-m", "tf2onnx.convert", "--graphdef", job["frozen"], "--opset", OPSET,
         "--inputs", ",".join(job["feeds"]), "--outputs", ",".join(job["fetches"]), "--output", str(path),
     ]  # fmt: skip
+    _run("tf2onnx", command)
+
+
+def _to_tflite(job: dict[str, Any], path: Path) -> None:
+    written = path.with_suffix(".json")
+    written.write_text(json.dumps(job))
+    script = Path(__file__).with_name("real_tflite.py")
+    _run("TFLiteConverter", [sys.executable, str(script), str(written), str(path)])
+
+
+def _run(name: str, command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        raise Error(f"tf2onnx: {lines[-1] if lines else done.returncode}")
+        raise Error(f"{name}: {lines[-1] if lines else done.returncode}")

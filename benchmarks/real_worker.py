@@ -11,6 +11,7 @@ import time
 STARTED = time.perf_counter()
 
 import json  # noqa: E402
+import os  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -111,12 +112,34 @@ def tf2onnx_call(job: dict[str, Any]) -> Call:
     return lambda arrays: session.run(outputs, {name: arrays[i] for i, name in inputs})
 
 
+def litert_call(job: dict[str, Any]) -> Call:
+    """Run the `.tflite` file that TensorFlow makes of the frozen GraphDef, with LiteRT and XNNPACK."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_path=job["tflite"], num_threads=len(os.sched_getaffinity(0)))
+    interpreter.allocate_tensors()
+    places = {
+        detail["name"].removesuffix(":0"): detail["index"] for detail in interpreter.get_input_details()
+    }
+    inputs = [places[feed.removesuffix(":0")] for feed in job["feeds"]]
+    outputs = [detail["index"] for detail in interpreter.get_output_details()]
+
+    def call(arrays: list[Any]) -> list[Any]:
+        for place, array in zip(inputs, arrays, strict=True):
+            interpreter.set_tensor(place, array)
+        interpreter.invoke()
+        return [interpreter.get_tensor(place) for place in outputs]
+
+    return call
+
+
 CONTENDERS: dict[str, Callable[[dict[str, Any]], Call]] = {
     "tfport": tfport_call,
     "auto": auto_call,
     "tensorflow": tensorflow_call,
     "openvino": openvino_call,
     "tf2onnx": tf2onnx_call,
+    "litert": litert_call,
 }
 
 
