@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from tests.recorded_models import OPS, graph
 from tests.runtime.answers import recorded_answers
+from tests.runtime.engines.all_elsewhere import session_elsewhere
 from tests.runtime.engines.gpu.on_cpu import session_on_cpu
 
 import tfport
@@ -38,7 +39,7 @@ from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
 DEVICE = os.environ.get("TFPORT_TEST_DEVICE", "cpu")
 """Where islands run: `cuda` to run each case on a GPU, in the way `engine` only; `stand-in` for the engine of
-a GPU with the CPU in its place."""
+a GPU with the CPU in its place; `openvino` for `engines.all_elsewhere`."""
 GPU = GpuOptions(precision="float32", max_graphs=0, require=True)
 WAYS = ("engine", "fed", "static", "host")
 """How a case is run: `engine`: as in real models, with small integer vectors constant; `fed`: all inputs fed;
@@ -185,6 +186,8 @@ def _run_program(c: Case, graph_def: bytes, engine: str, feeds: dict[str, Any]) 
     model = tfport.load(graph_def)
     if DEVICE == "stand-in" and engine != "none":
         return session_on_cpu(model, precision="float32").run(c.outputs(), feeds)
+    if DEVICE == "openvino" and engine != "none":
+        return session_elsewhere(model).run(c.outputs(), feeds)
     device = "cpu" if engine == "none" else DEVICE
     return tfport.Session(model, engine=engine, device=device, gpu=GPU).run(c.outputs(), feeds)
 

@@ -1,7 +1,7 @@
 """Which nodes OpenVINO may compute in place of ONNX Runtime, for the inputs that `same_answers` allows.
 
 Only nodes that mean the same there, and that make ordinary numbers of ordinary numbers. OpenVINO 2026.4
-differs as follows, found by running the recorded cases of `tests/runtime` in it:
+differs as follows, found by running the recorded cases of `tests/runtime` in it (`all_elsewhere` there):
 
 - It does not fail for an index that is out of range, and breaks ties in its own way.
 - Its Relu, Max and MaxPool drop NaN, so nothing may be divided by what is computed, and there are no roots.
