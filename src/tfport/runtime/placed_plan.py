@@ -40,6 +40,8 @@ Sizes = tuple[tuple[int, ...], ...]
 class PlacedPlan:
     """The plans of a program on both devices, made when they are needed; any thread may run it."""
 
+    is_steady = False
+
     def __init__(
         self,
         program: Program,

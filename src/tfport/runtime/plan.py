@@ -15,6 +15,7 @@ from tfport.dataclass import dataclass, field
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
+from tfport.runtime.bounds.steady_work import has_steady_work
 from tfport.runtime.effect_order import EffectOrder
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.engines.gpu.device_array import all_on_host
@@ -79,6 +80,7 @@ class Plan:
         program = with_unrolled_layers(program, engine)
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
+        self.is_steady = has_steady_work(program.steps)
         self._slots = _Slots(self.inputs)
         stages = cut_into_stages(program)
         alone = not repeated and sum(stage.lowered for stage in stages) == 1

@@ -195,6 +195,14 @@ class Session:
         call = signature_call(signature, self.run, on_device=True)
         return called_in_place(call) if in_place else call
 
+    def is_steady(self, signature: Signature) -> bool | None:
+        """Whether only the shapes of the inputs decide how much a signature computes, by its plans.
+
+        None before its first call.
+        """
+        plans = self.plans.made_for(signature)
+        return all(plan.is_steady for plan in plans) if plans else None
+
     def prepare(self, name: str) -> None:
         """Make the plan of a signature in advance, unless the rank of an input is unknown."""
         key = PlanKey.of_signature(self.model.signatures[name])

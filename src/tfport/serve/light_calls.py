@@ -2,7 +2,8 @@
 
 Handing a call to a thread and back takes about 50 microseconds: as long as a small model runs. But nothing
 else is answered while the event loop runs a model. So a call is light only if its time is known: nearly
-all calls with inputs of the same shapes were short, and only these shapes decide how much its ops compute.
+all calls with inputs of the same shapes were short, and only these shapes decide how much its ops compute:
+those of the model or, if a loop over time became a recurrent layer, those of its plan.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from tfport.graph.model import Model, Signature
 from tfport.graph.reach import called_by, needed_by
+from tfport.runtime.bounds.steady_work import STEADY_OPS
+from tfport.runtime.session import Session
 
 LIGHT_SECONDS = 500e-6
 SHORT_CALLS = 32
@@ -22,20 +25,7 @@ SHORT_CALLS = 32
 LONG_CALL = 8
 MOST_KINDS = 256
 """Kinds of calls that are counted; clients choose them freely."""
-_STEADY = """
-    _FusedConv2D _FusedDepthwiseConv2dNative _FusedMatMul Abs Add AddN AddV2 ArgMax ArgMin AvgPool
-    BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchNormWithGlobalNormalization BiasAdd BiasAddV1 Cast Ceil
-    ConcatV2 Const Conv2D Conv3D DepthwiseConv2dNative DivNoNan Einsum Elu Equal Erf Exp ExpandDims
-    Expm1 Floor FloorDiv FloorMod FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 Gather GatherV2
-    Greater GreaterEqual Identity IdentityN LRN LeakyRelu Less LessEqual Log Log1p LogSoftmax LogicalAnd
-    LogicalNot LogicalOr MatMul Max MaxPool MaxPoolV2 Maximum Mean Min Minimum Mul MulNoNan Neg NoOp
-    NotEqual Pack PartitionedCall Placeholder Pow Prod ReadVariableOp RealDiv Reciprocal Relu Relu6
-    Reshape Round Rsqrt Select SelectV2 Selu Shape Sigmoid Sign Snapshot Softmax Softplus Softsign Split
-    SplitV Sqrt Square SquaredDifference Squeeze StatefulPartitionedCall StopGradient StridedSlice Sub
-    Sum Tanh TopKV2 Transpose Unpack VarHandleOp VariableV2
-"""
-STEADY_OPS = frozenset(_STEADY.split())
-"""Ops whose work does not depend on values, which a client chooses; not `Tile`, `Range` or `While`."""
+
 
 CallKind = tuple[str, tuple[str, ...], tuple[tuple[int, ...], ...]]
 """A signature, the outputs that are wanted, and the shapes of the inputs."""
@@ -44,11 +34,11 @@ CallKind = tuple[str, tuple[str, ...], tuple[tuple[int, ...], ...]]
 class LightCalls:
     """The calls of one model, counted in the event loop."""
 
-    def __init__(self, model: Model, clock: Callable[[], float] = thread_time) -> None:
+    def __init__(self, session: Session, clock: Callable[[], float] = thread_time) -> None:
         """`clock` measures a call, in the thread that runs it. By default it is the thread's processor time:
         under load, a thread waits longer for Python's lock than a small model takes."""
-        self._model, self.clock = model, clock
-        self._steady: dict[str, bool] = {}
+        self._session, self.clock = session, clock
+        self._steady: dict[tuple[str, tuple[int, ...]], bool] = {}
         self._short: dict[CallKind, int] = {}
         self._light: set[CallKind] = set()
 
@@ -65,8 +55,12 @@ class LightCalls:
         # a scalar may be a switch, and each of its values has a plan
         if not all(isinstance(array, np.ndarray) and array.ndim for array in arrays):
             return None
-        if (steady := self._steady.get(signature.name)) is None:
-            steady = self._steady[signature.name] = is_steady(self._model, signature)
+        call = signature.name, tuple(array.ndim for array in arrays)
+        steady = self._steady.get(call)
+        if steady is None and len(self._steady) < MOST_KINDS:
+            steady = is_steady(self._session.model, signature) or self._session.is_steady(signature)
+            if steady is not None:
+                self._steady[call] = steady
         if not steady:
             return None
         return signature.name, tuple(outputs), tuple(array.shape for array in arrays)

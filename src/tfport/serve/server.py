@@ -255,7 +255,7 @@ class Server:
             if shared is not None:
                 return shared
         # a thread that waits for a GPU needs no processor time
-        light = LightCalls(session.model, perf_counter if self.gpus else thread_time)
+        light = LightCalls(session, perf_counter if self.gpus else thread_time)
         return MeasuredRunner(self.pool, self.metrics, light, settings.name, version)
 
     def _rows_together(self) -> int:

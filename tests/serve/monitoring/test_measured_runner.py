@@ -17,7 +17,7 @@ from tfport.serve.status import StatusError
 
 def measured(gate):
     metrics, session = Metrics(process=False), watched(gate)
-    runner = MeasuredRunner(ThreadPoolExecutor(1), metrics, LightCalls(session.model), "m", 2)
+    runner = MeasuredRunner(ThreadPoolExecutor(1), metrics, LightCalls(session), "m", 2)
     return Servable("m", 2, session, runner), metrics
 
 

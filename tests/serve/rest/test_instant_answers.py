@@ -52,7 +52,7 @@ class Connection:
     async def open(self, port, sizes=(1,)):
         metrics = port.front.options.metrics or Metrics(process=False)
         session = Session(half_plus(2))
-        self.calls = LightCalls(session.model)
+        self.calls = LightCalls(session)
         runner = MeasuredRunner(ThreadPoolExecutor(1), metrics, self.calls, "light", 1)
         port.catalog.publish(Servable("light", 1, session, runner))
         for size in sizes:

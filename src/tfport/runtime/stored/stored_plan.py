@@ -14,6 +14,9 @@ from tfport.runtime.stored.stored_island import StoredIsland
 class StoredPlan:
     """It is called as a `Plan`."""
 
+    is_steady = False
+    """It is not known."""
+
     def __init__(self, island: Compiled, record: StoredIsland) -> None:
         self._island, self._reads, self._places = island, record.reads, record.places
         self._is_flagged = record.is_flagged

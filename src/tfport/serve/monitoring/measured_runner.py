@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
 from tfport.graph.model import Signature
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.session import Session
 from tfport.serve.batching.joining import rows_of
 from tfport.serve.light_calls import CallKind, LightCalls
@@ -31,7 +33,8 @@ class MeasuredRunner:
     ) -> Arrays:
         kind = self.light.kind_of(signature, inputs, outputs)
         if self.light.is_light(kind):
-            return self._run_here(session, signature, inputs, outputs, kind)
+            with suppress(NumbersRefused):  # the host computes the answer, which may take long
+                return self._run_here(session, signature, inputs, outputs, kind)
         began: list[float] = []
         took: list[float] = []
         submitted = perf_counter()
@@ -57,12 +60,18 @@ class MeasuredRunner:
     def at_once(
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Arrays | None:
-        """Run a light call here; None if it is not light. Nothing is reported if it fails."""
+        """Run a light call here; None if it is not light, or if the engine refuses its numbers.
+
+        Nothing is reported if it fails.
+        """
         kind = self.light.kind_of(signature, inputs, outputs)
         if not self.light.is_light(kind):
             return None
         began, start = perf_counter(), self.light.clock()
-        arrays = run_signature(session, signature, inputs, outputs)
+        try:
+            arrays = run_signature(session, signature, inputs, outputs, repeats=False)
+        except NumbersRefused:
+            return None
         self._report_light(signature, inputs, kind, began, start)
         return arrays
 
@@ -76,9 +85,14 @@ class MeasuredRunner:
     ) -> Arrays:
         began, start = perf_counter(), self.light.clock()
         try:
-            return run_signature(session, signature, inputs, outputs)
-        finally:
+            arrays = run_signature(session, signature, inputs, outputs, repeats=False)
+        except NumbersRefused:
+            raise  # it runs again
+        except Exception:
             self._report_light(signature, inputs, kind, began, start)
+            raise
+        self._report_light(signature, inputs, kind, began, start)
+        return arrays
 
     def _report_light(
         self,
