@@ -2,8 +2,10 @@ import pytest
 from tests.recorded_models import NAMES, OPS, PROGRAMS, graph, shared
 
 from tfport.errors import MalformedGraph
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph, Node
-from tfport.graph.reach import called_by, functions_of, in_order, loops, needed_by
+from tfport.graph.reach import called_by, functions_of, in_order, is_listed_in_order, loops, needed_by
 
 
 def names(nodes) -> list[str]:
@@ -82,6 +84,36 @@ LOOP = """
     next = NextIteration(exit2)
     after = Neg(exit)
 """
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("a = Const()\nb = Identity(a)", True),
+        ("b = Identity(a)\na = Const()", False),
+        ("a = NoOp()\nb = NoOp(^a)", True),
+        ("b = NoOp(^a)\na = NoOp()", True),
+        ("b = NoOp(^a)\na = NoOp()\nc = NoOp(^b)", False),
+        ("a = Const(^b)\nb = Identity(a)", False),
+    ],
+)
+def test_a_graph_is_listed_in_order_if_each_node_follows_what_it_needs(text, listed):
+    assert is_listed_in_order(graph(text)) == listed
+
+
+def test_arguments_come_before_the_nodes_of_a_function():
+    body = graph("def f(x: float32) -> (y: float32):\n  n = Neg(x) {T=float32}\n  return y=n")
+    assert is_listed_in_order(body.library.functions["f"])
+
+
+def test_what_is_returned_may_wait_for_later_nodes():
+    text = "def f(x: float32) -> (y: float32):\n  n = Neg(x, ^o) {T=float32}\n  o = NoOp()\n  return y=n"
+    assert is_listed_in_order(graph(text).library.functions["f"])
+
+
+def test_a_missing_node_is_no_reason_to_look_for_an_order():
+    record = pb.GraphDef(node=[pb.NodeDef(name="x", op="Identity", input=["lost"])])
+    assert is_listed_in_order(graph_from_def(record, graph("").ops))
 
 
 def test_a_loop_has_an_order_and_nodes():

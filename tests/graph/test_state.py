@@ -12,8 +12,9 @@ from tfport.graph.model import Model
 from tfport.graph.state import (
     Asset,
     assets,
-    restored_variables,
+    restored_nodes,
     tables,
+    variable_of,
     variables,
     variables_read,
 )
@@ -55,7 +56,9 @@ def test_every_variable_of_a_checkpoint_is_found():
 @pytest.mark.parametrize("name", ["module", "keras_lstm", "partitioned_variables", "estimator"])
 def test_restored_variables_are_those_with_a_key(name):
     model = shared(name)
-    assert restored_variables(model) == [v for v in variables(model) if v.key is not None]
+    restored = [variable_of(node, source) for node, source in restored_nodes(model)]
+    assert restored
+    assert restored == [v for v in variables(model) if v.key is not None]
 
 
 def test_a_table_has_the_asset_that_fills_it():

@@ -114,6 +114,26 @@ def in_order(graph: Graph, among: Iterable[Node] | None = None) -> list[Node]:
     return order
 
 
+def is_listed_in_order(graph: Graph) -> bool:
+    """Whether each node comes after all that it reads or waits for, as in most files: there is no cycle.
+
+    A node that no other needs is on no cycle, and may come before nodes that it waits for.
+    """
+    seen: set[Node] = set(graph.args.values())
+    nodes = graph.nodes
+    for node in graph:
+        for value in node.inputs:
+            if value.node not in seen and value.node.name in nodes:
+                return False
+        for before in node.controls:
+            if before not in seen and before.name in nodes:
+                if any(nodes.get(user.name) is user for user in node.users):
+                    return False
+                break
+        seen.add(node)
+    return True
+
+
 def on_cycle(graph: Graph) -> Node | None:
     """A node on a cycle, which needs its own result; None if there is no cycle."""
     return _ordered(list(graph))[1]

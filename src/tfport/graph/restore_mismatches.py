@@ -13,8 +13,9 @@ from tfport.dataclass import dataclass
 from tfport.formats.checkpoint.read import Checkpoint, CheckpointEntry
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model
+from tfport.graph.node import Node
 from tfport.graph.shapes import Shape
-from tfport.graph.state import GraphVariable, restored_variables
+from tfport.graph.state import GraphVariable, RestoreSource, restored_nodes, variable_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,19 @@ def restore_mismatches(model: Model) -> Iterator[RestoreMismatch]:
     if model.checkpoint is None:
         return
     model.checkpoint.names()  # all at once: single lookups cost more
-    for variable in restored_variables(model):
-        assert variable.key is not None
-        yield from mismatches_of(variable, variable.key, model.checkpoint)
+    for node, source in restored_nodes(model):
+        if not _fits(node, source, model.checkpoint):
+            yield from mismatches_of(variable_of(node, source), source[0], model.checkpoint)
+
+
+def _fits(node: Node, source: RestoreSource, checkpoint: Checkpoint) -> bool:
+    """Whether a whole tensor obviously has the type and shape of its variable, as almost all have."""
+    key, part, stored, reshaped = source
+    shape = node.attr("shape")
+    if part or reshaped or not isinstance(shape, Shape) or key not in checkpoint:
+        return False
+    entry = checkpoint.entry(key)
+    return DType.of(entry.dtype) == (stored or node.attr("dtype")) and entry.shape == shape.dims
 
 
 def mismatches_of(variable: GraphVariable, key: str, checkpoint: Checkpoint) -> Iterator[RestoreMismatch]:

@@ -65,6 +65,10 @@ class GraphVariable:
     """Whether the tensor is reshaped before it is assigned."""
 
 
+RestoreSource = tuple[str, str, DType | None, bool]
+"""The fields `key`, `slice`, `stored` and `reshaped` of a restored variable."""
+
+
 @dataclass(frozen=True, slots=True)
 class GraphTable:
     """A lookup table, and the asset that initializes it, if there is one."""
@@ -109,16 +113,19 @@ def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
 def variables(model: Model) -> list[GraphVariable]:
     """The variables of the main graph with the tensors that initialize them."""
     restored = dict(_restored(model))
-    return [_variable(node, restored.get(node, ())) for node in model.graph if node.op in VARIABLES]
+    return [variable_of(node, restored.get(node, ())) for node in model.graph if node.op in VARIABLES]
 
 
-def restored_variables(model: Model) -> list[GraphVariable]:
-    """The variables of the main graph that tensors of the checkpoint initialize."""
+def restored_nodes(model: Model) -> Iterator[tuple[Node, RestoreSource]]:
+    """The variables of the main graph that tensors of the checkpoint initialize, each with its tensor."""
     restored = dict(_restored(model))
-    return [_variable(n, restored[n]) for n in model.graph if n.op in VARIABLES and n in restored]
+    for node in model.graph:
+        if node.op in VARIABLES and (source := restored.get(node)) is not None:
+            yield node, source
 
 
-def _variable(node: Node, source: tuple[str, str, DType | None, bool] | tuple[()]) -> GraphVariable:
+def variable_of(node: Node, source: RestoreSource | tuple[()]) -> GraphVariable:
+    """The variable of a node."""
     shape = node.attr("shape")
     shape = shape if isinstance(shape, Shape) else UNKNOWN
     return GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, *source)
@@ -216,8 +223,8 @@ def _origin(value: Value, outer: Outer) -> Node:
     return value.node
 
 
-def _restored(model: Model) -> Iterator[tuple[Node, tuple[str, str, DType | None, bool]]]:
-    """The node of each restored variable, with the name, slice and type of its checkpoint tensor."""
+def _restored(model: Model) -> Iterator[tuple[Node, RestoreSource]]:
+    """The node of each restored variable, with its checkpoint tensor."""
     for node, outer in _steps(model.restore_nodes):
         if node.op in _RESTORES:
             names, parts = (_strings(node, place, outer) for place in _RESTORES[node.op])

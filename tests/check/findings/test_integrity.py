@@ -48,6 +48,12 @@ def test_a_node_may_come_before_what_it_reads():
     assert found('node {name:"i" op:"Identity" input:"c"} node {name:"c" op:"Const"}') == []
 
 
+def test_a_cycle_through_a_control_input_is_found():
+    """As in TensorFlow 2.21, which says: 2 nodes in a cycle."""
+    nodes = 'node {name:"c" op:"Const" input:"^y"} node {name:"y" op:"Identity" input:"c"}'
+    assert found(nodes) == [("TFP012", "c")]
+
+
 def test_outputs_that_the_op_declares_can_be_read():
     pair = 'node {name:"t" op:"TopKV2" input:"c" input:"c"} node {name:"y" op:"Identity" input:"t:%d"}'
     assert found(f"{FINE} {pair % 1}") == []

@@ -16,7 +16,7 @@ from tfport.check.loaders import Loader
 from tfport.check.noticed import COLOCATION, NAMES, ORDER, STRUCTURE
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.graph import Graph, Node
-from tfport.graph.reach import on_cycle
+from tfport.graph.reach import is_listed_in_order, on_cycle
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 CLASS = "_class"
@@ -139,7 +139,7 @@ def _graph(checked: CheckedModel) -> list[Finding]:
         for name, stand_in in graph.missing.items():
             nodes = stand_in.users
             findings.append(MissingInput(nodes=nodes, op=nodes[0].op, missing=name))
-        suspects, in_order = _quick_look(graph)
+        suspects = _suspects(graph)
         declared = cache(lambda node: node.declared_outputs)  # many nodes read outputs of one
         for node in graph if graph is main else suspects:
             if node in suspects:
@@ -147,26 +147,23 @@ def _graph(checked: CheckedModel) -> list[Finding]:
             # colocation matters in the main graph only
             if graph is main and node.record is not None and CLASS in node.record.attr:
                 findings += _colocation(node, node.record.attr[CLASS])
-        if not in_order and (cyclic := on_cycle(graph)):
+        if not is_listed_in_order(graph) and (cyclic := on_cycle(graph)):
             findings.append(Cycle(nodes=[cyclic], op=cyclic.op))
     return merged(findings)
 
 
-def _quick_look(graph: Graph) -> tuple[dict[Node, None], bool]:
-    """The nodes to look at closely, and whether each comes after all that it reads, so in no cycle."""
+def _suspects(graph: Graph) -> dict[Node, None]:
+    """The nodes to look at closely: few nodes read another output than the first."""
     suspects: dict[Node, None] = {}
-    in_order, seen, nodes, is_name = True, set[Node](), graph.nodes, NAME.fullmatch
+    is_name = NAME.fullmatch
     for node in graph:
         inputs = node.inputs
         for value in inputs:
-            if value.index:  # few nodes read another output than the first
+            if value.index:
                 suspects[node] = None
-            if value.node not in seen and value.node.name in nodes:
-                in_order = False
         if is_name(node.name) is None or (inputs and node.controls):
             suspects[node] = None
-        seen.add(node)
-    return suspects, in_order
+    return suspects
 
 
 def _node(node: Node, declared: Callable[[Node], int | None]) -> Iterator[Finding]:

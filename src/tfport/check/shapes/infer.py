@@ -29,7 +29,7 @@ from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
-from tfport.graph.reach import in_order
+from tfport.graph.reach import in_order, is_listed_in_order
 from tfport.graph.shapes import UNKNOWN, Shape
 
 OUTPUT_SHAPES = "_output_shapes"
@@ -174,8 +174,8 @@ def stated_shapes(node: Node) -> Shapes:
     """The shapes of its outputs in the file; empty if it has none."""
     if node.record is None or not node.attrs_are_as_read:
         return _shapes_in(node.attrs.get(OUTPUT_SHAPES))
-    attrs = node.record.attr
-    return _decoded_shapes(attrs[OUTPUT_SHAPES].SerializeToString()) if OUTPUT_SHAPES in attrs else []
+    value = node.record.attr.get(OUTPUT_SHAPES)
+    return _decoded_shapes(value.SerializeToString()) if value is not None else []
 
 
 @lru_cache(maxsize=10_000)
@@ -190,6 +190,8 @@ def _shapes_in(value: Attr) -> Shapes:
 
 def _ordered(graph: Graph) -> Iterable[Node]:
     """The nodes, each after those that it reads; none if the graph has a cycle, which is another finding."""
+    if is_listed_in_order(graph):
+        return graph
     try:
         return in_order(graph)
     except MalformedGraph:
