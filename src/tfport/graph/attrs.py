@@ -94,6 +94,9 @@ def _encode(value: Attr, out: pb.AttrValue) -> None:
     try:
         if isinstance(value, list | tuple):
             out.list.SetInParent()
+            if all(type(element) is DType for element in value):  # a call has one for each argument
+                out.list.type.extend([element.number for element in value])
+                return
             for element in value:
                 _encode_into(out.list, element, repeated=True)
         elif value is not None:
