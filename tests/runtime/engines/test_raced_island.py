@@ -97,6 +97,17 @@ def test_a_race_decides_and_is_remembered():
     assert [entry for entry in contenders.log[raced:] if entry[0] == "compile"] == []
 
 
+def test_what_a_race_frees_is_returned_once(monkeypatch):
+    log = []
+    monkeypatch.setattr(
+        "tfport.runtime.engines.raced_island.return_freed_memory", lambda: log.append("freed")
+    )
+    run = island(Contenders(), [OTHER], ChoiceCache(None), patience=0)
+    for _ in range(4):
+        run([X])
+    assert log == ["freed"]
+
+
 def test_there_is_no_race_before_it_pays():
     contenders = Contenders()
     run = island(contenders, [OTHER], ChoiceCache(None))

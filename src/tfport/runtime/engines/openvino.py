@@ -64,24 +64,14 @@ class OpenVino:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        try:
-            read = self._core.read_model(_with_weights(model, weights))
-            is_fixed = _is_fixed(read)
-            if self._only_fixed and not is_fixed:
-                raise Error("a size depends on the inputs")
-            threads = self.threads if is_fixed else max(self.threads, LEAST_THREADS)
-            options = _FLOAT32 | {"INFERENCE_NUM_THREADS": str(threads)}
-            compiled: Any = self._core.compile_model(read, "CPU", options)
-            compiled.create_infer_request()  # some models fail only here
-        except RuntimeError as error:
-            raise Error(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
+        compiled: Any = self._compiled(model, weights)
         fed, wanted = list(inputs), list(outputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
             nonlocal compiled
             # what it shares must be writable, which its own outputs are not
             fed_arrays = [a if a.flags.writeable else a.copy() for a in arrays]
-            current = compiled = compiled or self._core.compile_model(read, "CPU", options)
+            current = compiled = compiled or self._compiled(model, weights)
             request = current.create_infer_request()  # one per call: several threads may call at once
             scope = current_scope()
             signal = scope.stop if scope is not None else NEVER
@@ -100,6 +90,20 @@ class OpenVino:
             return [results[name] for name in wanted]
 
         return run
+
+    def _compiled(self, model: bytes, weights: Mapping[str, NDArray[Any]]) -> Any:
+        try:
+            read = self._core.read_model(_with_weights(model, weights))
+            is_fixed = _is_fixed(read)
+            if self._only_fixed and not is_fixed:
+                raise Error("a size depends on the inputs")
+            threads = self.threads if is_fixed else max(self.threads, LEAST_THREADS)
+            options = _FLOAT32 | {"INFERENCE_NUM_THREADS": str(threads)}
+            compiled = self._core.compile_model(read, "CPU", options)
+            compiled.create_infer_request()  # some models fail only here
+        except RuntimeError as error:
+            raise Error(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
+        return compiled
 
 
 def _is_fixed(model: Any) -> bool:

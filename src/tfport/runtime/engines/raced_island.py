@@ -21,6 +21,7 @@ from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.engines.race import fastest
 from tfport.runtime.engines.same_answers import agree
+from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.onnx.island_work import IslandWork
 
 PATIENCE = 0.5
@@ -69,17 +70,19 @@ class RacedIsland:
         outputs = reference(arrays)
         self._spent += time.perf_counter() - began
         self._calls += 1
-        if self._calls > 1 and not self.work.is_light(arrays) and self.is_ordinary(arrays):
-            self._settle(reference, arrays, outputs)
+        may_settle = self._calls > 1 and not self.work.is_light(arrays) and self.is_ordinary(arrays)
+        if may_settle and self._settle(reference, arrays, outputs):
+            del reference
+            return_freed_memory()
         return outputs
 
-    def _settle(self, reference: Compiled, arrays: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Choose, unless another thread does so now or it is too early."""
+    def _settle(self, reference: Compiled, arrays: Sequence[Any], outputs: Sequence[Any]) -> bool:
+        """Choose, unless another thread does so now or it is too early; whether that is done."""
         key, rivals = self.rivals()
         key = f"{key}:{_sizes(arrays)}"
         choice = self.choices.get(key)
         if (choice is None and self._spent < self.patience) or not self._lock.acquire(blocking=False):
-            return
+            return False
         try:
             if choice is None:
                 choice, compiled = fastest(self.compiled_by, reference, self.usual, rivals, arrays, outputs)
@@ -96,6 +99,7 @@ class RacedIsland:
             self._settled = True  # a remembered choice that does not work any more
         finally:
             self._lock.release()
+        return self._settled
 
     def _use(self, choice: Choice, compiled: Compiled, arrays: Sequence[Any]) -> None:
         if choice.engine == self.usual.engine:
