@@ -86,7 +86,9 @@ def openvino_call(job: dict[str, Any]) -> Call:
             model = core.read_model(path)
             order = [_feed_of(value.names, job) for value in model.inputs]
             compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-            compiled([arrays[i] for i in order])
+            answers = compiled([arrays[i] for i in order])
+            if not all(answer.size for answer in answers.values()):
+                raise ValueError("empty answers")  # with one thread, it does not report errors of a run
         except Exception as error:  # it raises many classes, of which most are RuntimeError
             errors.append(f"{Path(path).name}: {str(error).strip().splitlines()[-1]}")
         else:
