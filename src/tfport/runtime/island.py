@@ -16,8 +16,14 @@ from tfport.runtime.engines.flag import check_flag
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.attention import with_fused_attention
 from tfport.runtime.onnx.finite_inputs import with_finite_flag
+from tfport.runtime.onnx.fused_product import is_usual, with_offsets_added
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
-from tfport.runtime.onnx.island_parts import IslandParts, island_parts
+from tfport.runtime.onnx.island_parts import (
+    LEAST_PRODUCTS,
+    IslandParts,
+    parts_with_convolutions,
+    parts_with_products,
+)
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.island_shares import island_shares
 from tfport.runtime.onnx.island_work import island_work
@@ -36,7 +42,8 @@ from tfport.runtime.stored.island_copy import IslandCopy
 class IslandUse(Enum):
     """For what the nodes of an island are, where they are not the usual ones."""
 
-    IN_PARTS = "cuDNN computes the convolutions"
+    CONVOLUTIONS_APART = "cuDNN computes the convolutions"
+    PRODUCTS_APART = "cuBLASLt computes the products"
     MANY_POSITIONS = "attention over many positions"
 
 
@@ -71,7 +78,7 @@ def compiled_island(
     if engine.form.separates_attention and (positions := positions_of(nodes)):
         for_batch = functools.partial(_for_batch, steps, reads, outputs, engine, positions)
     in_parts = None
-    if engine.form.fuses_convolutions and any(node.op == "Conv" for node in nodes):
+    if engine.form.fuses_in_parts and _may_pay_in_parts(nodes):
         in_parts = functools.partial(_in_parts, steps, reads, outputs, engine)
     flags = len(written) - len(outputs)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
@@ -109,11 +116,15 @@ def _nodes(
     safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
     written = [*outputs, flag] if flag is not None else outputs
     nodes = island_nodes(safe, written)
-    nodes = with_separate_sums(nodes, half=engine.form.half is not None and use is not IslandUse.IN_PARTS)
+    nodes = with_separate_sums(
+        nodes, half=engine.form.half is not None and use is not IslandUse.CONVOLUTIONS_APART
+    )
     if engine.form.fuses_attention:
         nodes = with_fused_attention(nodes, written, engine.has_kernel)
     if use is IslandUse.MANY_POSITIONS:
         nodes = with_moved_offsets(nodes, written)
+    elif use is IslandUse.PRODUCTS_APART:
+        nodes = with_offsets_added(nodes)
     elif engine.form.packs_attention:
         nodes = with_packed_attention(nodes, written)
     if engine.form.half is None:
@@ -139,12 +150,23 @@ def _for_batch(
     return onnx_model(nodes, reads, written, forms=NodeForms.PLAIN)
 
 
+def _may_pay_in_parts(nodes: Sequence[OnnxNode]) -> bool:
+    return any(node.op == "Conv" for node in nodes) or sum(map(is_usual, nodes)) >= LEAST_PRODUCTS
+
+
 def _in_parts(
     steps: Sequence[Step], reads: Sequence[Operand], outputs: Sequence[Operand], engine: Engine
-) -> IslandParts:
-    nodes, flag = _nodes(steps, outputs, engine, IslandUse.IN_PARTS)
-    written = [*outputs, flag] if flag is not None else outputs
-    return island_parts(nodes, reads, written)
+) -> IslandParts | None:
+    """The island with operations of other libraries apart, if that pays."""
+    for use, cut in (
+        (IslandUse.CONVOLUTIONS_APART, parts_with_convolutions),
+        (IslandUse.PRODUCTS_APART, parts_with_products),
+    ):
+        nodes, flag = _nodes(steps, outputs, engine, use)
+        island = cut(nodes, reads, [*outputs, flag] if flag is not None else outputs)
+        if island.pays:
+            return island
+    return None
 
 
 def _checking_flag(run: Compiled) -> Compiled:

@@ -33,7 +33,7 @@ from tfport.graph.graph import Node
 from tfport.graph.model import Model, Signature
 from tfport.graph.state import assets
 from tfport.keras.load import load_any_model
-from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
+from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
@@ -41,7 +41,7 @@ from tfport.runtime.engines.choice_cache import GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
-from tfport.runtime.engines.gpu.in_place import called_in_place
+from tfport.runtime.engines.gpu.repeated_call import RepeatedCalls
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor
@@ -193,7 +193,13 @@ class Session:
         self.signature(name)
         signature = self.model.signatures[name]
         call = signature_call(signature, self.run, on_device=True)
-        return called_in_place(call) if in_place else call
+        return RepeatedCalls(call, self._unlimited_state) if in_place else call
+
+    def _unlimited_state(self) -> int | None:
+        """The version of the variables; None if a call has limits, is recorded, or may run elsewhere."""
+        limits, free = self.limits, current_scope() is None and current_recorder() is None
+        is_free = free and not limits.max_bytes and not limits.max_seconds and self.engine.rival is None
+        return self.state.version if is_free else None
 
     def is_steady(self, signature: Signature) -> bool | None:
         """Whether only the shapes of the inputs decide how much a signature computes, by its plans.

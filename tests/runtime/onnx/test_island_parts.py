@@ -3,10 +3,14 @@
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.onnx.attention import ATTENTION
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import FusedConvolution
-from tfport.runtime.onnx.island_parts import ModelPart, island_parts
+from tfport.runtime.onnx.fused_product import FusedProduct
+from tfport.runtime.onnx.island_parts import ModelPart, parts_with_convolutions, parts_with_products
+from tfport.runtime.onnx.model import CONTRIB
 from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
 
 X = Operand(FLOAT32, (None, 8, 6, 6), name="x")
 
@@ -16,9 +20,12 @@ def conv(b, x):
 
 
 def shown(island):
-    """The ops of each model, and `conv` for a convolution."""
+    """The ops of each model, and `conv` or `product` for an operation."""
+    names = {FusedConvolution: "conv", FusedProduct: "product"}
     return [
-        [node.op_type for node in part.model.model.graph.node] if isinstance(part, ModelPart) else "conv"
+        [node.op_type for node in part.model.model.graph.node]
+        if isinstance(part, ModelPart)
+        else names[type(part)]
         for part in island.parts
     ]
 
@@ -26,7 +33,7 @@ def shown(island):
 def test_convolutions_one_after_another_are_not_taken_apart():
     b = Builder("test")
     output = b.Tanh(b.Relu(conv(b, b.Relu(conv(b, X)))))
-    island = island_parts(b.made, [X], [output])
+    island = parts_with_convolutions(b.made, [X], [output])
     assert shown(island) == [["Transpose"], "conv", "conv", ["Transpose", "Tanh"]]
     assert island.models == 2
     assert island.pays
@@ -40,7 +47,7 @@ def test_convolutions_one_after_another_are_not_taken_apart():
 def test_nodes_that_need_nothing_of_a_convolution_run_with_the_first_model():
     b = Builder("test")
     output = b.Add(b.Tanh(X), b.Sigmoid(conv(b, X)))
-    island = island_parts(b.made, [X], [output])
+    island = parts_with_convolutions(b.made, [X], [output])
     assert shown(island) == [["Tanh", "Transpose"], "conv", ["Transpose", "Sigmoid", "Add"]]
     assert not island.pays  # cuDNN computes nothing besides the convolution
 
@@ -48,15 +55,15 @@ def test_nodes_that_need_nothing_of_a_convolution_run_with_the_first_model():
 def test_an_output_of_a_convolution_has_its_channels_first():
     b = Builder("test")
     output = b.Relu(conv(b, X))
-    island = island_parts(b.made, [X], [output])
+    island = parts_with_convolutions(b.made, [X], [output])
     assert shown(island) == [["Transpose"], "conv", ["Transpose"]]
     assert island.parts[-1].outputs == (output,)
 
 
 def test_without_convolutions_there_is_one_part():
     b = Builder("test")
-    island = island_parts(b.made, [X], [b.Tanh(X)])
-    assert shown(island_parts(b.made, [X], [b.made[-1].outputs[0]])) == [["Tanh"]]
+    island = parts_with_convolutions(b.made, [X], [b.Tanh(X)])
+    assert shown(parts_with_convolutions(b.made, [X], [b.made[-1].outputs[0]])) == [["Tanh"]]
     assert not island.pays
 
 
@@ -65,7 +72,40 @@ def test_convolutions_with_other_nodes_between_them_are_left_to_onnx_runtime():
     x = X
     for _ in range(6):
         x = b.Tanh(b.Relu(conv(b, x)))
-    island = island_parts(b.made, [X], [x])
+    island = parts_with_convolutions(b.made, [X], [x])
     assert shown(island).count("conv") == 6
     assert island.models == 7
     assert not island.pays
+
+
+def test_products_are_cut_out_and_pay_if_there_are_several():
+    x = Operand(FLOAT32, (None, 8), name="x")
+    for count in (3, 4):
+        b = Builder("test")
+        output = x
+        for _ in range(count):
+            output = b.Tanh(b.Relu(b.MatMul(output, b.const(np.ones((8, 8)), FLOAT32))))
+        island = parts_with_products(b.made, [x], [output])
+        assert shown(island) == ["product", ["Tanh"]] * count
+        assert island.pays == (count == 4)
+        assert island.parts[0].inputs == (x,)
+
+
+def test_a_product_with_several_results_runs_before_the_first_that_reads_one():
+    """Queries are read before the values are multiplied."""
+    x = Operand(FLOAT32, (None, 5, 8), name="x")
+    b = Builder("test")
+
+    def product():
+        made = Operand(FLOAT32, (None, 5, 8))
+        b.made.append(OnnxNode("MatMul", (x, b.const(np.ones((8, 8)), FLOAT32)), (made,), {}))
+        return made
+
+    queries = product()
+    read = b.Tanh(queries)
+    joined = Operand(FLOAT32, (None, 5, 8))
+    inputs = (queries, product(), product())
+    b.made.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": 2}, CONTRIB))
+    island = parts_with_products(b.made, [x], [joined, read])
+    assert shown(island) == ["product", ["Tanh", ATTENTION]]
+    assert island.parts[0].outputs == inputs

@@ -49,8 +49,8 @@ class IslandHints:
     """How many outputs, the last ones, the host reads after each run: flags."""
     for_batch: Callable[[int], OnnxModel | None] | None = None
     """The model for a number of sequences, if another one is faster for it."""
-    in_parts: Callable[[], IslandParts] | None = None
-    """The island with its convolutions apart, for cuDNN."""
+    in_parts: Callable[[], IslandParts | None] | None = None
+    """The island with its convolutions or products apart, for cuDNN or cuBLASLt, if that pays."""
     in_advance: bool = False
     """Whether the island is made ready before its first inputs are known."""
     shares: Callable[[Callable[[OnnxNode], bool]], Sequence[Share]] | None = None
@@ -89,8 +89,8 @@ class IslandForm:
     """With one product for the queries, keys and values of an attention."""
     separates_attention: bool = False
     """With several products again where an attention has many positions."""
-    fuses_convolutions: bool = False
-    """In parts, with convolutions, sums and Relus as operations of cuDNN."""
+    fuses_in_parts: bool = False
+    """In parts, with convolutions or products, sums and Relus as operations of cuDNN or cuBLASLt."""
     for_openvino: bool = False
     """Without the nodes that are faster or more accurate only in ONNX Runtime."""
     divides: bool = False

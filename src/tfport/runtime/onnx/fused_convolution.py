@@ -3,9 +3,8 @@
     relu(conv(x) + bias + shortcut)        bias, shortcut and Relu are optional
 
 ONNX Runtime computes these one after another, through the memory. cuDNN has one kernel for them, for images
-with their channels last: the operands are [batch, height, width, channels]. Products with matrices would be
-images of one pixel, but what follows them in a network is not a Relu, and was slower alone than as a part of
-ONNX Runtime's kernels (a transformer on an H200).
+with their channels last: the operands are [batch, height, width, channels]. Products
+with matrices are left to cuBLASLt (`fused_product`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.dataclass import dataclass
+from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Operand
@@ -55,11 +55,15 @@ class FusedConvolution:
         return (self.output,)
 
     @property
+    def constants(self) -> tuple[NDArray[Any], ...]:
+        return self.weights, self.bias
+
+    @property
     def relu(self) -> bool:
         return self.nodes[-1].op == "Relu"
 
-    def output_shape(self, x: Sizes) -> Sizes:
-        """The sizes of the output for those of the input."""
+    def output_shape(self, x: Sizes, shortcut: Sizes | None = None) -> Sizes:
+        """The sizes of the output for those of the inputs."""
         outputs, *window, _ = self.weights.shape
         batch, *sizes, _ = x
         numbers = zip(sizes, window, self.strides, self.pads, self.dilations, strict=True)
@@ -67,7 +71,12 @@ class FusedConvolution:
             (size + 2 * pad - dilation * (length - 1) - 1) // stride + 1
             for size, length, stride, pad, dilation in numbers
         )
-        return batch, height, width, outputs
+        shape = batch, height, width, outputs
+        if min(shape) < 1 or x[-1] != self.weights.shape[-1]:
+            raise Error(f"a convolution of {x} has no output")
+        if shortcut is not None and shortcut != shape:
+            raise Error(f"{shortcut} is added to {shape}")
+        return shape
 
 
 def fused_convolutions(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[FusedConvolution]:

@@ -1,6 +1,7 @@
-"""Cut an island into parts: models for ONNX Runtime, and convolutions for cuDNN (`fused_convolution`).
+"""Cut an island into parts: models for ONNX Runtime, and operations for other libraries.
 
-Images that pass between parts have their channels last if a convolution reads or writes them.
+These are convolutions for cuDNN (`fused_convolution`) or products for cuBLASLt (`fused_product`). Images that
+pass between parts have their channels last if a convolution reads or writes them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from collections.abc import Container, Iterable, Sequence
 from tfport.dataclass import dataclass, replace
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import FusedConvolution, fused_convolutions
+from tfport.runtime.onnx.fused_product import FusedProduct, fused_products
 from tfport.runtime.onnx.model import NodeForms, OnnxModel, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 CHANNELS_LAST, CHANNELS_FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
+LEAST_PRODUCTS = 4
+"""Products from which it pays to cut an island."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +31,8 @@ class ModelPart:
     outputs: tuple[Operand, ...]
 
 
-Part = ModelPart | FusedConvolution
+Operation = FusedConvolution | FusedProduct
+Part = ModelPart | Operation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,32 +50,54 @@ class IslandParts:
 
     @property
     def pays(self) -> bool:
-        """Whether cuDNN takes most convolutions together with nodes after them, and several in a row.
+        """Whether it is faster than one model.
 
-        It computes a convolution alone no faster than ONNX Runtime does with cuDNN, and ONNX Runtime computes
-        less well what is cut into small parts (Xception on an H200, 40 convolutions and as many models: 1.03
-        in place of 0.95 ms).
+        cuDNN must take most convolutions together with nodes after them, and several in a row. It computes a
+        convolution alone no faster than ONNX Runtime does with cuDNN, and ONNX Runtime computes less well
+        what is cut into small parts (Xception on an H200, 40 convolutions and as many models: 1.03 in place
+        of 0.95 ms).
         """
+        if sum(isinstance(part, FusedProduct) for part in self.parts) >= LEAST_PRODUCTS:
+            return True
         lengths = [len(part.nodes) for part in self.parts if isinstance(part, FusedConvolution)]
         longer = sum(length > 1 for length in lengths)
         return bool(lengths) and 2 * longer >= len(lengths) and self.models <= len(lengths) / 2 + 1
 
 
-_Item = OnnxNode | FusedConvolution
+_Item = OnnxNode | Operation
 
 
-def island_parts(
+def parts_with_convolutions(
     nodes: Sequence[OnnxNode], inputs: Sequence[Operand], outputs: Sequence[Operand]
 ) -> IslandParts:
-    borders = _Borders(nodes, outputs)
+    return _in_stages(_Borders(nodes, outputs).items, inputs, outputs)
+
+
+def parts_with_products(
+    nodes: Sequence[OnnxNode], inputs: Sequence[Operand], outputs: Sequence[Operand]
+) -> IslandParts:
+    products = fused_products(nodes, outputs)
+    taken = {node for product in products for node in product.nodes}
+    first = {product.nodes[0]: product for product in products}
+    items: list[_Item] = []
+    for node in nodes:
+        if node in first:
+            items.append(first[node])
+        elif node not in taken:
+            items.append(node)
+    return _in_stages(items, inputs, outputs)
+
+
+def _in_stages(items: Sequence[_Item], inputs: Sequence[Operand], outputs: Sequence[Operand]) -> IslandParts:
+    """Models and operations in turn, each with as much as it can have."""
     stages: defaultdict[int, list[_Item]] = defaultdict(list)
     stage_of: dict[Operand, int] = {}
-    for item in borders.items:
-        is_conv = isinstance(item, FusedConvolution)
-        stage = int(is_conv)
+    for item in items:
+        is_operation = not isinstance(item, OnnxNode)
+        stage = int(is_operation)
         for operand in _reads(item):
             before = stage_of.get(operand, 0)
-            stage = max(stage, before + (before % 2 != is_conv))
+            stage = max(stage, before + (before % 2 != is_operation))
         stages[stage].append(item)
         stage_of.update(dict.fromkeys(item.outputs, stage))
     needed = [set(outputs)]
@@ -84,10 +111,10 @@ def island_parts(
 
 
 def _parts(items: Sequence[_Item], needed: set[Operand]) -> list[Part]:
-    """A model of the nodes, or the convolutions."""
+    """A model of the nodes, or the operations."""
     nodes = [item for item in items if isinstance(item, OnnxNode)]
     if not nodes:
-        return [item for item in items if isinstance(item, FusedConvolution)]
+        return [item for item in items if not isinstance(item, OnnxNode)]
     return [model_part(nodes, needed, NodeForms.PLAIN)]
 
 
@@ -100,7 +127,7 @@ def model_part(nodes: Sequence[OnnxNode], needed: Container[Operand], forms: Nod
 
 
 def _reads(item: _Item) -> Iterable[Operand]:
-    return item.inputs if isinstance(item, FusedConvolution) else reads_of(item)
+    return reads_of(item) if isinstance(item, OnnxNode) else item.inputs
 
 
 def reads_of(node: OnnxNode) -> list[Operand]:

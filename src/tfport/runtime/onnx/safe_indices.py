@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfport.graph.dtypes import INT32, INT64
+from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.operand import Operand
@@ -102,8 +102,8 @@ def _checked(b: Builder, node: OnnxNode, makers: dict[Operand, OnnxNode]) -> tup
         least = b.const(-known, compared.dtype) if known is not None else b.Neg(size)
     wrong = b.Or(b.Less(compared, least), b.GreaterOrEqual(compared, size))
     safe = b.Where(wrong, b.const(0, indices.dtype), signed or indices)
-    # of all reductions of integers, a GPU has only this one as a single kernel
-    return safe, b.nodes("ReduceSum", b.cast(wrong, INT32), keepdims=0, shape=())[0]
+    # a GPU has a fast kernel for the sum of floats only; more than one is not 0, however many there are
+    return safe, b.nodes("ReduceSum", b.cast(wrong, FLOAT32), keepdims=0, shape=())[0]
 
 
 def _known_size(node: OnnxNode, data: Operand, indices: Operand) -> int | None:

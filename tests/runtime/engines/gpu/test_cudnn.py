@@ -68,7 +68,8 @@ def test_sizes_and_numbers_of_a_convolution(library):
 def test_a_shortcut_is_added_and_none_is_not(library):
     prepared = cudnn.Cudnn(0).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
     for shortcut, read in ((400, 400), (0, 500)):
-        prepared.begin(100, 200, 300, shortcut, 500, 600)
+        inputs = (100, shortcut) if shortcut else (100,)
+        prepared.begin(inputs, (200, 300), (500,), 600)
         arguments = library.last("cudnnConvolutionBiasActivationForward")
         numbers = [a for a in arguments if isinstance(a, int) and a in range(100, 601, 100)]
         assert numbers == [100, 200, 600, read, 300, 500]

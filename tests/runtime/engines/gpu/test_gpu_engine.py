@@ -121,7 +121,7 @@ def test_an_engine_says_where_it_computes():
 def test_tensorrt_gets_the_nodes_and_types_of_the_model():
     options = GpuOptions(precision="float16")
     assert GpuEngine(parse_device("tensorrt"), options).form == IslandForm(for_cpu=False)
-    form = IslandForm(False, "float16", True, True, separates_attention=True, fuses_convolutions=True)
+    form = IslandForm(False, "float16", True, True, separates_attention=True, fuses_in_parts=True)
     assert GpuEngine(parse_device("cuda"), options).form == form
     full = IslandForm(False, None, True, True)  # cuDNN would compute in TF32
     assert GpuEngine(parse_device("cuda"), GpuOptions(precision="float32")).form == full

@@ -1,8 +1,9 @@
-"""Islands in parts, with NumPy in place of cuDNN and the CPU in place of the GPU."""
+"""Islands in parts, with NumPy in place of CUDA's libraries and the CPU in place of the GPU."""
 
 import numpy as np
+import onnxruntime as ort
 import pytest
-from tests.runtime.engines.gpu.numpy_convolutions import NumpyConvolutions
+from tests.runtime.engines.gpu.numpy_operations import NumpyOperations
 from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 
 from tfport.errors import Error
@@ -11,11 +12,14 @@ from tfport.runtime.engines.engine import IslandHints
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import IslandFactory
-from tfport.runtime.engines.gpu.part_island import PartIsland
+from tfport.runtime.engines.gpu.part_island import PartIsland, _BoundParts
+from tfport.runtime.onnx.attention import ATTENTION
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.island_parts import island_parts
-from tfport.runtime.onnx.model import NodeForms, onnx_model
+from tfport.runtime.onnx.fused_product import with_offsets_added
+from tfport.runtime.onnx.island_parts import parts_with_convolutions, parts_with_products
+from tfport.runtime.onnx.model import CONTRIB, NodeForms, onnx_model
 from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
 
 FLOAT16 = DType.parse("float16")
 
@@ -48,20 +52,21 @@ def island_of(dtype, prepared, *, fails=False, **options):
     b = Builder("test")
     outputs = network(b, x)
     precision = "float16" if dtype == FLOAT16 else "tf32"
-    factory = factory_of(b.made, [x], outputs, prepared, precision=precision, **options)
+    island = parts_with_convolutions(b.made, [x], outputs)
+    factory = factory_of(b.made, island, prepared, precision=precision, **options)
     if fails:
         prepared.prepared = _fails
     return factory
 
 
-def factory_of(nodes, inputs, outputs, prepared, **options):
-    """`prepared` takes the place of cuDNN; None for none."""
-    usual = onnx_model(nodes, inputs, outputs, forms=NodeForms.PLAIN)
-    hints = IslandHints(in_parts=lambda: island_parts(nodes, inputs, outputs))
+def factory_of(nodes, island, prepared, **options):
+    """`prepared` takes the place of CUDA's libraries; None for none."""
+    usual = onnx_model(nodes, island.inputs, island.outputs, forms=NodeForms.PLAIN)
+    hints = IslandHints(in_parts=lambda: island)
     names = [info.name for info in usual.model.graph.input]
     engine = engine_on_cpu(**options)
     if prepared is not None:
-        engine.convolutions = lambda stream: prepared  # type: ignore[method-assign]
+        engine.operations = lambda stream: prepared  # type: ignore[method-assign]
     return IslandFactory(engine, usual.model.SerializeToString(), usual.weights, names, hints)
 
 
@@ -71,7 +76,7 @@ def _fails(*arguments):
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(FLOAT32, 1e-6), (FLOAT16, 4e-3)])
 def test_parts_give_the_same_answers(dtype, tolerance):
-    library = NumpyConvolutions()
+    library = NumpyOperations()
     factory = island_of(dtype, library)
     plain = factory.plain()
     island = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
@@ -89,7 +94,7 @@ def test_parts_give_the_same_answers(dtype, tolerance):
 
 
 def test_what_cudnn_refuses_runs_in_one_session():
-    library = NumpyConvolutions()
+    library = NumpyOperations()
     factory = island_of(FLOAT32, library, fails=True)
     island = CapturedIsland(factory.plain(), HostGraphStream(), factory.optimized, 4)
     x = numbers(2, 13, 11, 3)
@@ -100,7 +105,7 @@ def test_what_cudnn_refuses_runs_in_one_session():
 
 def test_without_cudnn_or_with_a_limit_of_memory_there_are_no_parts():
     assert not isinstance(island_of(FLOAT32, None).optimized(((1, 13, 11, 3),)), PartIsland)
-    limited = island_of(FLOAT32, NumpyConvolutions(), memory_bytes=1 << 30)
+    limited = island_of(FLOAT32, NumpyOperations(), memory_bytes=1 << 30)
     assert not isinstance(limited.optimized(((1, 13, 11, 3),)), PartIsland)
 
 
@@ -113,8 +118,8 @@ def test_a_shortcut_of_another_size_runs_in_one_session():
     for _ in range(3):
         image = b.Relu(b.Conv(image, weights, kernel_shape=[3, 3], pads=[1] * 4))
     output = b.Relu(b.Add(b.Conv(image, weights, kernel_shape=[3, 3], pads=[1] * 4), other))
-    library = NumpyConvolutions()
-    factory = factory_of(b.made, [x, other], [output], library)
+    library = NumpyOperations()
+    factory = factory_of(b.made, parts_with_convolutions(b.made, [x, other], [output]), library)
     plain = factory.plain()
     island = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
     for batch, convolutions in ((3, 4), (1, 3)):  # the last one is not asked for
@@ -127,7 +132,7 @@ def test_a_shortcut_of_another_size_runs_in_one_session():
 
 
 def test_a_part_that_onnx_runtime_refuses_is_no_error(monkeypatch):
-    library = NumpyConvolutions()
+    library = NumpyOperations()
     factory = island_of(FLOAT32, library)
     plain = factory.plain()
     monkeypatch.setattr(factory, "_part_session", _no_session)
@@ -139,5 +144,67 @@ def test_a_part_that_onnx_runtime_refuses_is_no_error(monkeypatch):
     assert library.prepared_shapes == []
 
 
-def _no_session(part):
+def transformer(b, x, width=32, heads=4):
+    """A layer with attention, and two dense layers."""
+
+    def dense(x, rows, columns, seed):
+        matrix = numbers(rows, columns, seed=seed) / rows**0.5
+        product = b.MatMul(x, b.const(matrix, x.dtype))
+        return b.Add(product, b.const(numbers(columns, seed=seed + 1), x.dtype))
+
+    def normalized(x):
+        return b.LayerNormalization(x, *(b.const(numbers(width, seed=i), x.dtype) for i in (7, 8)), axis=-1)
+
+    parts = [b.MatMul(x, b.const(numbers(width, width, seed=i), x.dtype)) for i in range(3)]
+    for part in parts:
+        part.shape = (None, 16, width)
+    joined = Operand(x.dtype, (None, 16, width), name="joined")
+    offsets = b.const(numbers(3 * width, seed=3), x.dtype)
+    attrs = {"num_heads": heads, "scale": 0.5}
+    b.made.append(OnnxNode(ATTENTION, (*parts, offsets), (joined,), attrs, CONTRIB))
+    first = normalized(b.Add(x, dense(joined, width, width, 10)))
+    inner = b.Relu(dense(first, width, 2 * width, 20))
+    return normalized(b.Add(first, dense(b.Tanh(dense(inner, 2 * width, width, 30)), width, width, 40)))
+
+
+def test_products_give_the_same_answers():
+    x = Operand(FLOAT32, (None, 16, 32), name="x")
+    b = Builder("test")
+    output = transformer(b, x)
+    island = parts_with_products(with_offsets_added(b.made), [x], [output])
+    library = NumpyOperations()
+    factory = factory_of(b.made, island, library)
+    plain = factory.plain()
+    captured = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
+    for turn in range(4):
+        for batch in (1, 3):
+            array = numbers(batch, 16, 32, seed=turn)
+            (actual,), (expected,) = captured.run([array]), plain.run([array])
+            np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
+    assert len(library.prepared_shapes) == 2 * 5  # queries, keys and values are one
+
+
+def test_a_product_of_numbers_that_begin_anywhere_runs_in_one_session():
+    """cuBLASLt chooses its kernels for addresses that are multiples of 256."""
+    x = Operand(FLOAT32, (None, 8), name="x")
+    b = Builder("test")
+    output = x
+    for seed in range(4):
+        output = b.Relu(b.MatMul(output, b.const(numbers(8, 8, seed=seed), FLOAT32)))
+    library = NumpyOperations()
+    factory = factory_of(b.made, parts_with_products(b.made, [x], [output]), library)
+    plain = factory.plain()
+    whole = np.zeros(4 * 8 + 256, np.float32)
+    begin = -whole.ctypes.data % 256 // 4 + 1
+    array = whole[begin : begin + 32].reshape(4, 8)
+    array[...] = numbers(4, 8)
+    values = [ort.OrtValue.ortvalue_from_numpy(a) for a in (array, plain.run([array])[0].numpy())]
+    expected = values[1].numpy().copy()
+    bound = factory.optimized(((4, 8),)).bound(values[:1], values[1:])
+    assert not isinstance(bound, _BoundParts)
+    bound.run()
+    np.testing.assert_allclose(values[1].numpy(), expected, rtol=1e-6)
+
+
+def _no_session(part, shapes):
     raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : Failed to allocate memory")

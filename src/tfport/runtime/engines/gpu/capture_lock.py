@@ -15,7 +15,8 @@ class CaptureLock:
     """Any number of threads may run, or one may capture. What runs may run something else inside."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._running = self._waiting = 0
         self._captures = False
         self._depth = threading.local()
@@ -28,7 +29,7 @@ class CaptureLock:
     def begin(self) -> None:
         depth = getattr(self._depth, "value", 0)
         if not depth:
-            with self._changed:
+            with self._lock:
                 while self._captures or self._waiting:
                     self._changed.wait()
                 self._running += 1
@@ -37,7 +38,7 @@ class CaptureLock:
     def end(self) -> None:
         self._depth.value = depth = self._depth.value - 1
         if not depth:
-            with self._changed:
+            with self._lock:
                 self._running -= 1
                 if self._waiting:
                     self._changed.notify_all()

@@ -7,6 +7,7 @@ captured; others run one kernel after another.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_copies import address_of
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
 from tfport.runtime.engines.gpu.graph_stream import GraphStream
-from tfport.runtime.engines.gpu.in_place import addresses, is_in_place
+from tfport.runtime.engines.gpu.in_place import Replay, addresses, is_in_place, keep_replay
 from tfport.runtime.engines.onnx_runtime import run_error
 
 RUNS_BEFORE = 2
@@ -63,13 +64,29 @@ class CapturedIsland:
             graph = self._graphs.get(key)
             if graph is not None:
                 try:
-                    return graph.run(arrays)
+                    outputs = graph.run(arrays)
                 except EngineFailed:
                     self._without_graphs()
+                else:
+                    if places:
+                        keep_replay(Replay(functools.partial(self._again, key), outputs))
+                    return outputs
             outputs = self._island.run(arrays)
             if key not in self._graphs and self._comes_back(key):
                 self._graphs[key] = self._captured(key, arrays, outputs)
             return outputs
+
+    def _again(self, key: GraphKey) -> list[Any] | None:
+        """Launch a graph that reads its inputs where they are; None if it cannot, or has raised a flag."""
+        with self._lock:
+            graph = self._graphs.get(key)
+            try:
+                outputs = graph.run(()) if graph is not None else None
+            except EngineFailed:
+                return None
+        if outputs is None or any(outputs[self._island.left :]):
+            return None
+        return outputs
 
     def _without_graphs(self) -> None:
         """After a graph has failed, its session can do no more: use others, and capture nothing again."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from tfport.errors import Error
+from tfport.runtime.engines.gpu.library_object import LibraryObject
 from tfport.runtime.onnx.fused_convolution import FusedConvolution
 
 LIBRARY = "libcudnn.so.9"
@@ -23,27 +24,6 @@ PRECOMPUTED = 1
 """The algorithm `IMPLICIT_PRECOMP_GEMM`: the only one that takes every activation; others were slower."""
 RELU, IDENTITY = 1, 5
 PROPAGATE_NAN = 1
-
-
-class PreparedConvolution(Protocol):
-    """A convolution for images of certain sizes."""
-
-    workspace: int
-    """Bytes of the device that it needs besides."""
-
-    def begin(self, x: int, weights: int, bias: int, shortcut: int, output: int, workspace: int) -> None:
-        """Launch it, with the addresses of what it reads and writes; a shortcut of 0 is none."""
-        ...
-
-
-class ConvolutionLibrary(Protocol):
-    """Computes convolutions on the stream of an island."""
-
-    def prepared(
-        self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]
-    ) -> PreparedConvolution:
-        """A convolution for images of these sizes; an Error if the library has no kernel for it."""
-        ...
 
 
 class Cudnn:
@@ -67,27 +47,27 @@ class Cudnn:
             message = self._library.cudnnGetErrorString(code).decode(errors="replace")
             raise Error(f"{function} fails: {message}")
 
-    def made(self, create: str, destroy: str) -> _Made:
+    def made(self, create: str, destroy: str) -> LibraryObject:
         pointer = ctypes.c_void_p()
         self.call(create, ctypes.byref(pointer))
-        return _Made(pointer, getattr(self._library, destroy))
+        return LibraryObject(pointer, getattr(self._library, destroy))
 
-    def tensor(self, kind: int, shape: Sequence[int]) -> _Made:
+    def tensor(self, kind: int, shape: Sequence[int]) -> LibraryObject:
         return self._described("Tensor", "Tensor4d", CHANNELS_LAST, kind, *_channels_first(shape))
 
-    def filter(self, kind: int, shape: Sequence[int]) -> _Made:
+    def filter(self, kind: int, shape: Sequence[int]) -> LibraryObject:
         return self._described("Filter", "Filter4d", kind, CHANNELS_LAST, *_channels_first(shape))
 
-    def activation(self, mode: int) -> _Made:
+    def activation(self, mode: int) -> LibraryObject:
         return self._described("Activation", "Activation", mode, PROPAGATE_NAN, ctypes.c_double(0))
 
-    def convolution(self, conv: FusedConvolution, math: int) -> _Made:
+    def convolution(self, conv: FusedConvolution, math: int) -> LibraryObject:
         numbers = *conv.pads, *conv.strides, *conv.dilations
         made = self._described("Convolution", "Convolution2d", *numbers, CROSS_CORRELATION, FLOAT)
         self.call("cudnnSetConvolutionMathType", made.pointer, math)
         return made
 
-    def _described(self, kind: str, form: str, *numbers: Any) -> _Made:
+    def _described(self, kind: str, form: str, *numbers: Any) -> LibraryObject:
         """A descriptor of a kind, in a form of it."""
         made = self.made(f"cudnnCreate{kind}Descriptor", f"cudnnDestroy{kind}Descriptor")
         self.call(f"cudnnSet{form}Descriptor", made.pointer, *numbers)
@@ -117,7 +97,10 @@ class CudnnConvolution:
         cudnn.call(function, self._handle.pointer, *described, PRECOMPUTED, ctypes.byref(size))
         self.workspace = size.value
 
-    def begin(self, x: int, weights: int, bias: int, shortcut: int, output: int, workspace: int) -> None:
+    def begin(
+        self, inputs: Sequence[int], constants: Sequence[int], outputs: Sequence[int], workspace: int
+    ) -> None:
+        (x, shortcut), (weights, bias), output = (*inputs, 0)[:2], constants, outputs[0]
         address = ctypes.c_void_p
         factor, added = ctypes.c_float(1), ctypes.c_float(bool(shortcut))
         self._cudnn.call(
@@ -132,13 +115,3 @@ class CudnnConvolution:
             self._activation.pointer,
             self._output.pointer, address(output),
         )  # fmt: skip
-
-
-class _Made:
-    """An object of cuDNN, which is destroyed with this one."""
-
-    def __init__(self, pointer: ctypes.c_void_p, destroy: Any) -> None:
-        self.pointer, self._destroy = pointer, destroy
-
-    def __del__(self) -> None:
-        self._destroy(self.pointer)

@@ -29,7 +29,7 @@ _NUMPY = {number: np.dtype(getattr(ml_dtypes, name, name)) for name, number in O
 class DeviceArray:
     """A tensor of ONNX Runtime, with the attributes of an array."""
 
-    __slots__ = ("_host", "dtype", "shape", "value")
+    __slots__ = ("_address", "_host", "dtype", "shape", "value")
 
     def __init__(self, value: ort.OrtValue, like: DeviceArray | None = None) -> None:
         """`like`: a tensor of the same shape and type, so that ONNX Runtime is not asked for them."""
@@ -37,6 +37,14 @@ class DeviceArray:
         self.shape: tuple[int, ...] = tuple(value.shape()) if like is None else like.shape
         self.dtype: np.dtype[Any] = _NUMPY[value.element_type()] if like is None else like.dtype
         self._host: NDArray[Any] | None = None
+        self._address = 0
+
+    @property
+    def address(self) -> int:
+        """Where it lies in the memory of the device."""
+        if not self._address:
+            self._address = self.value.data_ptr()
+        return self._address
 
     @property
     def ndim(self) -> int:

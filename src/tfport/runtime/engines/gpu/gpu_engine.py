@@ -17,7 +17,7 @@ from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, Isla
 from tfport.runtime.engines.gpu.availability import load_libraries
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
-from tfport.runtime.engines.gpu.cudnn import ConvolutionLibrary, Cudnn
+from tfport.runtime.engines.gpu.cuda_operations import CudaOperations, OperationLibrary
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies, HostCopies
 from tfport.runtime.engines.gpu.device_memory import check_fit
@@ -130,12 +130,11 @@ class GpuEngine:
         with GPU_LOCK.running():
             return CudaGraphStream(self.device.index)
 
-    def convolutions(self, stream: GraphStream) -> ConvolutionLibrary:
-        """What computes convolutions on a stream."""
+    def operations(self, stream: GraphStream) -> OperationLibrary:
+        """What computes convolutions and products on a stream."""
         if not self.device.is_gpu:
-            raise Error("there is no cuDNN without a GPU")
-        with GPU_LOCK.running():
-            return Cudnn(stream.address)
+            raise Error("there are no libraries of CUDA without a GPU")
+        return CudaOperations(stream)
 
     def session(
         self,
@@ -184,5 +183,5 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
         fuses_attention=True,
         packs_attention=on_gpu,
         separates_attention=options.precision == FLOAT16,  # only there it was measured
-        fuses_convolutions=options.precision in (TF32, FLOAT16),
+        fuses_in_parts=options.precision in (TF32, FLOAT16),
     )

@@ -10,13 +10,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 
 
+class Replay(NamedTuple):
+    """A CUDA graph that was launched where the arrays of the caller are."""
+
+    again: Callable[[], list[Any] | None]
+    """Launches it once more: its outputs, or None if the call must be made in full."""
+    outputs: Sequence[Any]
+
+
 class _Wanted(threading.local):
     value = False
+    replay: Replay | None = None
 
 
 _WANTED = _Wanted()
@@ -40,14 +49,27 @@ def called_in_place(call: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with its arrays used where they are."""
 
     def called(**inputs: Any) -> Any:
-        with in_place(True):
+        before, _WANTED.value = _WANTED.value, True
+        _WANTED.replay = None
+        try:
             return call(**inputs)
+        finally:
+            _WANTED.value = before
 
     return called
 
 
+def keep_replay(replay: Replay) -> None:
+    """Tell the caller of this thread how its call can be repeated."""
+    _WANTED.replay = replay
+
+
+def last_replay() -> Replay | None:
+    """How the last call of this thread in place can be repeated; None if it launched no graph there."""
+    return _WANTED.replay
+
+
 def addresses(arrays: Sequence[Any]) -> tuple[int, ...]:
     """Where the arrays lie in the memory of the device; nothing if one of them does not."""
-    if not all(type(array) is DeviceArray for array in arrays):
-        return ()
-    return tuple(array.value.data_ptr() for array in arrays)
+    places = [array.address for array in arrays if type(array) is DeviceArray]
+    return tuple(places) if len(places) == len(arrays) else ()

@@ -55,7 +55,7 @@ class IslandFactory:
         max_graphs, kind = self._engine.options.max_graphs, self._engine.device.kind
         if not max_graphs or kind in (CPU, TENSORRT):
             return self.plain()
-        if CONVOLUTION in self._model or self._needs_sizes:
+        if CONVOLUTION in self._model or self._needs_sizes or self._hints.in_parts is not None:
             return CapturedIsland(self._usual, self._stream, self.optimized, max_graphs)
         try:
             whole = self._whole
@@ -96,22 +96,25 @@ class IslandFactory:
 
     @functools.cached_property
     def _in_parts(self) -> PartIsland | None:
-        """The island with its convolutions computed by cuDNN; None if that does not pay."""
+        """The island with operations of other libraries; None if that does not pay."""
         if self._hints.in_parts is None or self._engine.options.memory_bytes:
             return None
         island = self._hints.in_parts()
-        if not island.pays or island.models > MAX_MODELS:
+        if island is None or island.models > MAX_MODELS:
             return None
         try:
-            library = self._engine.convolutions(self._stream)
+            library = self._engine.operations(self._stream)
         except Error:
             return None
         tools = PartTools(self._part_session, library, self._stream)
         session = self._usual.session
         return PartIsland(island, tools, self._in_one, session, *_names(session), **self._frame)
 
-    def _part_session(self, part: ModelPart) -> ort.InferenceSession:
-        model = part.model.model.SerializeToString()
+    def _part_session(self, part: ModelPart, shapes: Shapes) -> ort.InferenceSession:
+        """The session of a part for inputs of these shapes."""
+        names = [info.name for info in part.model.model.graph.input]
+        sizes = dict(zip(names, shapes, strict=True))
+        model = with_fixed_shapes(part.model.model.SerializeToString(), sizes)
         return self._engine.session(model, part.model.weights, self._stream, threads=1)
 
     @functools.cached_property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 ALIGNMENT = 256
+"""Of addresses, as CUDA's libraries assume it."""
 
 
 class Lifetime(NamedTuple):

@@ -1,4 +1,4 @@
-"""An island in parts, recorded as one CUDA graph: sessions of ONNX Runtime, and convolutions of cuDNN."""
+"""An island in parts, recorded as one CUDA graph: sessions of ONNX Runtime, operations of other libraries."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ import onnxruntime as ort
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import BoundRun, GpuIsland, Shapes, begin_options
-from tfport.runtime.engines.gpu.memory_plan import Lifetime, offsets_of
-from tfport.runtime.onnx.fused_convolution import FusedConvolution
-from tfport.runtime.onnx.island_parts import IslandParts, ModelPart, Part
+from tfport.runtime.engines.gpu.memory_plan import ALIGNMENT, Lifetime, offsets_of
+from tfport.runtime.onnx.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.operand import Operand
 
 if TYPE_CHECKING:
-    from tfport.runtime.engines.gpu.cudnn import ConvolutionLibrary, PreparedConvolution
+    from tfport.runtime.engines.gpu.cuda_operations import OperationLibrary, PreparedOperation
     from tfport.runtime.engines.gpu.graph_stream import GraphStream
 
 
 class PartTools(NamedTuple):
     """What computes the parts of an island."""
 
-    session: Callable[[ModelPart], ort.InferenceSession]
-    """Makes the session of a part."""
-    library: ConvolutionLibrary
+    session: Callable[[ModelPart, Shapes], ort.InferenceSession]
+    """Makes the session of a part for inputs of some shapes."""
+    library: OperationLibrary
     stream: GraphStream
 
 
@@ -44,27 +43,26 @@ class PartIsland(GpuIsland):
         """`otherwise`: makes the island to record if the parts cannot be; the rest: see `GpuIsland`."""
         super().__init__(*arguments, **options)
         self._parts, self._tools, self._otherwise = island, tools, otherwise
-        self._uploaded: dict[int, tuple[ort.OrtValue, ort.OrtValue]] = {}
+        self._uploaded: dict[int, list[ort.OrtValue]] = {}
 
     def bound(self, inputs: Sequence[ort.OrtValue], outputs: Sequence[ort.OrtValue]) -> BoundRun:
         try:
             return _BoundParts(self, self._parts, self._tools, inputs, outputs)
-        except Exception:  # cuDNN has no kernel, the memory is too small, or ONNX Runtime refuses a part
+        except Exception:  # a library has no kernel, the memory is too small, or ONNX Runtime refuses a part
             other = self._otherwise(tuple(tuple(value.shape()) for value in inputs))
             if other is None:
                 raise
             return other.bound(inputs, outputs)
 
-    def constants(self, conv: FusedConvolution) -> tuple[ort.OrtValue, ort.OrtValue]:
-        """The weights and the bias of a convolution on the device."""
-        key = id(conv)
+    def constants(self, operation: Operation) -> list[int]:
+        """Where the weights of an operation lie on the device."""
+        key = id(operation)
         if key not in self._uploaded:
-            weights, bias = (
+            self._uploaded[key] = [
                 ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), self.memory, self.index)
-                for array in (conv.weights, conv.bias)
-            )
-            self._uploaded[key] = weights, bias
-        return self._uploaded[key]
+                for array in operation.constants
+            ]
+        return [value.data_ptr() for value in self._uploaded[key]]
 
 
 class _Tensor(NamedTuple):
@@ -89,11 +87,11 @@ class _BoundParts:
         inputs: Sequence[ort.OrtValue],
         outputs: Sequence[ort.OrtValue],
     ) -> None:
-        self._island, self._stream, self._library = island, tools.stream, tools.library
+        self._island, self._tools, self._stream = island, tools, tools.stream
         pairs = zip((*parts.inputs, *parts.outputs), (*inputs, *outputs), strict=True)
         self._given: dict[Operand, ort.OrtValue] = dict(pairs)
-        self._sessions = {part: tools.session(part) for part in parts.parts if isinstance(part, ModelPart)}
-        self._prepared: dict[FusedConvolution, PreparedConvolution] = {}
+        self._sessions: dict[ModelPart, ort.InferenceSession] = {}
+        self._prepared: dict[Operation, PreparedOperation] = {}
         tensors = self._sizes(parts.parts)
         self._addresses, self._block = self._memory(parts.parts, tensors)
         self._begins = [self._begin_of(part, tensors) for part in parts.parts]
@@ -112,32 +110,30 @@ class _BoundParts:
         last = {o: place for place, part in enumerate(parts) for o in part.inputs}
         values = dict(self._given)
         for place, part in enumerate(parts):
-            if isinstance(part, FusedConvolution):
-                known[part.output] = self._convolution_size(part, known)
-                made = {part.output: self._empty(known[part.output])}
-            else:
+            if isinstance(part, ModelPart):
                 made = self._session_outputs(part, values)
                 known |= {operand: _tensor_of(value) for operand, value in made.items()}
+            else:
+                tensor = self._operation_size(part, [known[operand] for operand in part.inputs])
+                known |= dict.fromkeys(part.outputs, tensor)
+                made = {operand: self._empty(tensor) for operand in part.outputs}
             values |= {o: value for o, value in made.items() if o not in self._given}
             for operand in part.inputs:
                 if last[operand] == place and operand not in self._given:
                     del values[operand]
         return known
 
-    def _convolution_size(self, conv: FusedConvolution, known: dict[Operand, _Tensor]) -> _Tensor:
-        x = known[conv.x]
-        shape = conv.output_shape(x.shape)
-        if min(shape) < 1 or x.shape[-1] != conv.weights.shape[-1]:
-            raise Error(f"a convolution of {x.shape} has no output")
-        if conv.shortcut is not None and known[conv.shortcut].shape != shape:
-            raise Error(f"{known[conv.shortcut].shape} is added to {shape}")
-        self._prepared[conv] = self._library.prepared(conv, x.shape, shape)
-        return _Tensor(x.dtype, shape)
+    def _operation_size(self, operation: Operation, inputs: Sequence[_Tensor]) -> _Tensor:
+        """What each output of an operation is."""
+        shape = operation.output_shape(*(tensor.shape for tensor in inputs))
+        self._prepared[operation] = self._tools.library.prepared(operation, inputs[0].shape, shape)
+        return _Tensor(inputs[0].dtype, shape)
 
     def _session_outputs(
         self, part: ModelPart, values: dict[Operand, ort.OrtValue]
     ) -> dict[Operand, ort.OrtValue]:
-        session = self._sessions[part]
+        shapes = tuple(tuple(values[operand].shape()) for operand in part.inputs)
+        self._sessions[part] = session = self._tools.session(part, shapes)
         binding = session.io_binding()
         for argument, operand in zip(session.get_inputs(), part.inputs, strict=True):
             binding.bind_ortvalue_input(argument.name, values[operand])
@@ -153,18 +149,34 @@ class _BoundParts:
         """The address of each tensor, and the memory of those that are not given."""
         first = {o: place for place, part in enumerate(parts) for o in part.outputs}
         last = first | {o: place for place, part in enumerate(parts) for o in part.inputs}
-        between = [operand for operand in first if operand not in self._given]
-        lifetimes = [Lifetime(tensors[o].nbytes, first[o], last[o]) for o in between]
+        groups = [group for part in parts for group in self._groups(part)]
+        lifetimes = [
+            Lifetime(sum(tensors[o].nbytes for o in group), first[group[0]], max(last[o] for o in group))
+            for group in groups
+        ]
         offsets, size = offsets_of(lifetimes)
         workspace = max((prepared.workspace for prepared in self._prepared.values()), default=0)
         block = self._empty(_Tensor(np.dtype(np.uint8), (max(size + workspace, 1),)))
-        addresses = {o: block.data_ptr() + offset for o, offset in zip(between, offsets, strict=True)}
+        addresses = {o: value.data_ptr() for o, value in self._given.items()}
+        for group, offset in zip(groups, offsets, strict=True):
+            for operand in group:
+                addresses[operand] = block.data_ptr() + offset
+                offset += tensors[operand].nbytes
         self._workspace = block.data_ptr() + size
-        return addresses | {o: value.data_ptr() for o, value in self._given.items()}, block
+        return addresses, block
+
+    def _groups(self, part: Part) -> list[tuple[Operand, ...]]:
+        """The outputs of a part that are not given; those of an operation lie one after another."""
+        outputs = tuple(operand for operand in part.outputs if operand not in self._given)
+        if isinstance(part, ModelPart) or len(part.outputs) == 1:
+            return [(operand,) for operand in outputs]
+        if len(outputs) < len(part.outputs):
+            raise Error("an output of an operation with several is one of the island")
+        return [outputs]
 
     def _begin_of(self, part: Part, tensors: dict[Operand, _Tensor]) -> Callable[[], None]:
-        if isinstance(part, FusedConvolution):
-            return self._begin_convolution(part)
+        if not isinstance(part, ModelPart):
+            return self._begin_operation(part)
         session = self._sessions[part]
         binding = session.io_binding()
         for bind, arguments, operands in (
@@ -178,12 +190,15 @@ class _BoundParts:
         options = begin_options()
         return lambda: session.run_with_iobinding(binding, options)
 
-    def _begin_convolution(self, conv: FusedConvolution) -> Callable[[], None]:
-        weights, bias = (value.data_ptr() for value in self._island.constants(conv))
-        x, output = self._addresses[conv.x], self._addresses[conv.output]
-        shortcut = self._addresses[conv.shortcut] if conv.shortcut is not None else 0
-        prepared = self._prepared[conv]
-        return lambda: prepared.begin(x, weights, bias, shortcut, output, self._workspace)
+    def _begin_operation(self, operation: Operation) -> Callable[[], None]:
+        inputs, outputs = (
+            [self._addresses[operand] for operand in operands]
+            for operands in (operation.inputs, operation.outputs)
+        )
+        if any(address % ALIGNMENT for address in (*inputs, *outputs)):
+            raise Error("an operation of numbers that begin anywhere in the memory")
+        constants, begin = self._island.constants(operation), self._prepared[operation].begin
+        return lambda: begin(inputs, constants, outputs, self._workspace)
 
     def _empty(self, tensor: _Tensor) -> ort.OrtValue:
         shape, memory = list(tensor.shape), (self._island.memory, self._island.index)

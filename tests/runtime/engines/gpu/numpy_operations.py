@@ -1,4 +1,4 @@
-"""cuDNN's convolutions computed with NumPy, in the memory that the addresses name."""
+"""Operations of CUDA's libraries computed with NumPy, in the memory that the addresses name."""
 
 import ctypes
 from collections.abc import Sequence
@@ -7,17 +7,43 @@ from math import prod
 import numpy as np
 
 from tfport.runtime.onnx.fused_convolution import FusedConvolution
+from tfport.runtime.onnx.fused_product import FusedProduct
+from tfport.runtime.onnx.island_parts import Operation
 
 
-class NumpyConvolutions:
-    """Takes the place of cuDNN; counts what it prepares."""
+class NumpyOperations:
+    """Takes the place of cuDNN and cuBLASLt; counts what it prepares."""
 
     def __init__(self) -> None:
         self.prepared_shapes: list[Sequence[int]] = []
 
-    def prepared(self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> "_Convolution":
+    def prepared(
+        self, operation: Operation, x: Sequence[int], output: Sequence[int]
+    ) -> "_Convolution | _Product":
         self.prepared_shapes.append(x)
-        return _Convolution(conv, x, output)
+        if isinstance(operation, FusedProduct):
+            return _Product(operation, x, output)
+        return _Convolution(operation, x, output)
+
+
+class _Product:
+    workspace = 50
+
+    def __init__(self, product: FusedProduct, x: Sequence[int], output: Sequence[int]) -> None:
+        self._product, self._x, self._output = product, x, output
+
+    def begin(
+        self, inputs: Sequence[int], constants: Sequence[int], outputs: Sequence[int], workspace: int
+    ) -> None:
+        product, kind = self._product, self._product.weights.dtype
+        (x,), (weights, bias) = inputs, constants
+        matrices = _array(weights, product.weights.shape, kind).astype(np.float32)
+        positions = _array(x, self._x, kind).astype(np.float32).reshape(-1, self._x[-1])
+        result = positions @ matrices.swapaxes(1, 2) + _array(bias, product.bias.shape, kind)[:, None]
+        if product.relu:
+            result = np.maximum(result, 0)
+        ctypes.memset(workspace, 7, self.workspace)
+        _array(outputs[0], (len(outputs), *self._output), kind).reshape(result.shape)[...] = result
 
 
 class _Convolution:
@@ -26,7 +52,10 @@ class _Convolution:
     def __init__(self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> None:
         self._conv, self._x, self._output = conv, x, output
 
-    def begin(self, x: int, weights: int, bias: int, shortcut: int, output: int, workspace: int) -> None:
+    def begin(
+        self, inputs: Sequence[int], constants: Sequence[int], outputs: Sequence[int], workspace: int
+    ) -> None:
+        (x, shortcut), (weights, bias), output = (*inputs, 0)[:2], constants, outputs[0]
         conv, kind = self._conv, self._conv.weights.dtype
         window = _array(weights, conv.weights.shape, kind).astype(np.float32)
         image = np.pad(
