@@ -75,6 +75,28 @@ def test_other_arrays_are(model, call, other):
     assert counts(model) == (2, 0)
 
 
+class Tensor:
+    """A tensor as PyTorch has it."""
+
+    def __init__(self):
+        self.shape, self.place = (1, 2), 256
+
+    def data_ptr(self):
+        return self.place
+
+
+@pytest.mark.parametrize("change", ["", "shape", "place", "tensor"])
+def test_a_tensor_of_pytorch_is_repeated_while_it_has_the_same_memory(model, call, change):
+    x = Tensor()
+    call(x=x)
+    if change == "shape":
+        x.shape = (2, 1)
+    elif change == "place":
+        x.place = 512
+    call(x=Tensor() if change == "tensor" else x)
+    assert counts(model) == ((2, 0) if change else (1, 1))
+
+
 def test_arrays_of_the_host_never_are_repeated(model, call):
     x = np.ones(1, np.float32)
     for _ in range(3):

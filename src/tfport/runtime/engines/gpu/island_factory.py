@@ -28,7 +28,7 @@ MEMORY = "cuda"
 CANNOT_CAPTURE = "cannot use the graph capture feature"
 FASTER_WITH_SIZES = (b"LayerNormalization",)
 """What a serialized model contains that ONNX Runtime fuses with other nodes only if all sizes are known."""
-MAX_MODELS = 64
+MAX_MODELS = 128
 """Sessions of an island in parts: each takes some time to make."""
 
 

@@ -36,9 +36,9 @@ class RepeatedCalls:
 class _Last(NamedTuple):
     """What the call before read, and how to repeat it."""
 
-    inputs: dict[str, DeviceArray]
-    read: list[tuple[str, int]]
-    """The names of the inputs and which objects they are."""
+    inputs: dict[str, Any]
+    read: list[tuple[str, Any]]
+    """The names of the inputs and which memory they are."""
     state: Any
     again: Callable[[], list[Any] | None]
     names: list[str]
@@ -50,15 +50,26 @@ class _Last(NamedTuple):
 
 
 def _last(inputs: dict[str, Any], state: Any, answers: dict[str, Any]) -> _Last | None:
-    replay = last_replay()
-    if replay is None or not all(type(array) is DeviceArray for array in inputs.values()):
+    replay, read = last_replay(), _read(inputs)
+    if replay is None or not all(memory for _, memory in read):
         return None
     places = {id(output): place for place, output in enumerate(replay.outputs)}
     if not all(id(answer) in places for answer in answers.values()):
         return None
     at = [places[id(answer)] for answer in answers.values()]
-    return _Last(inputs, _read(inputs), state, replay.again, list(answers), at)
+    return _Last(inputs, read, state, replay.again, list(answers), at)
 
 
-def _read(inputs: dict[str, Any]) -> list[tuple[str, int]]:
-    return [(name, id(array)) for name, array in inputs.items()]
+def _read(inputs: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, _memory(array)) for name, array in inputs.items()]
+
+
+def _memory(array: Any) -> Any:
+    """What is the same only for the same array in the same memory; None if that cannot be said.
+
+    A tensor of PyTorch can get other memory.
+    """
+    if type(array) is DeviceArray:
+        return id(array)
+    pointer, shape = getattr(array, "data_ptr", None), getattr(array, "shape", None)
+    return None if pointer is None or callable(shape) else (id(array), pointer(), shape)
