@@ -15,7 +15,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
+.PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package nox test-live live-environment test-clients test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
 	bench-fix bench-serve bench-serve-gpu bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -23,8 +23,12 @@ demo: $(READY)
 
 # The tests of servers run in processes of their own: a model that is unloaded has all objects of its process searched
 # for garbage, and the other tests are a million objects.
-test: $(READY)
+test: test-everyday test-serve
+
+test-everyday: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live --ignore=tests/serve --ignore=tests/browser
+
+test-serve: $(READY)
 	$(BIN)/pytest -n $(WORKERS) tests/serve
 
 # The everyday tests on every supported Python that is installed: make test-pythons PYTEST="tests/graph -q"
@@ -38,6 +42,8 @@ test-package: $(NOX)
 # All sessions of noxfile.py.
 nox: $(NOX)
 	$(NOX)
+
+live-environment: $(LIVE_READY)
 
 test-live: $(LIVE_READY)
 	$(LIVE)/bin/python -m pytest -n $(WORKERS) tests/live
@@ -189,8 +195,8 @@ $(NOX): pyproject.toml
 $(LIVE_READY): pyproject.toml
 	$(PYTHON) -m venv $(LIVE)
 	$(LIVE)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW) tensorflow-serving-api==$(TENSORFLOW)
-	$(LIVE)/bin/python $(PIP) install geventhttpclient python-rapidjson
+	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW) tensorflow-serving-api==$(TENSORFLOW) \
+		geventhttpclient python-rapidjson
 	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it requires an older protobuf than it needs
 	@touch $@
 

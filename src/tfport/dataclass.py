@@ -169,7 +169,7 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 
 class _StandardFields:
-    """`__dataclass_fields__`, by which the standard library knows a dataclass; rarely read."""
+    """`__dataclass_fields__`, by which the standard library knows a dataclass; made when first read."""
 
     def __get__(self, _: object, owner: type) -> dict[str, Any]:
         import dataclasses
@@ -182,7 +182,8 @@ class _StandardFields:
             stated = {option: value for option, value in options.items() if value is not NOTHING}
             standard.append((name, field.type, dataclasses.field(**stated)))
         made: Any = dataclasses.make_dataclass(owner.__name__, standard)
-        return dict(made.__dataclass_fields__)
+        owner.__dataclass_fields__ = made.__dataclass_fields__  # type: ignore[attr-defined]
+        return made.__dataclass_fields__  # type: ignore[no-any-return]
 
 
 _STANDARD_FIELDS = _StandardFields()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tfport.atlas.atlas import Atlas, Build, OpVersion, has_bit
+from tfport.atlas.atlas import Atlas, Build, OpVersion
 from tfport.atlas.release_spans import Span, spans
 from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
@@ -72,5 +72,7 @@ def device_order(device: str) -> tuple[int, str]:
 
 def with_kernels(atlas: Atlas, builds: Iterable[Build]) -> set[int]:
     """Return the numbers of builds whose kernels are recorded: every TensorFlow has one for Const."""
-    rows = atlas.rows("SELECT builds FROM kernels WHERE op = 'Const'")
-    return {build.number for build in builds for (bits,) in rows if has_bit(bits, build.number)}
+    recorded = 0
+    for (bits,) in atlas.rows("SELECT builds FROM kernels WHERE op = 'Const'"):
+        recorded |= int.from_bytes(bits, "little")
+    return {build.number for build in builds if recorded >> build.number & 1}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import struct
 import threading
 import weakref
 import zlib
@@ -79,15 +80,20 @@ class Symbols:
         """Count the symbols of a build that another does not export; None if one is not recorded."""
         if not {before, after} <= set(self.builds):
             return None
-        groups = Counter[int]()
-        for (body,) in self._rows("SELECT body FROM bucket"):
-            groups.update(groups_of(body))
         first, second = (1 << self.builds.index(name) for name in (before, after))
         has = {n: int.from_bytes(bits, "little") for n, bits in self._rows("SELECT id, builds FROM groups")}
-        had = {group: many for group, many in groups.items() if has[group] & first}
+        had = {group: many for group, many in self._sizes.items() if has[group] & first}
         return LostSymbols(
             sum(had.values()), sum(many for group, many in had.items() if not has[group] & second)
         )
+
+    @functools.cached_property
+    def _sizes(self) -> Counter[int]:
+        """How many symbols each group has."""
+        sizes = Counter[int]()
+        for (body,) in self._rows("SELECT body FROM bucket"):
+            sizes.update(groups_of(body))
+        return sizes
 
     def _bucket(self, number: int) -> dict[int, int]:
         if number not in self._buckets:
@@ -126,8 +132,12 @@ def groups_of(body: bytes) -> Iterable[int]:
     """Return the group of each symbol in a bucket."""
     data = zlib.decompress(body)
     count = len(data) // (REST_BYTES + 2)
-    low, high = data[REST_BYTES * count : (REST_BYTES + 1) * count], data[(REST_BYTES + 1) * count :]
-    return (x | y << 8 for x, y in zip(low, high, strict=True))
+    pairs = bytearray(2 * count)
+    pairs[::2], pairs[1::2] = (
+        data[REST_BYTES * count : (REST_BYTES + 1) * count],
+        data[(REST_BYTES + 1) * count :],
+    )
+    return struct.unpack(f"<{count}H", pairs)
 
 
 @functools.cache
