@@ -54,7 +54,8 @@ def memory(server: Command) -> int:
 
 
 def serves_on(server: Command) -> bool:
-    return server.answers("good") == 1
+    """Whether the next request is answered; on a busy machine, one may take longer than the timeout."""
+    return any(server.answers("good") == 1 for _ in range(20))
 
 
 def models_of(graphs: dict[str, str]) -> dict[str, bytes]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -205,15 +206,21 @@ def is_location(line: str) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=4096)
+def declared_requirement(text: str) -> Requirement | None:
+    """Parse a line of Requires-Dist, of which hundreds of builds have the same; None if it is invalid."""
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
 def extra_requirements(texts: Iterable[str], extra: str) -> list[PackageRequirement]:
     """Return what an extra adds on Linux, from Requires-Dist: `and-cuda` adds NVIDIA's packages."""
     wanted = []
     for text in texts:
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        marker = requirement.marker
-        if marker is not None and "extra" in str(marker) and applies(marker, extra):
+        requirement = declared_requirement(text)
+        marker = requirement and requirement.marker
+        if requirement and marker and "extra" in str(marker) and applies(marker, extra):
             wanted.append(PackageRequirement(canonical_name(requirement.name), str(requirement.specifier)))
     return wanted

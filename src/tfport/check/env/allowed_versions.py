@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packaging.markers import Marker
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.package_names import canonical_name
-from tfport.atlas.requirements import LINUX
+from tfport.atlas.requirements import LINUX, declared_requirement
 from tfport.atlas.versions import version_key
 
 
@@ -60,11 +60,8 @@ def required_packages(build: Build) -> list[str]:
 
 def _requirements(build: Build) -> Iterator[Requirement]:
     for text in build.facts.get("requires") or ():
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if "extra" not in str(requirement.marker):
+        requirement = declared_requirement(text)
+        if requirement and "extra" not in str(requirement.marker):
             yield requirement
 
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.requirements import declared_requirement
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.explain.lookup import Meaning, MessageMatch
@@ -66,11 +66,8 @@ def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
 def _requirement(facts: Facts, package: str) -> SpecifierSet | None:
     """The versions of a package that a release requires; None if it does not require the package."""
     for text in facts.get("requires") or []:
-        try:
-            requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if requirement.name.lower() == package and "extra" not in str(requirement.marker):
+        requirement = declared_requirement(text)
+        if requirement and requirement.name.lower() == package and "extra" not in str(requirement.marker):
             return requirement.specifier
     return None
 
