@@ -61,8 +61,16 @@ def imports() -> dict[str, dict[str, int]]:
     return {name: dict(imported_by(name, tree)) for name, tree in modules().items()}
 
 
+def statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """The statements below a node, at any depth; most nodes are expressions."""
+    for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for node in getattr(parent, part, ()):
+            yield node
+            yield from statements(node)
+
+
 def imported_by(name: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names if is_ours(alias.name))
         elif isinstance(node, ast.ImportFrom):
