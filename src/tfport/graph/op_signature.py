@@ -74,7 +74,8 @@ class OpSignature:
     """The signature of an op, from its OpDef."""
 
     __slots__ = (
-        "_indices", "attr_types", "calls", "defaults", "flat", "inputs", "name", "outputs", "stateful",
+        "_indices", "attr_types", "calls", "defaults", "flat", "flat_inputs", "inputs", "name", "outputs",
+        "stateful",
     )  # fmt: skip
 
     def __init__(self, proto: pb.OpDef) -> None:
@@ -87,6 +88,7 @@ class OpSignature:
         """The attributes with names of functions."""
         self.flat = not any(arg.is_list for arg in self.outputs)
         """Whether each output argument is one tensor, so that no attribute affects their number."""
+        self.flat_inputs = not any(arg.is_list for arg in self.inputs)
         self._indices = {arg.name: index for index, arg in enumerate(self.outputs)}
         self.defaults = {a.name: decode(a.default_value) for a in proto.attr if a.HasField("default_value")}
 
@@ -126,6 +128,12 @@ class OpSignature:
         """The type of an output; INVALID if the attributes do not determine it."""
         port = self.port_of(index, attrs)
         return port[0].type_at(port[1], self.with_defaults(attrs)) if port else INVALID
+
+    def output_types(self, attrs: Mapping[str, Attr]) -> tuple[DType, ...]:
+        """The types of all outputs, for attributes with all defaults."""
+        if self.flat:
+            return tuple([arg.type_at(0, attrs) for arg in self.outputs])
+        return tuple([self.output_type(i, attrs) for i in range(self.output_count(attrs) or 0)])
 
     def _spans(self, attrs: Mapping[str, Attr]) -> Iterator[tuple[int, int, Arg]]:
         """The start and the number of tensors of each output argument, up to the first unknown one."""

@@ -25,6 +25,8 @@ Group = Operand | list[Operand]
 
 def group_inputs(inputs: Sequence[Operand], attrs: Mapping[str, Attr], signature: OpSignature) -> list[Group]:
     """Group flat inputs by the arguments of the op."""
+    if signature.flat_inputs and len(signature.inputs) == len(inputs):
+        return list(inputs)
     groups: list[Group] = []
     at = 0
     for arg in signature.inputs:

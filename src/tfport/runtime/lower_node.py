@@ -26,7 +26,7 @@ from tfport.runtime.program import NeverLowered, OnnxNode
 _WIDER = {"bfloat16": FLOAT32, "float16": FLOAT32}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LoweredNode:
     """The ONNX nodes that compute a node, and the operands that are its outputs."""
 
@@ -34,7 +34,7 @@ class LoweredNode:
     outputs: list[Operand]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NodeLowering:
     """Lowers one node; `types` are those of its outputs."""
 
@@ -48,10 +48,12 @@ class NodeLowering:
         """The first lowering that works, or why none does; CannotRun where a custom op's lowering fails."""
         op = self.node.op
         lowerings = implementations.lowerings_for(op, self.attrs)
-        is_custom = implementations.definition_of(op) is not None
-        why: str = NeverLowered.NO_LOWERING if is_custom else NeverLowered.NO_ONNX_OP
-        if not lowerings and implementations.lowerings_of(op):
-            why = "no lowering for these types"
+        if not lowerings:
+            if implementations.lowerings_of(op):
+                return "no lowering for these types"
+            is_custom = implementations.definition_of(op) is not None
+            return NeverLowered.NO_LOWERING if is_custom else NeverLowered.NO_ONNX_OP
+        why = ""
         has_narrow_type = any(isinstance(v, DType) and v.name in _WIDER for v in self.attrs.values())
         for lowering in lowerings:
             for widen in (False, True) if has_narrow_type else (False,):

@@ -41,6 +41,7 @@ from tfport.runtime.order import reached, walk
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
+from tfport.runtime.traced_op import TracedOp
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
 from tfport.runtime.value_facts import ValueFacts
 
@@ -93,8 +94,7 @@ class Tracer:
         self._depth = 0
         self._calls = ""
         """The calls around the nodes that are traced now: names of nodes and functions."""
-        self._signatures: dict[str, OpSignature | None] = {}
-        """Signatures of custom ops; None for TensorFlow's ops."""
+        self._ops: dict[str, TracedOp] = {}
         self._structures: dict[Graph, Structures] = {}
 
     def program(self, args: list[Operand], walk_through: Callable[[], list[Operand]]) -> Program:
@@ -212,9 +212,13 @@ class Tracer:
 
     def signature_of(self, node: Node) -> OpSignature | None:
         """The signature of a node's op, as a custom op or as TensorFlow defines it."""
-        if node.op not in self._signatures:
-            self._signatures[node.op] = self.implementations.signature_of(node.op)
-        return self._signatures[node.op] or node.signature
+        return self._op(node.op).custom_signature or node.signature
+
+    def _op(self, op: str) -> TracedOp:
+        found = self._ops.get(op)
+        if found is None:
+            found = self._ops[op] = TracedOp.of(op, self.implementations)
+        return found
 
     def plain(self, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> Sequence[Operand]:
         """Add the step of a node as if its op were not a structure op."""
@@ -228,7 +232,7 @@ class Tracer:
         attrs = substitute(node.attrs, bindings) if bindings else node.attrs
         signature = self.signature_of(node)
         if signature is not None:
-            attrs = dict(signature.with_defaults(upgraded_attrs(attrs, signature)))
+            attrs = {**signature.defaults, **upgraded_attrs(attrs, signature)}
         inputs = [operand for value in node.inputs for operand in self.values(value, env, bindings)]
         try:
             outputs = self._outputs(node, inputs, attrs, signature)
@@ -250,19 +254,23 @@ class Tracer:
             self.unsupported.append(UnsupportedNode(node, unknown_op(node.op)))
             return [Operand(FLOAT32) for _ in node.outputs]
         inputs = self._dereferenced(node, inputs, signature)
-        if wrong := self.implementations.mismatches(node.op, attrs, [operand.dtype for operand in inputs]):
+        op = self._op(node.op)
+        if op.custom_signature is not None and (
+            wrong := self.implementations.mismatches(node.op, attrs, [operand.dtype for operand in inputs])
+        ):
             self.unsupported.append(UnsupportedNode(node, "; ".join(wrong)))
             return self._placeholders(signature, attrs)
-        structure = self.implementations.structure_of(node.op)
-        if structure is not None:
-            before = len(self.steps)
+        if op.structure is not None:
+            before, around = len(self.steps), self._calls
+            self._calls = f"{around}{node.name}/"
             try:
-                with self._inside(node.name):
-                    outputs: Sequence[Operand] = structure.function(self, node, inputs, attrs)
+                outputs: Sequence[Operand] = op.structure.function(self, node, inputs, attrs)
                 self._note_origins(before, node)
             except CannotRun as error:
                 self.unsupported.append(UnsupportedNode(node, str(error)))
                 return self._placeholders(signature, attrs)
+            finally:
+                self._calls = around
             return outputs
         return self._step(node, inputs, attrs, signature)
 
@@ -286,10 +294,10 @@ class Tracer:
     def _step(
         self, node: Node, inputs: list[Operand], attrs: dict[str, Attr], signature: OpSignature
     ) -> Sequence[Operand]:
-        types = tuple(signature.output_type(i, attrs) for i in range(signature.output_count(attrs) or 0))
+        types = signature.output_types(attrs)
         groups = group_inputs(inputs, attrs, signature)
         context = Context(self.state, node.name, node.op, types, self._calls)
-        kernel = self.implementations.kernel_for(node.op, attrs)
+        kernel = self._op(node.op).kernel_for(attrs)
         run: Run | None = None
         if kernel is not None:
             try:

@@ -10,6 +10,7 @@ knows them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,15 @@ class Builder:
         self.made: list[OnnxNode] = []
 
     def __getattr__(self, op: str) -> Callable[..., Operand]:
+        """The method that adds a node of an op with one output; from then on, all builders have it."""
         if not op[0].isupper():
             raise AttributeError(op)
-        return lambda *inputs, **attrs: self.nodes(op, *inputs, **attrs)[0]
+
+        def add(builder: Builder, *inputs: Operand | None, **attrs: Any) -> Operand:
+            return builder.nodes(op, *inputs, **attrs)[0]
+
+        setattr(Builder, op, add)
+        return functools.partial(add, self)
 
     def nodes(
         self,
