@@ -37,6 +37,13 @@ def test_an_output_has_a_position_and_a_name(index, name, place, dtype):
     assert TWO_LISTS.output_type(index, ATTRS) == dtype
 
 
+def test_types_of_all_outputs():
+    assert TWO_LISTS.output_types(ATTRS) == (FLOAT32, FLOAT32, FLOAT32, STRING, INT32, STRING)
+    flat = OpSignature(pb.OpDef(name="Flat", output_arg=[{"name": "y", "type_attr": "T"}] * 2))
+    assert flat.output_types({"T": INT32}) == (INT32, INT32)
+    assert flat.output_types({}) == (INVALID, INVALID)
+
+
 def test_counts_come_from_attributes_and_their_defaults():
     assert TWO_LISTS.output_count(ATTRS) == 6
     assert TWO_LISTS.output_count({"Ts": []}) == 3
