@@ -7,7 +7,7 @@ for the sessions that use that registry; others are not affected.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfport import discovery
 from tfport.formats.proto.graph_pb2 import OpDef
@@ -141,3 +141,25 @@ class _BuiltIn(OpImplementations):
 
 
 BUILT_IN = _BuiltIn()
+
+
+class TracedOp(NamedTuple):
+    """What a tracer knows of an op before it looks at a node: found once for all nodes of the op."""
+
+    custom_signature: OpSignature | None
+    """None for TensorFlow's ops."""
+    structure: Implementation | None
+    kernels: list[Implementation]
+
+    @classmethod
+    def of(cls, op: str, implementations: OpImplementations) -> TracedOp:
+        return cls(
+            implementations.signature_of(op), implementations.structure_of(op), implementations.kernels_of(op)
+        )
+
+    def kernel_for(self, attrs: Mapping[str, Attr]) -> Implementation | None:
+        """The host kernel that runs a node with these attributes."""
+        for kernel in self.kernels:
+            if kernel.takes(attrs):
+                return kernel
+        return None

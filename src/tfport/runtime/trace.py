@@ -31,7 +31,7 @@ from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_node
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
-from tfport.runtime.implementations import BUILT_IN, OpImplementations
+from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
 from tfport.runtime.lower import LOWERINGS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.lowered_shapes import lowered_shapes
@@ -41,7 +41,6 @@ from tfport.runtime.order import reached, walk
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
-from tfport.runtime.traced_op import TracedOp
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
 from tfport.runtime.value_facts import ValueFacts
 

@@ -4,8 +4,7 @@ import pytest
 
 from tfport.graph.dtypes import BOOL, FLOAT32, STRING
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.implementations import BUILT_IN
-from tfport.runtime.traced_op import TracedOp
+from tfport.runtime.implementations import BUILT_IN, TracedOp
 
 
 @pytest.mark.parametrize("op", ["Cast", "Equal", "MatMul", "Qr", "StringLower"])
