@@ -214,10 +214,10 @@ class Tracer:
         return self._op(node.op).custom_signature or node.signature
 
     def _op(self, op: str) -> TracedOp:
-        found = self._ops.get(op)
-        if found is None:
-            found = self._ops[op] = TracedOp.of(op, self.implementations)
-        return found
+        traced_op = self._ops.get(op)
+        if traced_op is None:
+            traced_op = self._ops[op] = TracedOp.of(op, self.implementations)
+        return traced_op
 
     def plain(self, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> Sequence[Operand]:
         """Add the step of a node as if its op were not a structure op."""
