@@ -109,3 +109,21 @@ def test_a_product_with_several_results_runs_before_the_first_that_reads_one():
     island = parts_with_products(b.made, [x], [joined, read])
     assert shown(island) == ["product", ["Tanh", ATTENTION]]
     assert island.parts[0].outputs == inputs
+
+
+def test_what_nothing_reads_any_more_is_left_out():
+    """The second product reads the result of the first one before it is reshaped and reshaped back."""
+    x = Operand(FLOAT32, (None, 5, 8), name="x")
+    b = Builder("test")
+    shapes = (None, 5, 8), (None, 5, 2, 4), (None, 5, 8), (None, 5, 8)
+    made = tuple(Operand(FLOAT32, shape) for shape in shapes)
+    matrix = b.const(np.ones((8, 8)), FLOAT32)
+    b.made += [
+        OnnxNode("MatMul", (x, matrix), made[:1], {}),
+        OnnxNode("Reshape", (made[0], b.ints(0, 0, 2, 4)), made[1:2], {}),
+        OnnxNode("Reshape", (made[1], b.ints(0, 0, 8)), made[2:3], {}),
+        OnnxNode("MatMul", (made[2], matrix), made[3:], {}),
+    ]
+    island = parts_with_products(b.made, [x], made[3:])
+    assert shown(island) == ["product", "product"]
+    assert island.parts[1].inputs == island.parts[0].outputs

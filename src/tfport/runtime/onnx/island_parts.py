@@ -92,7 +92,7 @@ def _in_stages(items: Sequence[_Item], inputs: Sequence[Operand], outputs: Seque
     """Models and operations in turn, each with as much as it can have."""
     stages: defaultdict[int, list[_Item]] = defaultdict(list)
     stage_of: dict[Operand, int] = {}
-    for item in items:
+    for item in _live(items, outputs):
         is_operation = not isinstance(item, OnnxNode)
         stage = int(is_operation)
         for operand in _reads(item):
@@ -108,6 +108,16 @@ def _in_stages(items: Sequence[_Item], inputs: Sequence[Operand], outputs: Seque
     for place, stage in enumerate(sorted(stages)):
         parts += _parts(stages[stage], needed[len(stages) - place - 1])
     return IslandParts(parts, inputs, outputs)
+
+
+def _live(items: Sequence[_Item], outputs: Sequence[Operand]) -> list[_Item]:
+    """Those whose results are needed: products do not read what is reshaped and reshaped back."""
+    needed, live = set(outputs), []
+    for item in reversed(items):
+        if not needed.isdisjoint(item.outputs):
+            live.append(item)
+            needed.update(_reads(item))
+    return live[::-1]
 
 
 def _parts(items: Sequence[_Item], needed: set[Operand]) -> list[Part]:
