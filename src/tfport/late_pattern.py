@@ -21,7 +21,7 @@ def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 class _LatePattern:
     """Has the methods of a pattern once one is asked for."""
 
-    def __init__(self, pattern: str | bytes, flags: int) -> None:
+    def __init__(self, pattern: Any, flags: int) -> None:
         self._declared = (pattern, flags)
 
     def __getattr__(self, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 from tfport.errors import Error
 
@@ -13,7 +13,7 @@ _USUAL = 40
 """Longer ones may have too many digits for `int`."""
 
 
-class ReleaseKey(tuple[Any, ...]):
+class ReleaseKey(tuple[object, ...]):
     """A release number as a tuple that sorts as `packaging.version.Version` does, and compares faster."""
 
     release: tuple[int, ...]
@@ -41,7 +41,7 @@ class ReleaseKey(tuple[Any, ...]):
     @property
     def base(self) -> ReleaseKey:
         """The release without a suffix."""
-        return _key(self.release, self[0])
+        return _key(self.release, cast("int", self[0]))
 
 
 @functools.lru_cache(4096)

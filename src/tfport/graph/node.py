@@ -145,8 +145,8 @@ class Node:
         """An attribute, or None; does not decode the others."""
         if self._attrs is not None or self.record is None:
             return self.attrs.get(name)
-        value = self.record.attr.get(name)
-        return None if value is None else decode(value)
+        attrs = self.record.attr  # once: reading the field takes longer than looking up a name
+        return decode(attrs[name]) if name in attrs else None
 
     @property
     def attrs_are_as_read(self) -> bool:

@@ -145,8 +145,8 @@ def _graph(checked: CheckedModel) -> list[Finding]:
             if node in suspects:
                 findings += _node(node, declared)
             # colocation matters in the main graph only
-            if graph is main and node.record is not None and CLASS in node.record.attr:
-                findings += _colocation(node, node.record.attr[CLASS])
+            if graph is main and node.record is not None and CLASS in (attrs := node.record.attr):
+                findings += _colocation(node, attrs[CLASS])
         if not is_listed_in_order(graph) and (cyclic := on_cycle(graph)):
             findings.append(Cycle(nodes=[cyclic], op=cyclic.op))
     return merged(findings)
@@ -175,14 +175,16 @@ def _node(node: Node, declared: Callable[[Node], int | None]) -> Iterator[Findin
             if count is not None and value.index >= count:
                 outputs = len([v for v in value.node.outputs if value.node.may_have(v.index)])
                 yield MissingInput(nodes=[node], op=node.op, missing=value.name, outputs=outputs)
-    if node.controls and node.record is not None and _out_of_order(node.record.input):
+    if node.controls and node.record is not None and _out_of_order(node.record.input[:]):
         yield BadOrderOfInputs(nodes=[node], op=node.op)
 
 
-def _colocation(node: Node, value: pb.AttrValue) -> Iterator[Finding]:
-    for name in _neighbors(value):
-        if node.graph.find(name) is None:
-            yield MissingColocatedNode(nodes=[node], op=node.op, missing=name)
+def _colocation(node: Node, value: pb.AttrValue) -> list[Finding]:
+    """Read from the record, as decoding all attributes is slower."""
+    locations = [name for name in value.list.s if name.startswith(LOCATION)]
+    names = [name.removeprefix(LOCATION).decode(errors="replace") for name in locations]
+    missing = [name for name in names if node.graph.find(name) is None]
+    return [MissingColocatedNode(nodes=[node], op=node.op, missing=name) for name in missing]
 
 
 def _out_of_order(inputs: Iterable[str]) -> bool:
@@ -193,10 +195,3 @@ def _out_of_order(inputs: Iterable[str]) -> bool:
         elif after_control:
             return True
     return False
-
-
-def _neighbors(value: pb.AttrValue) -> Iterator[str]:
-    """The nodes with which a node is colocated; read from the record: decoding all attributes is slower."""
-    for name in value.list.s:
-        if name.startswith(LOCATION):
-            yield name.removeprefix(LOCATION).decode(errors="replace")

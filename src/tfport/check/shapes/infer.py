@@ -174,8 +174,8 @@ def stated_shapes(node: Node) -> Shapes:
     """The shapes of its outputs in the file; empty if it has none."""
     if node.record is None or not node.attrs_are_as_read:
         return _shapes_in(node.attrs.get(OUTPUT_SHAPES))
-    value = node.record.attr.get(OUTPUT_SHAPES)
-    return _decoded_shapes(value.SerializeToString()) if value is not None else []
+    attrs = node.record.attr
+    return _decoded_shapes(attrs[OUTPUT_SHAPES].SerializeToString()) if OUTPUT_SHAPES in attrs else []
 
 
 @lru_cache(maxsize=10_000)
