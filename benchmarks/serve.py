@@ -5,9 +5,11 @@
 Servers and clients are separate processes on this machine. They take turns, so that other load affects all
 of them equally; numbers are medians. Clients use the same cores, so only ratios are meaningful. REST sends
 images as JSON, gRPC as bytes. In the table, `n` is the number of clients (`b`: with batching), times are in
-milliseconds. `session` is the session in a loop without any server, `bare` the same session behind the same
-libraries without reading the requests: an upper bound for such a server. `t/s`, `t/b` and `t/TF` are ratios
-of tfport's rate to that of the session, the bare server and TensorFlow.
+milliseconds, `us` is the processor time of a server per request in microseconds: what to compare on a busy
+machine, where a server with more threads gets more of the processors, and so answers more requests.
+`session` is the session in a loop without any server, `bare` the same session behind the same libraries
+without reading the requests: an upper bound for such a server. `t/s`, `t/b` and `t/TF` are ratios of tfport's
+rate to that of the session, the bare server and TensorFlow.
 """
 
 import compileall
@@ -30,8 +32,9 @@ TURNS, SECONDS, STARTS = 3, 2.0, 5
 CLIENTS = (1, 8, 64)
 SESSION = "session"
 HEAD = (
-    "| model | over | n | session | bare | tfport | p50, p99 | TF | p50, p99 | t/s | t/b | t/TF |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    "| model | over | n | session | bare | us | tfport | us | p50, p99 | TF | us | p50, p99 "
+    "| t/s | t/b | t/TF |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 Measured = dict[str, Any]
 
@@ -53,8 +56,10 @@ def session_of(model: BenchModel) -> Measured:
 
 def load_of(model: BenchModel, server: Running, over: str, clients: int) -> Measured:
     body = {"rest": model.rest, "grpc": model.grpc}[over]
-    return worker("serve_load.py", {"model": model.name, "port": server.ports[over], "over": over,
-                                    "clients": clients, "body": str(body)})  # fmt: skip
+    before = server.processor_seconds()
+    measured = worker("serve_load.py", {"model": model.name, "port": server.ports[over], "over": over,
+                                        "clients": clients, "body": str(body)})  # fmt: skip
+    return {**measured, "cpu": (server.processor_seconds() - before) / measured["count"]}
 
 
 def middle(turns: list[Measured]) -> Measured:
@@ -88,12 +93,16 @@ def rows(model: BenchModel, servers: dict[str, Running]) -> list[str]:
 
 
 def row(model: str, over: str, clients: str, middles: dict[str, Measured], name: str) -> str:
-    session, bare = middles[SESSION]["rate"], middles[BARE]["rate"]
-    ours, theirs = middles[name], middles[TENSORFLOW]
-    cells = [model.removesuffix("net_v2"), over, clients, f"{session:.0f}", f"{bare:.0f}",
-             f"{ours['rate']:.0f}", _times(ours), f"{theirs['rate']:.0f}", _times(theirs),
-             *(f"{ours['rate'] / other:.2f}" for other in (session, bare, theirs["rate"]))]  # fmt: skip
+    bare, ours, theirs = middles[BARE], middles[name], middles[TENSORFLOW]
+    others = middles[SESSION]["rate"], bare["rate"], theirs["rate"]
+    cells = [model.removesuffix("net_v2"), over, clients, f"{others[0]:.0f}", *_work(bare),
+             *_work(ours), _times(ours), *_work(theirs), _times(theirs),
+             *(f"{ours['rate'] / rate:.2f}" for rate in others)]  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+def _work(measured: Measured) -> list[str]:
+    return [f"{measured['rate']:.0f}", f"{measured['cpu'] * 1e6:.0f}"]
 
 
 def _times(measured: Measured) -> str:

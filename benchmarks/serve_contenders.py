@@ -1,6 +1,7 @@
 """Start the servers to measure as processes, wait for their first answer, and stop them."""
 
 import http.client
+import os
 import socket
 import subprocess
 import sys
@@ -28,6 +29,11 @@ class Running:
     first: float
     """Seconds from process start to first answer."""
     answer: bytes
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that it has used, of all its threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
         """Return its resident memory in bytes."""

@@ -66,6 +66,7 @@ async def measure(job: dict[str, Any], clients: list[Ask]) -> None:
     end = enough if start < began + job["seconds"] / 2 else answers[-1][0]
     took = sorted(seconds for at, seconds in answers if start < at <= end)
     result = {
+        "count": len(answers),
         "rate": len(took) / (end - start),
         "p50": took[len(took) // 2],
         "p99": took[len(took) * 99 // 100],
