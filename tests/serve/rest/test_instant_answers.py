@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 from tests.serve.rest.server import Port, half_plus, raw, with_port
@@ -13,12 +14,15 @@ from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.light_calls import SHORT_CALLS, LightCalls
 from tfport.serve.monitoring.measured_runner import MeasuredRunner
 from tfport.serve.monitoring.metrics import Metrics
+from tfport.serve.rest.answer_turns import MOST_AT_ONCE
 from tfport.serve.rest.connections import HELD_SECONDS, ConnectionLimits
 from tfport.serve.rest.instant_answers import MOST_BODY
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.servable import Servable
 
 BODY = b'{"instances": [1]}'
+ANSWER = b'{\n    "predictions": [2.5\n    ]\n}'
+END = ANSWER[-3:]
 
 
 def request(body=BODY, *fields, model="light"):
@@ -296,3 +300,54 @@ def test_a_server_that_stops_closes_the_connection_after_the_answer():
         assert (await slow).startswith(b"HTTP/1.1 200 ")
 
     check_with(check)
+
+
+def test_many_requests_of_one_moment_are_answered_in_several_iterations():
+    async def check(port, connection):
+        clients = [await asyncio.open_connection("127.0.0.1", port.port) for _ in range(3 * MOST_AT_ONCE)]
+        for reader, writer in clients:  # aiohttp answers the first request of each
+            writer.write(request())
+            await reader.readuntil(END)
+        instant, counted = connection.recorded.instant, [0]
+        instant.clear()
+
+        async def watch():
+            while True:
+                await asyncio.sleep(0)
+                counted.append(len(instant))
+
+        watching = asyncio.ensure_future(watch())
+        for _, writer in clients:
+            writer.write(request())
+        answers = [await reader.readuntil(END) for reader, _ in clients]
+        watching.cancel()
+        assert instant == [True] * len(clients)
+        assert {answer.partition(b"\r\n\r\n")[2] for answer in answers} == {ANSWER}
+        assert max(after - before for before, after in pairwise(counted)) <= 2 * MOST_AT_ONCE
+        for _, writer in clients:
+            writer.close()
+
+    check_with(check)
+
+
+def test_a_request_that_waits_for_its_turn_is_answered_by_a_server_that_stops():
+    async def check(port, connection):
+        await connection.ask(request())
+        connection.recorded.instant.clear()
+        await wait_for_turn(connection)
+        assert not connection.table._waiting  # it is busy, and not closed for others
+        connection.table.answers = None
+        status, _, body = await connection.answer()
+        assert (status, body) == (200, ANSWER)
+        assert connection.recorded.instant == []
+
+    check_with(check)
+
+
+async def wait_for_turn(connection):
+    """Send a request that must wait, as there were enough answers."""
+    turns = connection.table.turns
+    connection.writer.write(request())
+    while not turns._postponed:
+        turns._answers = MOST_AT_ONCE
+        await asyncio.sleep(0)

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from tfport.dataclass import dataclass
 from tfport.serve.refusal_reasons import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
+from tfport.serve.rest.answer_turns import AnswerTurns
 from tfport.serve.rest.request_framing import RequestFraming
 from tfport.serve.rest.request_head import RequestHead
 
@@ -126,26 +127,30 @@ class HttpConnection(web.RequestHandler):
     def _is_answered(self, data: bytes, *, may_wait: bool = True) -> bool:
         """Answer data that is a request of a short call.
 
-        It is kept until the rest of its body is there, and aiohttp has ended the request before it.
+        It is kept until the rest of its body is there, aiohttp has ended the request before it, and it is its
+        turn.
         """
         head, missing = self._framing.follow(data)
         answers, is_idle = self._table.answers, self._is_idle()
         if head is None or answers is None or not (is_idle or (may_wait and self._is_ending())):
             return False
-        if missing or not is_idle:
+        if missing or not is_idle or (may_wait and self._table.turns.is_over):
             if not may_wait or not answers.may_answer(head):
                 return False
             self._framing.repeat()
             self._held = data
-            self._release_handle = (
-                self._loop.call_later(HELD_SECONDS, self._release)
-                if missing
-                else self._loop.call_soon(self._answer_held)
-            )
+            if missing:
+                self._release_handle = self._loop.call_later(HELD_SECONDS, self._release)
+            elif not is_idle:
+                self._release_handle = self._loop.call_soon(self.answer_held)
+            else:
+                self._table.set_busy(self)
+                self._table.turns.postpone(self)
             return True
         response = answers.answer(head, data[len(data) - head.length :])
         if response is None or self.transport is None:
             return False
+        self._table.turns.count()
         self._header_since, self._has_begun = None, False
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         self._table.set_waiting(self)
@@ -167,8 +172,8 @@ class HttpConnection(web.RequestHandler):
         """Whether aiohttp has answered the last request, and will soon wait for the next one."""
         return self._waiter is None and self._current_request is None and not self._messages
 
-    def _answer_held(self) -> None:
-        """Answer what was kept while aiohttp ended another request."""
+    def answer_held(self) -> None:
+        """Answer what was kept while aiohttp ended another request, or others were answered."""
         data = self._taken()
         if data and not self._is_answered(data, may_wait=False):
             self._pass_on(data)
@@ -231,6 +236,7 @@ class ConnectionTable:
         self.server, self.limits, self.refused = server, limits, refused
         self.answers: ShortAnswers | None = None
         """Answers short requests without aiohttp."""
+        self.turns = AnswerTurns(asyncio.get_running_loop())
         self._connections: set[HttpConnection] = set()
         self._waiting: dict[HttpConnection, None] = {}  # those that wait for their client, longest first
 
