@@ -23,9 +23,7 @@ RARE = {
     "rich",
     "tfport.graph.inference_outputs",
 }
-REQUIREMENTS = {
-    "dataclasses", "packaging.specifiers", "packaging.markers", "packaging.utils", "logging", "subprocess"
-}  # fmt: skip
+REQUIREMENTS = {"dataclasses", "packaging", "pathlib", "urllib", "logging", "subprocess"}
 OTHER_CASES = {
     "tfport.check.keras.check",
     "tfport.check.lite.check",
@@ -40,7 +38,7 @@ ON = ["--on", "tensorflow==2.21.0"]
 OLD = ["--on", "tensorflow==1.13.2"]
 COMMANDS = [  # arguments                                    modules that it must not import
     (["--help"], {"google.protobuf", "sqlite3", *REQUIREMENTS, *RARE, *RUNTIME}),
-    (["inspect", ATTENTION], {"dataclasses", "packaging", *RARE, *RUNTIME}),
+    (["inspect", ATTENTION], {*REQUIREMENTS, *RARE, *RUNTIME}),
     (["inspect", ATTENTION, "--json"], {*RARE, *RUNTIME}),
     (["check", ATTENTION, *ON], {"inspect", *OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),
     (["check", ATTENTION, *ON, "--json"], {"inspect", *OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from pathlib import Path
 
 from tfport.cli.arguments import add_json
 from tfport.errors import BuildFailed, Error
+from tfport.late_pattern import late_pattern
 
 VERSION = 1
-OF_TENSORFLOW = re.compile(
+OF_TENSORFLOW = late_pattern(
     r"\b(tensorflow|third_party|unsupported|absl)/[\w/.]+: No such file|REGISTER_(OP|KERNEL)"
 )
 NEEDS_TARGET = (
@@ -101,6 +100,8 @@ def _print_flags(args: argparse.Namespace, flags: list[str]) -> int:
 
 def _compile(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]]:
     """Compile the sources; return the library and the call of the compiler."""
+    from pathlib import Path
+
     from tfport.cli.progress import show_progress
     from tfport.runtime.native.compiler import compile_library, sources_in
 
