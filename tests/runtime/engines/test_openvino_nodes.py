@@ -121,6 +121,22 @@ def test_convolutions_stay_that_are_less_accurate(op, weights, attrs, alike, has
     )
 
 
+@pytest.mark.parametrize(
+    ("lengths", "attrs", "alike"),
+    [
+        (None, {}, True),
+        (None, {"direction": "reverse"}, True),
+        (None, {"clip": 3.0}, False),
+        (operand("int32", [2]), {}, False),
+    ],
+)
+@pytest.mark.parametrize("op", ["LSTM", "GRU"])
+def test_recurrent_nodes_without_lengths_of_rows_may_go(op, lengths, attrs, alike):
+    floats = [operand("float32") for _ in range(4)]
+    node = OnnxNode(op, (*floats, lengths, floats[0]), (operand("float32"),), {"hidden_size": 2, **attrs})
+    assert may_run_elsewhere(node) == alike
+
+
 @pytest.mark.parametrize(("dtype", "alike"), [("float32", True), ("float16", False), ("float64", False)])
 def test_other_floats_than_float32_stay(dtype, alike):
     node = OnnxNode("Add", (operand(dtype), operand(dtype)), (operand(dtype),), {})

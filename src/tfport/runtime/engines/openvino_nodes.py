@@ -30,8 +30,8 @@ MOVES = frozenset([
 ])  # fmt: skip
 """Ops that compute nothing, so that integers stay what they are."""
 COMPUTES = frozenset([
-    "Abs", "Add", "And", "AveragePool", "BatchNormalization", "Clip", "Elu", "Erf", "GRU", "Gelu",
-    "Gemm", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "LSTM", "LayerNormalization",
+    "Abs", "Add", "And", "AveragePool", "BatchNormalization", "Clip", "Elu", "Erf", "Gelu",
+    "Gemm", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "LayerNormalization",
     "LeakyRelu", "MatMul", "Max", "MaxPool", "Min", "Mul", "Neg", "Not", "Or", "ReduceMax", "ReduceMean",
     "ReduceMin", "ReduceSum", "Relu", "Resize", "Selu", "Sigmoid", "Softmax", "Softsign", "Sub", "Sum",
     "Tanh", "Where",
@@ -39,6 +39,8 @@ COMPUTES = frozenset([
 """Ops of floats and booleans."""
 LEAST_DIVISOR = 1e-9
 """Divisors closer to zero may make infinities of ordinary numbers."""
+PLAIN_CELL = frozenset(["hidden_size", "direction", "linear_before_reset"])
+"""Attributes of recurrent nodes that mean the same; lengths of rows are not checked, for example."""
 HAS_WINOGRAD = platform.machine() in ("aarch64", "arm64")
 LEAST_CHANNELS = 64
 """Winograd's algorithm is used for so many channels of the image and of the result, in each group."""
@@ -67,6 +69,8 @@ def may_run_elsewhere(node: OnnxNode) -> bool:
             return inputs[0].dtype.is_floating and _divides(inputs[1])
         case "Gather":
             return _is_in_range(inputs[1], inputs[0], node.attrs.get("axis", 0)) and not _has_huge(inputs)
+        case "GRU" | "LSTM":
+            return _is_plain_cell(node)
         case "PRelu":
             return is_usual_slope(inputs[1])
     if node.op in MOVES:
@@ -89,6 +93,12 @@ def _is_winograd(node: OnnxNode) -> bool:
             return False
     is_wide = min(outputs, inputs) >= LEAST_CHANNELS
     return is_wide and tuple(sorted(size for size in kernel if size > 1)) in WINOGRAD_KERNELS
+
+
+def _is_plain_cell(node: OnnxNode) -> bool:
+    """Whether a recurrent node has all steps of each row, no peepholes, and the usual activations."""
+    others = (*node.inputs[4:5], *node.inputs[7:])
+    return all(operand is None for operand in others) and node.attrs.keys() <= PLAIN_CELL
 
 
 def _is_finite(operand: Operand) -> bool:
