@@ -18,7 +18,8 @@ import nox
 ROOT = Path(__file__).parent
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 TARGET = "tensorflow==1.13.2"
-EVERYDAY = [["-n", "2", "--ignore=tests/live", "--ignore=tests/serve"], ["-n", "2", "tests/serve"]]
+IGNORED = ["--ignore=tests/live", "--ignore=tests/serve", "--ignore=tests/browser"]
+EVERYDAY = [["-n", "2", *IGNORED], ["-n", "2", "tests/serve"]]
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False

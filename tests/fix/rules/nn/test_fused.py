@@ -170,6 +170,10 @@ CHAINS = {
     "newest": (conv("b", ["BiasAdd", "LeakyRelu"]), "tensorflow==1.4.1"),
     "of TensorFlow.js": (conv("b", ["BiasAdd", "Relu6"], types=" "), "tensorflow==1.4.1"),
     "of TensorFlow.js for a new one": (conv("b", ["BiasAdd", "Relu6"], types=" "), "tensorflow==2.21.0"),
+    "of TensorFlow.js with an attribute that a release lacks": (
+        conv("b", ["BiasAdd", "Relu"], ", leakyrelu_alpha=0.2", types=" "),
+        "tensorflow==1.13.1",
+    ),
     "dilated": (conv("b", ["BiasAdd"], ", dilations=[1, 2, 2, 1]"), "tensorflow==1.4.1"),
     "channels first": (
         conv("b", ["BiasAdd"], ", data_format=NCHW").replace("[1, 2, 2, 1]", "[1, 1, 2, 2]"),

@@ -37,9 +37,23 @@ def _without(op: NodeBuilder, n: Node, is_droppable: Callable[[str], bool]) -> R
     unknown = {problem.attr for problem in problems}
     if kept := sorted(name for name in unknown if not is_droppable(name)):
         return refuse(f"{kept[0]}={n.attrs[kept[0]]} changes the outputs")
+    if missing := _missing(n):
+        return refuse(f"it has no attribute {missing}")
     made = op.node(n.op, *n.inputs, **{k: v for k, v in n.attrs.items() if k not in unknown})
     made.attrs.update({k: v for k, v in n.attrs.items() if k.startswith("_")})  # the op is the same
     return made
+
+
+def _missing(n: Node) -> str | None:
+    """An attribute that says how many inputs there are, and that the node does not have.
+
+    Files of TensorFlow.js omit such attributes.
+    """
+    if n.signature is None:
+        return None
+    attrs = {**n.signature.defaults, **n.attrs}
+    counts = (arg.list_attr or arg.number_attr for arg in n.signature.inputs if arg.is_list)
+    return next((name for name in counts if name not in attrs), None)
 
 
 def _changes_nothing(op: NodeBuilder, n: Node, name: str) -> bool:
