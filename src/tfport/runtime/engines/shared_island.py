@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
+from tfport.runtime.engines.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.onnx.island_shares import Share
 
@@ -72,15 +72,6 @@ class _OtherShare:
 
     def _compiled(self, sizes: list[tuple[int, ...]]) -> Compiled:
         model = self._share.part.model
-        fixed = pb.ModelProto()
-        fixed.CopyFrom(model.model)
-        for value, shape in zip(fixed.graph.input, sizes, strict=True):
-            dims = value.type.tensor_type.shape
-            dims.Clear()
-            dims.SetInParent()
-            for size in shape:
-                dims.dim.add(dim_value=size)
+        fixed = with_fixed_shapes(model.model.SerializeToString(), dict(zip(self._reads, sizes, strict=True)))
         hints = IslandHints(alone=False, work=self._share.work)
-        return self._engine.compile(
-            fixed.SerializeToString(), model.weights, self._reads, self._writes, hints
-        )
+        return self._engine.compile(fixed, model.weights, self._reads, self._writes, hints)

@@ -21,6 +21,8 @@ from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
 
 ATTENTION = "MultiHeadAttention"
+OFFSETS = 3
+"""The place of what is added to queries, keys and values among its inputs, which come before."""
 HEADS_FIRST, KEYS = [0, 2, 1, 3], [0, 2, 3, 1]
 """How queries and values, and how keys are transposed before their products."""
 _LAST = (-1, 3)

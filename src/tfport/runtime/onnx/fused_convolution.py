@@ -94,7 +94,6 @@ class _Search:
     def __init__(self, nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> None:
         self.made: list[FusedConvolution] = []
         self._producers = Producers(nodes, outputs)
-        self._readers = {o: node for node in nodes for o in node.inputs if o is not None}
         self._place = {output: place for place, node in enumerate(nodes) for output in node.outputs}
         self._taken: set[OnnxNode] = set()
 
@@ -130,8 +129,7 @@ class _Search:
         return chain, shortcut
 
     def _only_reader(self, node: OnnxNode) -> OnnxNode | None:
-        (output,) = node.outputs
-        reader = self._readers.get(output) if self._producers.uses(output) == 1 else None
+        reader = self._producers.only_reader(node)
         return reader if reader not in self._taken else None
 
     def _shortcut(self, add: OnnxNode, image: Operand) -> Operand | None:

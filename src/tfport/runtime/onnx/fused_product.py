@@ -18,7 +18,7 @@ import numpy as np
 from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.onnx.attention import ATTENTION
+from tfport.runtime.onnx.attention import ATTENTION, OFFSETS
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Operand
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TYPES = (FLOAT32, DType.parse("float16"))
-OFFSETS = 3
-"""The place of what is added to queries, keys and values among the inputs of an attention."""
 MULTIPLE = 8
 """Rows and columns of a matrix are multiples of this number, or there are no tensor cores for them."""
 
@@ -103,7 +101,6 @@ class _Search:
 
     def __init__(self, nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> None:
         self._producers = Producers(nodes, outputs)
-        self._readers = {o: node for node in nodes for o in node.inputs if o is not None}
 
     def product(self, node: OnnxNode) -> FusedProduct:
         """A product with the sum and the Relu after it."""
@@ -137,8 +134,7 @@ class _Search:
 
     def _only_reader(self, node: OnnxNode, op: str) -> OnnxNode | None:
         """The node that alone reads the output of a node, if it has this op."""
-        (output,) = node.outputs
-        reader = self._readers.get(output) if self._producers.uses(output) == 1 else None
+        reader = self._producers.only_reader(node)
         return reader if reader is not None and reader.op == op else None
 
 

@@ -14,14 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tfport.runtime.onnx.attention import ATTENTION
+from tfport.runtime.onnx.attention import ATTENTION, OFFSETS
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.island_passes import live_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
-OFFSETS = 3
-"""The place of what is added among the inputs of an attention."""
 LEAST_POSITIONS = 4096
 """Positions of all sequences from which three products and a sum are faster than one product that ONNX
 Runtime takes apart again (a transformer in float16 on an H200: 559 in place of 608 µs of kernels with 8,192

@@ -15,8 +15,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
+from tfport.runtime.engines.gpu.c_library import CLibrary, LibraryObject
 from tfport.runtime.engines.gpu.cuda_runtime import VERSIONS
-from tfport.runtime.engines.gpu.library_object import LibraryObject
 from tfport.runtime.onnx.fused_product import FusedProduct
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ MUCH_FASTER = 0.97
 """An algorithm is used in place of one that cuBLASLt prefers if it takes less than this part of its time."""
 
 
-class CublasLt:
+class CublasLt(CLibrary):
     """cuBLASLt on one stream; one thread uses it at a time."""
 
     def __init__(self, stream: GraphStream) -> None:
-        self._library, self._stream = _library(), stream
+        super().__init__(_library(), "cublasLtGetStatusName")
+        self._stream = stream
         self.stream = ctypes.c_void_p(stream.address)
         self.handle = self.made("cublasLtCreate", "cublasLtDestroy")
         self._fastest: dict[Any, int] = {}
@@ -76,18 +77,6 @@ class CublasLt:
             self._stream.wait()
             times.append(time.perf_counter() - began)
         return min(times[1:])
-
-    def call(self, function: str, *arguments: Any) -> None:
-        code = getattr(self._library, function)(*arguments)
-        if code:
-            self._library.cublasLtGetStatusName.restype = ctypes.c_char_p
-            message = self._library.cublasLtGetStatusName(code).decode(errors="replace")
-            raise Error(f"{function} fails: {message}")
-
-    def made(self, create: str, destroy: str, *arguments: Any) -> LibraryObject:
-        pointer = ctypes.c_void_p()
-        self.call(create, ctypes.byref(pointer), *arguments)
-        return LibraryObject(pointer, getattr(self._library, destroy))
 
     def matrices(self, kind: int, rows: int, columns: int, count: int, stride: int) -> LibraryObject:
         """Matrices of the same size; with a stride of 0 it is the same one each time."""

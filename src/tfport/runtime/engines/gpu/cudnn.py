@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.errors import Error
-from tfport.runtime.engines.gpu.library_object import LibraryObject
+from tfport.runtime.engines.gpu.c_library import CLibrary, LibraryObject
 from tfport.runtime.onnx.fused_convolution import FusedConvolution
 
 LIBRARY = "libcudnn.so.9"
@@ -26,12 +26,12 @@ RELU, IDENTITY = 1, 5
 PROPAGATE_NAN = 1
 
 
-class Cudnn:
+class Cudnn(CLibrary):
     """cuDNN on one stream; one thread uses it at a time."""
 
     def __init__(self, stream: int) -> None:
         try:
-            self._library = ctypes.CDLL(LIBRARY)
+            super().__init__(ctypes.CDLL(LIBRARY), "cudnnGetErrorString")
         except OSError as error:
             raise Error(f"{LIBRARY} does not load: {error}") from None
         self.handle = self.made("cudnnCreate", "cudnnDestroy")
@@ -39,18 +39,6 @@ class Cudnn:
 
     def prepared(self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> CudnnConvolution:
         return CudnnConvolution(self, conv, x, output)
-
-    def call(self, function: str, *arguments: Any) -> None:
-        code = getattr(self._library, function)(*arguments)
-        if code:
-            self._library.cudnnGetErrorString.restype = ctypes.c_char_p
-            message = self._library.cudnnGetErrorString(code).decode(errors="replace")
-            raise Error(f"{function} fails: {message}")
-
-    def made(self, create: str, destroy: str) -> LibraryObject:
-        pointer = ctypes.c_void_p()
-        self.call(create, ctypes.byref(pointer))
-        return LibraryObject(pointer, getattr(self._library, destroy))
 
     def tensor(self, kind: int, shape: Sequence[int]) -> LibraryObject:
         return self._described("Tensor", "Tensor4d", CHANNELS_LAST, kind, *_channels_first(shape))

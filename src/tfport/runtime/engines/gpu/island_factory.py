@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, IslandHints
+from tfport.runtime.engines.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT
-from tfport.runtime.engines.gpu.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
 from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.part_island import PartIsland, PartTools

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ class Producers:
     def __init__(self, nodes: Sequence[OnnxNode], outputs: Sequence[Operand] = ()) -> None:
         """`outputs`: those of the island."""
         self._of = {output: node for node in nodes for output in node.outputs}
+        self._nodes = nodes
         captured = (o for node in nodes for program in node.programs for o in program.captures())
         self._uses = Counter(
             (*outputs, *captured, *(o for node in nodes for o in node.inputs if o is not None))
@@ -27,6 +29,15 @@ class Producers:
     def uses(self, operand: Operand) -> int:
         """How often nodes read an operand, and once more if it is an output of the island."""
         return self._uses[operand]
+
+    @functools.cached_property
+    def _readers(self) -> dict[Operand, OnnxNode]:
+        return {o: node for node in self._nodes for o in node.inputs if o is not None}
+
+    def only_reader(self, node: OnnxNode) -> OnnxNode | None:
+        """The node that alone reads the output of a node."""
+        (output,) = node.outputs
+        return self._readers.get(output) if self._uses[output] == 1 else None
 
     def of(self, operand: Operand | None, op: str) -> OnnxNode | None:
         """The node that computes an operand, if it has this op."""

@@ -13,7 +13,8 @@ def with_fixed_shapes(model: bytes, shapes: Mapping[str, Sequence[int]]) -> byte
     for info in fixed.graph.input:
         if info.name in shapes:
             tensor = info.type.tensor_type
-            del tensor.shape.dim[:]
+            tensor.shape.Clear()
+            tensor.shape.SetInParent()
             for size in shapes[info.name]:
                 tensor.shape.dim.add(dim_value=size)
     return fixed.SerializeToString()
