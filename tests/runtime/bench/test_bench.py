@@ -22,6 +22,7 @@ def test_the_result_is_the_last_line(tmp_path):
     ("stderr", "message"),
     [
         ("Traceback\na.WrongError: no\n\nOriginal stack trace for 'x':\n", "a.WrongError: no"),
+        ("Traceback\ntfport.errors.RunFailed: device: none\n", "device: none"),
         ("unknown input x\n", "unknown input x"),
         ("", "1"),
     ],

@@ -119,10 +119,14 @@ def run_worker(command: Sequence[str], job: dict[str, Any], folder: str) -> dict
 
 
 def _error_line(stderr: str) -> str:
-    """The line that names the exception, or the last: TensorFlow prints more lines after its errors."""
+    """The line that names the exception, or the last: TensorFlow prints more lines after its errors.
+
+    Errors of tfport are sentences without the name of their class.
+    """
     lines = stderr.strip().splitlines()
     named = (line for line in reversed(lines) if EXCEPTION.match(line))
-    return next(named, lines[-1] if lines else "")
+    line = next(named, lines[-1] if lines else "")
+    return line.partition(": ")[2] if line.startswith("tfport.errors.") else line
 
 
 def summarize(name: str, batch: int, rounds: Sequence[dict[str, Any]]) -> Measured:
