@@ -51,19 +51,23 @@ class LightCalls:
         self, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> CallKind | None:
         """The kind of a call; None if it can never be light."""
-        arrays = inputs.values()
-        # a scalar may be a switch, and each of its values has a plan
-        if not all(isinstance(array, np.ndarray) and array.ndim for array in arrays):
-            return None
-        call = signature.name, tuple(array.ndim for array in arrays)
+        shapes = []
+        for array in inputs.values():
+            # a scalar may be a switch, and each of its values has a plan
+            if not isinstance(array, np.ndarray) or not array.shape:
+                return None
+            shapes.append(array.shape)
+        kind = signature.name, tuple(outputs), tuple(shapes)
+        return kind if kind in self._light or self._is_steady(signature, tuple(map(len, shapes))) else None
+
+    def _is_steady(self, signature: Signature, ranks: tuple[int, ...]) -> bool:
+        call = signature.name, ranks
         steady = self._steady.get(call)
         if steady is None and len(self._steady) < MOST_KINDS:
             steady = is_steady(self._session.model, signature) or self._session.is_steady(signature)
             if steady is not None:
                 self._steady[call] = steady
-        if not steady:
-            return None
-        return signature.name, tuple(outputs), tuple(array.shape for array in arrays)
+        return bool(steady)
 
     def is_light(self, kind: CallKind | None) -> bool:
         return kind in self._light
@@ -75,7 +79,9 @@ class LightCalls:
         count = self._short.get(kind, 0)
         if seconds > LIGHT_SECONDS:
             count = max(count - LONG_CALL, 0)
-        elif count < 2 * SHORT_CALLS:
+        elif count == 2 * SHORT_CALLS:
+            return
+        else:
             count += 1
         if count and (kind in self._short or len(self._short) < MOST_KINDS):
             self._short[kind] = count

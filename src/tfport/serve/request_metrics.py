@@ -24,8 +24,10 @@ class RequestMetrics(Protocol):
     def runtime(self, model: str, api: str, seconds: float) -> None:
         """Report how long a servable took to answer."""
 
-    def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
-        """Report how long a stage of a request took."""
+    def coded(
+        self, model: str, version: int, signature: str, decode_seconds: float, encode_seconds: float
+    ) -> None:
+        """Report how long it took to decode a request and to encode its answer."""
 
     def began(self, entrypoint: str) -> None:
         """Report that a request arrived."""

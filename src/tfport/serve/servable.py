@@ -154,7 +154,7 @@ class Servable:
         """Answer a call here, without waiting; None if it may take long."""
         inputs_are_known(signature, inputs)
         run_at_once = getattr(self.runner, "at_once", None)
-        return run_at_once and run_at_once(self.session, signature, inputs, list(signature.outputs))
+        return run_at_once and run_at_once(self.session, signature, inputs)
 
     async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:
         """Answer a call; `outputs` are the ones to return (default: all)."""

@@ -25,7 +25,7 @@ class RecordedMetrics:
         self.requests: list[tuple[str, str, str, StatusCode]] = []
         self.counted: list[tuple[str, int]] = []
         self.ran: list[tuple[str, str]] = []
-        self.stages: list[tuple[str, int, str, str]] = []
+        self.coded_calls: list[tuple[str, int, str]] = []
         self.running = 0
         self.refusals: list[tuple[str, str, dict[str, str]]] = []
 
@@ -39,8 +39,11 @@ class RecordedMetrics:
     def runtime(self, model: str, api: str, seconds: float) -> None:
         self.ran.append((model, api))
 
-    def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
-        self.stages.append((model, version, signature, stage))
+    def coded(
+        self, model: str, version: int, signature: str, decode_seconds: float, encode_seconds: float
+    ) -> None:
+        assert min(decode_seconds, encode_seconds) >= 0
+        self.coded_calls.append((model, version, signature))
 
     def began(self, entrypoint: str) -> None:
         self.running += 1
@@ -78,7 +81,7 @@ def test_requests_are_reported_to_the_metrics(caplog):
     assert metrics.counted == [("examples", 2)]
     assert metrics.running == 0
     assert metrics.ran == [("half", "Predict"), ("examples", "Classify")]
-    assert metrics.stages == [("half", 2, "serving_default", stage) for stage in ("decode", "encode")]
+    assert metrics.coded_calls == [("half", 2, "serving_default")]
 
 
 def test_what_monitoring_has_fits():

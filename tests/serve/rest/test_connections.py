@@ -88,6 +88,34 @@ def test_a_body_may_take_longer():
     with_port(check, options(header_seconds=SOON))
 
 
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_header_is_not_late_because_the_server_is_busy(is_read):
+    """The client has sent it, but the server has not read it, or aiohttp has not begun to answer."""
+
+    async def check(port: Port) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
+        table = port.front._listener._table
+        while not (connection := next(iter(table._connections), None)) or connection.transport is None:
+            await asyncio.sleep(0)
+        connection._header_since -= 2 * NEVER
+        if is_read:
+            connection.data_received(WHOLE)
+        else:
+            writer.write(WHOLE)
+        table.close_late()
+        assert (await reader.readuntil(b"]\n}")).startswith(b"HTTP/1.1 200 ")
+        assert not refused(port, "header_timeout")
+        writer.write(b"GET")
+        while connection._header_since is None:
+            await asyncio.sleep(0)
+        connection._header_since -= 2 * NEVER
+        table.close_late()
+        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
+        writer.close()
+
+    with_port(check, options(header_seconds=NEVER))
+
+
 def test_a_tls_handshake_that_does_not_end_is_not_waited_for(tmp_path):
     make(tmp_path, "ca")
     make(tmp_path, "server", "ca")

@@ -14,7 +14,7 @@ from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.light_calls import SHORT_CALLS, LightCalls
 from tfport.serve.monitoring.measured_runner import MeasuredRunner
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.rest.answer_turns import MOST_AT_ONCE
+from tfport.serve.rest.answer_turns import TURN_SECONDS
 from tfport.serve.rest.connections import HELD_SECONDS, ConnectionLimits
 from tfport.serve.rest.instant_answers import MOST_BODY
 from tfport.serve.rest.options import RestOptions
@@ -303,13 +303,18 @@ def test_a_server_that_stops_closes_the_connection_after_the_answer():
 
 
 def test_many_requests_of_one_moment_are_answered_in_several_iterations():
+    in_a_turn = 4
+
     async def check(port, connection):
-        clients = [await asyncio.open_connection("127.0.0.1", port.port) for _ in range(3 * MOST_AT_ONCE)]
+        clients = [await asyncio.open_connection("127.0.0.1", port.port) for _ in range(3 * in_a_turn)]
         for reader, writer in clients:  # aiohttp answers the first request of each
             writer.write(request())
             await reader.readuntil(END)
         instant, counted = connection.recorded.instant, [0]
         instant.clear()
+        turns = connection.table.turns
+        turns._began = turns._answered = 0.0
+        turns._clock = lambda: len(instant) * TURN_SECONDS / in_a_turn
 
         async def watch():
             while True:
@@ -323,7 +328,7 @@ def test_many_requests_of_one_moment_are_answered_in_several_iterations():
         watching.cancel()
         assert instant == [True] * len(clients)
         assert {answer.partition(b"\r\n\r\n")[2] for answer in answers} == {ANSWER}
-        assert max(after - before for before, after in pairwise(counted)) <= 2 * MOST_AT_ONCE
+        assert max(after - before for before, after in pairwise(counted)) <= 2 * in_a_turn
         for _, writer in clients:
             writer.close()
 
@@ -347,7 +352,8 @@ def test_a_request_that_waits_for_its_turn_is_answered_by_a_server_that_stops():
 async def wait_for_turn(connection):
     """Send a request that must wait, as there were enough answers."""
     turns = connection.table.turns
+    turns._began = turns._answered - 2 * TURN_SECONDS
+    turns._clock = lambda: turns._answered
     connection.writer.write(request())
     while not turns._postponed:
-        turns._answers = MOST_AT_ONCE
         await asyncio.sleep(0)

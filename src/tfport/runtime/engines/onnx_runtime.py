@@ -150,9 +150,11 @@ class OnnxRuntime:
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             threads = 1 if work.is_light(arrays) else self.threads
-            selected, windows = session(threads, may_run_out(arrays, least))
-            names = [*wanted, *(window.output for window in windows)]
-            results = run(selected, names, dict(zip(fed, arrays, strict=True)))
+            selected, windows = session(threads, least != ANY and may_run_out(arrays, least))
+            feeds = dict(zip(fed, arrays, strict=True))
+            if not windows:
+                return run(selected, wanted, feeds)
+            results = run(selected, [*wanted, *(window.output for window in windows)], feeds)
             check_pool_sizes(windows, results[len(wanted) :])
             return results[: len(wanted)]
 

@@ -82,8 +82,7 @@ class PredictionService:
         written = await offload(_size(answers), _response, servable, signature, answers, content)
         if self._metrics is not None:
             where = servable.name, servable.version, signature.name
-            self._metrics.stage(*where, "decode", decoded - began)
-            self._metrics.stage(*where, "encode", perf_counter() - ran)
+            self._metrics.coded(*where, decoded - began, perf_counter() - ran)
         return written
 
     async def _timed(self, servable: Servable, api: str, answers: Awaitable[Arrays]) -> Arrays:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfport.dataclass import dataclass
 
@@ -39,8 +39,9 @@ class Counter:
 
     def add(self, amount: float, *labels: str) -> None:
         with self._lock:
-            at = _known(self._cells, labels)
-            self._cells[at] = self._cells.get(at, 0) + amount
+            if labels not in self._cells:
+                labels = _known(self._cells, labels)
+            self._cells[labels] = self._cells.get(labels, 0) + amount
 
     def forget(self, *labels: str) -> None:
         """Remove the counts of label sets that begin with these labels."""
@@ -87,13 +88,18 @@ class Histogram:
         self._lock = threading.Lock()
 
     def add(self, value: float, *labels: str) -> None:
-        bucket = bisect_left(self.limits, value)
+        self.add_all((value,), *labels)
+
+    def add_all(self, values: Sequence[float], *labels: str) -> None:
+        """Add several values with the same labels."""
+        limits = self.limits
         with self._lock:
             cell = self._cells.get(labels)
             if cell is None:
                 cell = self._cells.setdefault(_known(self._cells, labels), self._empty())
-            cell.counts[bucket] += 1
-            cell.sum += value
+            for value in values:
+                cell.counts[bisect_left(limits, value)] += 1
+                cell.sum += value
 
     def forget(self, *labels: str) -> None:
         """Remove the distributions of label sets that begin with these labels."""

@@ -5,7 +5,7 @@ For servables that are not batched; `batching` reports its own metrics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from time import perf_counter
@@ -15,9 +15,10 @@ from tfport.graph.model import Signature
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.session import Session
+from tfport.runtime.signature_call import signature_call
 from tfport.serve.batching.joining import rows_of
 from tfport.serve.light_calls import CallKind, LightCalls
-from tfport.serve.monitoring.metrics import QUEUE, RUN, Metrics
+from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.servable import Arrays, in_thread, run_signature
 
 
@@ -27,6 +28,7 @@ class MeasuredRunner:
     def __init__(self, pool: Executor, metrics: Metrics, light: LightCalls, name: str, version: int) -> None:
         self.pool, self.metrics, self.light = pool, metrics, light
         self.name, self.version = name, version
+        self._calls: dict[str, Callable[..., Arrays]] = {}
 
     async def __call__(
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
@@ -57,23 +59,28 @@ class MeasuredRunner:
             if took:
                 self.light.ran(kind, took[0])
 
-    def at_once(
-        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
-    ) -> Arrays | None:
-        """Run a light call here; None if it is not light, or if the engine refuses its numbers.
+    def at_once(self, session: Session, signature: Signature, inputs: Mapping[str, Any]) -> Arrays | None:
+        """Run a light call for all outputs here; None if it is not light, or the engine refuses its numbers.
 
         Nothing is reported if it fails.
         """
-        kind = self.light.kind_of(signature, inputs, outputs)
+        kind = self.light.kind_of(signature, inputs, tuple(signature.outputs))
         if not self.light.is_light(kind):
             return None
         began, start = perf_counter(), self.light.clock()
         try:
-            arrays = run_signature(session, signature, inputs, outputs, repeats=False)
+            arrays = self._call_of(session, signature)(**inputs)
         except NumbersRefused:
             return None
         self._report_light(signature, inputs, kind, began, start)
         return arrays
+
+    def _call_of(self, session: Session, signature: Signature) -> Callable[..., Arrays]:
+        call = self._calls.get(signature.name)
+        if call is None:
+            call = signature_call(signature, session.run, any_shape=True, repeats=False)
+            self._calls[signature.name] = call
+        return call
 
     def _run_here(
         self,
@@ -106,7 +113,5 @@ class MeasuredRunner:
         self._report(signature.name, inputs, began, began)
 
     def _report(self, signature: str, inputs: Mapping[str, Any], submitted: float, began: float) -> None:
-        labels, seconds = (self.name, self.version, signature), perf_counter() - began
-        self.metrics.stage(*labels, QUEUE, began - submitted)
-        self.metrics.stage(*labels, RUN, seconds)
-        self.metrics.ran(*labels, rows_of(inputs) or 1, seconds)
+        seconds, rows = perf_counter() - began, rows_of(inputs) or 1
+        self.metrics.ran_alone(self.name, self.version, signature, rows, began - submitted, seconds)

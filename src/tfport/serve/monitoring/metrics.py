@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tfport.serve.monitoring.call_groups import CallGroups
 from tfport.serve.monitoring.exposition import prometheus_text
 from tfport.serve.monitoring.families import OwnFamilies, ServingFamilies
 from tfport.serve.monitoring.instruments import Counter
@@ -26,6 +27,8 @@ RUNTIME = "TF1"
 """TensorFlow Serving's name for the runtime that is not TFRT."""
 DECODE, QUEUE, RUN, ENCODE = "decode", "queue", "run", "encode"
 """Stages of a request."""
+_Run = tuple[int, float, float]
+"""A run for one request: its rows, and the seconds that it waited and took."""
 
 
 class Metrics:
@@ -34,6 +37,8 @@ class Metrics:
     def __init__(self, *, process: bool = True) -> None:
         self._process = process
         self._serving, self._own = ServingFamilies(), OwnFamilies()
+        self._answers, self._runs = CallGroups[float](self._count_answers), CallGroups[_Run](self._count_runs)
+        self._coded = CallGroups[tuple[float, float]](self._count_coded)
 
     @cached_property
     def registry(self) -> CollectorRegistry:
@@ -52,10 +57,10 @@ class Metrics:
         """Count a completed request. `api` is `Predict`, `Classify`, `Regress` or `MultiInference` for
         gRPC, and the verb of the URL (`predict`) for REST. As in TensorFlow Serving, the latency of
         failed requests is not recorded."""
-        self._serving.requests.add(1, model, code.name)
         if code is StatusCode.OK:
-            self._serving.request_latency.add(seconds * 1e6, model, api, entrypoint)
+            self._answers.add((model, api, entrypoint), seconds * 1e6)
         else:
+            self._serving.requests.add(1, model, code.name)
             self._own.errors.add(1, model, code.name)
 
     def runtime(self, model: str, api: str, seconds: float) -> None:
@@ -70,6 +75,12 @@ class Metrics:
     def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
         """Record the time of a stage: `DECODE`, `QUEUE`, `RUN` or `ENCODE`."""
         self._own.stages.add(seconds, model, str(version), signature, stage)
+
+    def coded(
+        self, model: str, version: int, signature: str, decode_seconds: float, encode_seconds: float
+    ) -> None:
+        """Record the times of the stages `DECODE` and `ENCODE`."""
+        self._coded.add((model, str(version), signature), (decode_seconds, encode_seconds))
 
     def began(self, entrypoint: str) -> None:
         self._own.in_flight.add(1, entrypoint)
@@ -95,6 +106,12 @@ class Metrics:
         self._serving.run_time.add(seconds * 1e6)
         self._serving.run_times.add(seconds * 1e6)
         self._own.rows.add(rows, model, str(version), signature)
+
+    def ran_alone(
+        self, model: str, version: int, signature: str, rows: int, waited: float, seconds: float
+    ) -> None:
+        """Record one run of the graph for one request, with its stages `QUEUE` and `RUN`."""
+        self._runs.add((model, str(version), signature), (rows, waited, seconds))
 
     def alone(self, model: str, version: int, signature: str) -> None:
         """Count a request that could not be batched."""
@@ -137,6 +154,7 @@ class Metrics:
 
     def unloaded(self, model: str, version: int) -> None:
         """Count an unloaded version and remove its metrics, as there is no limit to versions."""
+        self._count_rest()
         own = self._own
         own.unloads.add(1, model)
         for instrument in (own.available, own.depth, own.stages, own.rows, own.batch_rows, own.alone):
@@ -151,6 +169,7 @@ class Metrics:
 
     def total(self, name: str) -> int:
         """Return the total of a TensorFlow Serving counter by its name (`/tensorflow/serving/…`)."""
+        self._count_rest()
         wanted = name.replace("/", ":")
         counters = [
             counter
@@ -170,4 +189,30 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+        self._count_rest()
         return prometheus_text([*self._serving.all(), *self._own.all()], self.registry)
+
+    # -- groups --------------------------------------------------------------------------------------
+
+    def _count_rest(self) -> None:
+        """Count what is still in groups."""
+        for groups in (self._answers, self._coded, self._runs):
+            groups.count_rest()
+
+    def _count_answers(self, latencies: list[float], model: str, api: str, entrypoint: str) -> None:
+        self._serving.requests.add(len(latencies), model, StatusCode.OK.name)
+        self._serving.request_latency.add_all(latencies, model, api, entrypoint)
+
+    def _count_coded(self, times: list[tuple[float, float]], *labels: str) -> None:
+        for stage, seconds in zip((DECODE, ENCODE), zip(*times, strict=True), strict=True):
+            self._own.stages.add_all(seconds, *labels, stage)
+
+    def _count_runs(self, runs: list[_Run], *labels: str) -> None:
+        rows, waited, seconds = zip(*runs, strict=True)
+        micros = [time * 1e6 for time in seconds]
+        self._own.stages.add_all(waited, *labels, QUEUE)
+        self._own.stages.add_all(seconds, *labels, RUN)
+        self._own.rows.add(sum(rows), *labels)
+        self._serving.runs.add(len(runs))
+        self._serving.run_time.add(sum(micros))
+        self._serving.run_times.add_all(micros)

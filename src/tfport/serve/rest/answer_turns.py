@@ -1,16 +1,20 @@
-"""Answer a few short requests in each iteration of the event loop, so that everything else has its turns.
+"""Answer short requests for at most a millisecond at a time, so that everything else has its turns.
 
-A call of gRPC, or a request that aiohttp handles, takes many iterations. With many REST clients, an iteration
-that answers each of them takes so long that the others get nearly no answers.
+A call of gRPC, or a request that aiohttp handles, takes many iterations of the event loop. With many REST
+clients, an iteration that answers each of them takes so long that the others get nearly no answers.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from time import perf_counter
 from typing import Protocol
 
-MOST_AT_ONCE = 4
-"""Answers in one iteration: a short call takes up to half a millisecond."""
+TURN_SECONDS = 0.001
+"""Time in which requests are answered one after the other; a short call takes up to half of it."""
+PAUSE_SECONDS = 0.0001
+"""Time without answers after which a new turn begins: everything else had its own."""
 
 
 class PostponedConnection(Protocol):
@@ -22,39 +26,39 @@ class PostponedConnection(Protocol):
 
 
 class AnswerTurns:
-    """Counts answers, and keeps the order of the connections that wait for theirs."""
+    """Measures turns, and keeps the order of the connections that wait for theirs."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._answers = 0
-        self._is_scheduled = False
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = perf_counter) -> None:
+        self._loop, self._clock = loop, clock
+        self._began = self._answered = clock()
         self._postponed: dict[PostponedConnection, None] = {}
 
-    @property
     def is_over(self) -> bool:
-        """Whether a request must wait for a later iteration: there were enough answers, or others wait."""
-        return self._answers >= MOST_AT_ONCE or bool(self._postponed)
+        """Whether a request must wait for a later turn: there were enough answers, or others wait."""
+        if self._postponed:
+            return True
+        now = self._clock()
+        if now - self._answered > PAUSE_SECONDS:
+            self._began = now
+        return now - self._began >= TURN_SECONDS
 
-    def count(self) -> None:
-        """Count an answer."""
-        self._answers += 1
-        self._schedule()
+    def note_answer(self) -> None:
+        """Note that a request was answered."""
+        self._answered = self._clock()
 
     def postpone(self, connection: PostponedConnection) -> None:
         """Let a connection answer in a later iteration."""
-        self._postponed[connection] = None
-        self._schedule()
-
-    def _schedule(self) -> None:
-        if not self._is_scheduled:
-            self._is_scheduled = True
+        if not self._postponed:
             self._loop.call_soon(self._begin)
+        self._postponed[connection] = None
 
     def _begin(self) -> None:
-        """Begin a turn with those who wait longest."""
-        self._answers, self._is_scheduled = 0, False
-        for connection in list(self._postponed)[:MOST_AT_ONCE]:
+        """Begin a turn with those who wait longest; one at least is answered."""
+        self._began = self._answered = self._clock()
+        while self._postponed and self._answered - self._began < TURN_SECONDS:
+            connection = next(iter(self._postponed))
             del self._postponed[connection]
             connection.answer_held()
+            self._answered = self._clock()
         if self._postponed:
-            self._schedule()
+            self._loop.call_soon(self._begin)

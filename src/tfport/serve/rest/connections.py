@@ -8,10 +8,12 @@ request is being answered is never closed. If all are being answered, a few more
 from __future__ import annotations
 
 import asyncio
+import selectors
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from aiohttp import web
+from aiohttp.http import RawRequestMessage
 
 from tfport.dataclass import dataclass
 from tfport.serve.refusal_reasons import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
@@ -24,6 +26,7 @@ SERVER_NAME = "tfport"
 _TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nServer: tfport\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 HELD_SECONDS = 0.05
 """How long the start of a request is kept, for clients that send head and body one after the other."""
+_ReadySelector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # needs no file descriptor
 Refused = Callable[[str, str], None]
 """Reports a refusal: the reason and the address of the client."""
 
@@ -56,8 +59,8 @@ class HttpConnection(web.RequestHandler):
     """A connection that tells its table whether it is waiting for its client."""
 
     __slots__ = (
-        "_expects_header", "_framing", "_has_begun", "_header_since", "_held", "_release_handle", "_table",
-        "for_probes", "opening", "peer",
+        "_expects_header", "_framing", "_has_begun", "_header_since", "_held", "_held_head", "_release_handle",
+        "_table", "for_probes", "opening", "peer",
     )  # fmt: skip
 
     def __init__(self, table: ConnectionTable, peer: str, **more: Any) -> None:
@@ -69,13 +72,18 @@ class HttpConnection(web.RequestHandler):
         """Opens the connection, with its TLS handshake."""
         self._header_since: float | None = self._loop.time()
         self._framing, self._held = RequestFraming(), b""
+        self._held_head: RequestHead | None = None
         self._release_handle: asyncio.Handle | None = None
 
     def begin_request(self) -> None:
+        """Note that a request is being answered."""
+        self._end_header()
+        self._table.set_busy(self)
+
+    def _end_header(self) -> None:
         """Note that the header of a request is complete."""
         self._header_since = None
         self._expects_header = self._has_begun = False
-        self._table.set_busy(self)
 
     def wait_for_body(self) -> None:
         """Note that the client must send more of its body."""
@@ -91,8 +99,13 @@ class HttpConnection(web.RequestHandler):
         self._table.set_waiting(self)
 
     def header_is_late(self, seconds: float) -> bool:
+        """Whether the client has taken too long; not if the server has not read what the client has sent."""
         since = self._header_since
-        return self.transport is not None and since is not None and self._loop.time() - since > seconds
+        if self.transport is None or since is None or self._loop.time() - since <= seconds:
+            return False
+        with _ReadySelector() as selector:
+            selector.register(self.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ)
+            return not selector.select(0)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._header_since = self._loop.time()
@@ -114,6 +127,9 @@ class HttpConnection(web.RequestHandler):
             if self._header_since is None:
                 self._header_since = self._loop.time()
         super().data_received(data)
+        # now and not when aiohttp begins: a busy server may take long until then
+        if self._expects_header and any(isinstance(message, RawRequestMessage) for message, _ in self._messages):
+            self._end_header()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._table.remove(self)
@@ -124,33 +140,41 @@ class HttpConnection(web.RequestHandler):
         self._release()
         super().eof_received()
 
-    def _is_answered(self, data: bytes, *, may_wait: bool = True) -> bool:
-        """Answer data that is a request of a short call.
+    def _is_answered(self, data: bytes) -> bool:
+        """Answer data that is a request of a short call, or keep it.
 
         It is kept until the rest of its body is there, aiohttp has ended the request before it, and it is its
         turn.
         """
         head, missing = self._framing.follow(data)
-        answers, is_idle = self._table.answers, self._is_idle()
-        if head is None or answers is None or not (is_idle or (may_wait and self._is_ending())):
+        answers = self._table.answers
+        if head is None or answers is None:
             return False
-        if missing or not is_idle or (may_wait and self._table.turns.is_over):
-            if not may_wait or not answers.may_answer(head):
-                return False
+        is_idle = self._is_idle()
+        if is_idle and not missing and not self._table.turns.is_over():
+            return self._answer(head, data)
+        if not (is_idle or self._is_ending()) or not answers.may_answer(head):
+            return False
+        self._held = data
+        if missing:
             self._framing.repeat()
-            self._held = data
-            if missing:
-                self._release_handle = self._loop.call_later(HELD_SECONDS, self._release)
-            elif not is_idle:
-                self._release_handle = self._loop.call_soon(self.answer_held)
-            else:
-                self._table.set_busy(self)
-                self._table.turns.postpone(self)
+            self._release_handle = self._loop.call_later(HELD_SECONDS, self._release)
             return True
-        response = answers.answer(head, data[len(data) - head.length :])
+        self._held_head = head
+        if is_idle:
+            self._table.set_busy(self)
+            self._table.turns.postpone(self)
+        else:
+            self._release_handle = self._loop.call_soon(self.answer_held)
+        return True
+
+    def _answer(self, head: RequestHead, data: bytes) -> bool:
+        """Answer a whole request; return whether it was answered."""
+        answers = self._table.answers
+        response = answers.answer(head, data[len(data) - head.length :]) if answers is not None else None
         if response is None or self.transport is None:
             return False
-        self._table.turns.count()
+        self._table.turns.note_answer()
         self._header_since, self._has_begun = None, False
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         self._table.set_waiting(self)
@@ -174,8 +198,8 @@ class HttpConnection(web.RequestHandler):
 
     def answer_held(self) -> None:
         """Answer what was kept while aiohttp ended another request, or others were answered."""
-        data = self._taken()
-        if data and not self._is_answered(data, may_wait=False):
+        head, data = self._held_head, self._taken()
+        if head is not None and not (self._is_idle() and self._answer(head, data)):
             self._pass_on(data)
 
     def _release(self) -> None:
@@ -186,7 +210,7 @@ class HttpConnection(web.RequestHandler):
 
     def _taken(self) -> bytes:
         """Return what is kept, and keep it no longer."""
-        data, self._held = self._held, b""
+        data, self._held, self._held_head = self._held, b"", None
         if self._release_handle is not None:
             self._release_handle.cancel()
             self._release_handle = None

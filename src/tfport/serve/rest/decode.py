@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
 from tfport.serve.rest.excerpt import excerpt
@@ -33,8 +32,7 @@ class TensorLayout(Enum):
     COLUMNS = "outputs"
 
 
-@dataclass(frozen=True, slots=True)
-class RestPredictRequest:
+class RestPredictRequest(NamedTuple):
     """A decoded predict request."""
 
     signature: Signature

@@ -28,6 +28,7 @@ BYTES_SUFFIX = "_bytes"
 SLICE = 2**16
 """Elements to print at a time: some milliseconds, during which the event loop must wait."""
 _NUMPY = orjson.OPT_SERIALIZE_NUMPY
+_ROWS_KEY, _COLUMNS_KEY = TensorLayout.ROWS.value.encode(), TensorLayout.COLUMNS.value.encode()
 
 
 def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: TensorLayout) -> bytes:
@@ -36,7 +37,8 @@ def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: 
         raise invalid_argument("Cannot convert empty tensor map to JSON")
     arrays = {name: _array(value, specs[name].dtype) for name, value in outputs.items()}
     body = _rows(arrays) if layout is TensorLayout.ROWS else _columns(arrays)
-    return b'{\n    "%s": %s\n}' % (layout.value.encode(), body)
+    key = _ROWS_KEY if layout is TensorLayout.ROWS else _COLUMNS_KEY
+    return b'{\n    "%s": %s\n}' % (key, body)
 
 
 def _array(value: Any, dtype: DType) -> NDArray[Any]:
@@ -87,11 +89,12 @@ def _cells(array: NDArray[Any], name: str) -> list[bytes]:
 
 def printed(array: Any, name: str = "") -> bytes:
     """Print an array as nested lists, a scalar as itself."""
-    if np.ndim(array) and array.size > SLICE:
+    is_text = isinstance(array, bytes | str)
+    if not is_text and array.size > SLICE:
         return _printed_in_slices(array, name)
-    if isinstance(array, bytes | str) or array.dtype.kind in "OSU":
+    if is_text or array.dtype.kind in "OSU":
         return _strings(np.asarray(array, object), name.endswith(BYTES_SUFFIX))
-    values = np.ascontiguousarray(array) if np.ndim(array) else array[()]
+    values = np.ascontiguousarray(array) if array.ndim else array[()]
     text = orjson.dumps(values, option=_NUMPY)
     return _with_literals(text, values) if b"null" in text else text
 

@@ -106,8 +106,7 @@ class InstantAnswers:
             return None
         if metrics := self._options.metrics:
             where = servable.name, servable.version, request.signature.name
-            metrics.stage(*where, "decode", decoded - started)
-            metrics.stage(*where, "encode", perf_counter() - ran)
+            metrics.coded(*where, decoded - started, perf_counter() - ran)
         return text
 
 

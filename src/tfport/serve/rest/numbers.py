@@ -65,7 +65,7 @@ def numbers_of(
     body: bytes, signature_of: Callable[[str], Signature]
 ) -> tuple[Signature, str, dict[str, NDArray[Any]]] | None:
     """Return the signature, the key of the inputs and the inputs; None if `decode` must handle the body."""
-    if not available() or len(body) < LARGE:
+    if len(body) < LARGE or not available():
         return None
     head, tail = _HEAD.match(body), _TAIL.search(body, max(len(body) - _LONGEST_TAIL, 0))
     if head is None or tail is None or (head[1] is not None and tail[1] is not None):

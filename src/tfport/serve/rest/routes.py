@@ -70,6 +70,5 @@ async def _predict(
     text = await offload(size, lambda: encode(outputs, request.signature.outputs, request.layout))
     if metrics:
         where = servable.name, servable.version, request.signature.name
-        metrics.stage(*where, "decode", decoded - started)
-        metrics.stage(*where, "encode", perf_counter() - ran)
+        metrics.coded(*where, decoded - started, perf_counter() - ran)
     return text

@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_AXES = 32
-# `struct` format character of each type
-_PACKED = dict(
-    row.split()
-    for row in """float32 f|float64 d|float16 f|bfloat16 f|int8 b|int16 h|int32 i|int64 q
-                  uint8 B|uint16 H|uint32 I|uint64 Q""".replace("\n", "|").split("|")
-)
+# `struct` format character of each type, and the NumPy type of what it packs
+_PACKED = {
+    name: (code, np.dtype(f"={code}"))
+    for name, code in (
+        row.split()
+        for row in """float32 f|float64 d|float16 f|bfloat16 f|int8 b|int16 h|int32 i|int64 q
+                      uint8 B|uint16 H|uint32 I|uint64 Q""".replace("\n", "|").split("|")
+    )
+}
 B64 = "b64"
 
 
@@ -71,6 +74,9 @@ def _flattened(value: Any, shape: Sequence[int], strict: bool) -> list[Any]:
     later, so only types that accept text, and empty lists, need a check for lists here.
     """
     for size in shape[1:]:
+        if len(value) == 1:  # the shape was read from it
+            value = value[0]
+            continue
         if (strict or not size) and set(map(type, value)) != {list}:
             raise NotATensor
         try:
@@ -91,9 +97,9 @@ def _packed(flat: list[Any], dtype: DType, plain: bool) -> NDArray[Any]:
         return np.array(flat, np.bool_)
     if not plain and bool in set(map(type, flat)):
         raise NotATensor
-    code = _PACKED[dtype.name]
+    code, kind = _PACKED[dtype.name]
     try:
-        packed = np.frombuffer(struct.pack(f"={len(flat)}{code}", *flat), np.dtype(f"={code}"))
+        packed = np.frombuffer(struct.pack(f"={len(flat)}{code}", *flat), kind)
     except struct.error:
         raise NotATensor from None
     except OverflowError:  # larger than the largest float: infinity
