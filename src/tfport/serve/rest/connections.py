@@ -128,7 +128,7 @@ class HttpConnection(web.RequestHandler):
                 self._header_since = self._loop.time()
         super().data_received(data)
         # now and not when aiohttp begins: a busy server may take long until then
-        if self._expects_header and any(isinstance(message, RawRequestMessage) for message, _ in self._messages):
+        if self._expects_header and any(isinstance(head, RawRequestMessage) for head, _ in self._messages):
             self._end_header()
 
     def connection_lost(self, exc: BaseException | None) -> None:
