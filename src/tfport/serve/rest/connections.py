@@ -59,8 +59,8 @@ class HttpConnection(web.RequestHandler):
     """A connection that tells its table whether it is waiting for its client."""
 
     __slots__ = (
-        "_expects_header", "_framing", "_has_begun", "_header_since", "_held", "_held_head", "_release_handle",
-        "_table", "for_probes", "opening", "peer",
+        "_expects_header", "_framing", "_has_begun", "_header_since", "_held", "_held_head",
+        "_release_handle", "_table", "for_probes", "opening", "peer",
     )  # fmt: skip
 
     def __init__(self, table: ConnectionTable, peer: str, **more: Any) -> None:
