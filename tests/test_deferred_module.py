@@ -44,11 +44,12 @@ def test_a_module_that_is_there_stays(module):
 
 
 @pytest.mark.parametrize("implementation", ["upb", "python"])
-def test_messages_work_with_both_implementations_of_protobuf(implementation):
+@pytest.mark.parametrize("module", ["internal.python_message", "descriptor_database"])
+def test_messages_work_with_both_implementations_of_protobuf(implementation, module):
     program = (
         "from tfport.formats.proto.graph_pb2 import NodeDef; import sys;"
         "print(NodeDef.FromString(NodeDef(name='x').SerializeToString()).name,"
-        "type(sys.modules['google.protobuf.internal.python_message']).__name__)"
+        f"type(sys.modules['google.protobuf.{module}']).__name__)"
     )
     environment = {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": implementation, "PYTHONPATH": ":".join(sys.path)}
     run = subprocess.run(
@@ -59,3 +60,15 @@ def test_messages_work_with_both_implementations_of_protobuf(implementation):
         env=environment,
     )
     assert run.stdout.split() == ["x", "DeferredModule" if implementation == "upb" else "module"]
+
+
+def test_text_is_parsed_although_its_encoding_is_deferred():
+    program = """
+from tfport.formats.proto.graph_pb2 import NodeDef
+import sys
+deferred = type(sys.modules["google.protobuf.text_encoding"]).__name__
+from google.protobuf.text_format import Parse
+print(Parse("name: 'a\\x62'", NodeDef()).name, deferred)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["ab", "DeferredModule"]

@@ -149,6 +149,21 @@ def test_a_list_resolves_to_all_its_tensors():
     assert graph_to_def(build(text)).library.function[0].ret["y"] == "x"
 
 
+@pytest.mark.parametrize("last", [2, 3])
+def test_tensors_of_a_list_are_found_where_the_list_begins(last):
+    """Also the second time, and one that the list does not have is not one of another output."""
+    inputs = "".join(f' input:"s:output:{place}"' for place in (0, 1, last))
+    text = (
+        'library {function {signature {name:"f"} node_def {name:"s" op:"PyFunc" attr {key:"Tout" value {list'
+        " {type:[DT_INT32, DT_INT32, DT_INT32]}}}}"
+        f' node_def {{name:"n" op:"AddN"{inputs}}}}}}}'
+    )
+    values = build(text).library.functions["f"]["n"].inputs
+    assert [value.index for value in values] == [0, 1, last]
+    assert [value.port for value in values] == [("output", place) for place in (0, 1, last)]
+    assert [value.is_placed for value in values] == [True, True, last < 3]
+
+
 REFUSED = [
     ('node {name:"x" op:"A"} node {name:"x" op:"B"}', "two nodes have the name `x`"),
     ('node {name:"x" op:"A" input:"y:z"}', "`y:z` is not a tensor: expected a number after the last colon"),

@@ -261,7 +261,10 @@ LIMITS = (
     _on_gpu("CudnnRNNV3", _projects, "Failed to call DoRnnForward with model config", about="num_proj",
             cause="recorded from a real binary on an H200"),
 )  # fmt: skip
-BY_OP = {op: [r for r in LIMITS if op in r.ops.split()] for row in LIMITS for op in row.ops.split()}
+BY_OP: dict[str, list[KernelLimit]] = {}
+for _limit in LIMITS:
+    for _op in _limit.ops.split():
+        BY_OP.setdefault(_op, []).append(_limit)
 
 
 def has_limits(op: str) -> bool:

@@ -2,5 +2,8 @@
 
 from tfport.deferred_module import defer
 
-# protobuf imports its messages in Python, also where the compiled ones are used: a tenth of a short command
+# protobuf imports its messages and its database in Python, also where the compiled ones are used: a tenth
+# of a short command
 defer("google.protobuf.internal.python_message")
+defer("google.protobuf.descriptor_database")
+defer("google.protobuf.text_encoding")

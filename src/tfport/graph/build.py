@@ -128,6 +128,8 @@ class _BodyNames:
     def __init__(self, function: Function, indices: Indices) -> None:
         self.function, self._nodes, self._args = function, function.nodes, function.args
         self._indices = indices
+        self._spans: dict[tuple[Node, str], tuple[int, int]] = {}
+        """Where the tensors of a list are among the outputs of its node: restoring has thousands."""
         self.left = MOST_OUTPUTS
 
     def __call__(self, name: str, values: list[Value]) -> None:
@@ -151,11 +153,18 @@ class _BodyNames:
             output, _, index = rest.partition(":")
         if not output:  # without an output name: the only output of a node, which may be missing
             return [node.output(0)]
+        if span := self._spans.get((node, output)):
+            place = _index(index, name) if index else WHOLE
+            if 0 <= place < span[1]:
+                return [node.output(span[0] + place)]
         signature = node.signature
         if index:
             value = node.output_at(output, _index(index, name))
-            if signature is not None and signature.flat and value.is_placed and node.op != ARG:
-                self._indices[node.op, rest] = value.index
+            if signature is not None and value.is_placed and node.op != ARG:
+                if signature.flat:
+                    self._indices[node.op, rest] = value.index
+                else:
+                    self._spans[node, output] = signature.span_of(output, node.attrs)
             return [value]
         length = signature.length_of(output, node.counts(signature)) if signature else None
         if length is None:

@@ -60,13 +60,10 @@ class Argument(Node):
         return self._signature
 
     @property
-    def plain_type(self) -> DType | None:
-        """The element type, if no attribute decides it; does not create a signature."""
-        number = self._arg.type
-        if not number:
-            return None
-        dtype = DType.of(number)
-        return dtype.ref if self._arg.is_ref else dtype
+    def plain_type(self) -> int:
+        """The number of the element type; 0 if an attribute decides it. Does not create a signature."""
+        arg = self._arg
+        return DType.of(arg.type).ref.number if arg.is_ref and arg.type else arg.type
 
     def output_at(self, arg: str, place: int) -> Value:
         return super().output_at(arg, place) if place == WHOLE else self.output(place)
@@ -192,13 +189,14 @@ class Graph:
         """Add the nodes of a file, without inputs; return each with the names of its inputs."""
         nodes, arguments = self.nodes, self.args
         added: list[tuple[Node, Sequence[str]]] = []
+        ops: dict[str, str] = {}  # one string for each op: those of the records are all new
         for record in records:
-            name = record.name
+            name, op = record.name, record.op
             if name in nodes or name in arguments:
                 raise MalformedGraph(f"two nodes have the name `{name}`")
-            node = nodes[name] = Node(self, name, record.op, None, record.device, record)
+            node = nodes[name] = Node(self, name, ops.setdefault(op, op), None, record.device, record)
             added.append((node, record.input[:]))  # a list is faster to read than the field
-        self._ops.update([node.op for node, _ in added])
+        self._ops.update(ops)
         return added
 
     def free_name(self, base: str) -> str:

@@ -154,6 +154,11 @@ class Node:
         return self._attrs is None
 
     @property
+    def attrs_as_read(self) -> Mapping[str, pb.AttrValue] | None:
+        """The attributes in the record, if it still has them: faster than decoding all."""
+        return self.record.attr if self._attrs is None and self.record is not None else None
+
+    @property
     def control_users(self) -> list[Node]:
         """The nodes that wait for this one."""
         return list(self._control_users or ())

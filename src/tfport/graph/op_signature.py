@@ -106,10 +106,8 @@ class OpSignature:
         """The index of the output `name:place`; None if it is unknown."""
         if self.flat:
             return None if place else self._indices.get(name)
-        for start, count, arg in self._spans(self.with_defaults(attrs)):
-            if arg.name == name:
-                return start + place if place < count else None
-        return None
+        start, count = self.span_of(name, attrs)
+        return start + place if 0 <= place < count else None
 
     def port_of(self, index: int, attrs: Mapping[str, Attr]) -> tuple[Arg, int] | None:
         """The argument of output `index`, and the index within it; the inverse of `index_of`."""
@@ -119,6 +117,11 @@ class OpSignature:
             if index < start + count:
                 return arg, index - start
         return None
+
+    def span_of(self, name: str, attrs: Mapping[str, Attr]) -> tuple[int, int]:
+        """The index of the first tensor of the output argument `name`, and their number; 0 if unknown."""
+        spans = self._spans(self.with_defaults(attrs))
+        return next(((start, count) for start, count, arg in spans if arg.name == name), (0, 0))
 
     def length_of(self, name: str, attrs: Mapping[str, Attr]) -> int | None:
         """The number of tensors of the output argument `name`; None if it is unknown."""

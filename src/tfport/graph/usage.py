@@ -8,6 +8,7 @@ as no runtime uses them to choose a kernel.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from tfport.dataclass import dataclass, field
 from tfport.formats.proto import graph_pb2 as pb
@@ -55,52 +56,49 @@ def usages(nodes: Iterable[Node]) -> list[Usage]:
     """The usages of ops by these nodes, in the order of their first nodes."""
     numbers: dict[Key, int] = {}
     kind_of = {node: numbers.setdefault(usage_key(node), len(numbers)) for node in nodes}
-    types: dict[tuple[int, int], int] = {}
+    types: list[dict[int, int]] = [{} for _ in numbers]
     """By kind and index, the type of an output as a number: it is the same for all nodes of a kind."""
     by_key: dict[tuple[int, ...], Usage] = {}
     for node, kind in kind_of.items():
-        numbers_of_inputs = []
+        key = [kind]
         for value in node.inputs:
             source = kind_of.get(value.node)
-            if source is None:
-                number = _type_number(value)
-            elif (known := types.get((source, value.index))) is None:
-                number = types[source, value.index] = value.dtype.number
-            else:
-                number = known
-            numbers_of_inputs.append(number)
-        key = (kind, *numbers_of_inputs)
-        usage = by_key.get(key)
+            number = types[source].get(value.index) if source is not None else _type_number(value)
+            if number is None:
+                number = types[kind_of[value.node]][value.index] = value.dtype.number
+            key.append(number)
+        usage = by_key.get(fixed := tuple(key))
         if usage is None:
-            usage = by_key[key] = Usage(node, tuple(map(DType.of, key[1:])))
+            usage = by_key[fixed] = Usage(node, tuple(map(DType.of, key[1:])))
         usage.nodes.append(node)
     return list(by_key.values())
 
 
 def usage_key(node: Node) -> Key:
     """Equal for nodes with the same op, device and attributes; of the same usage if their inputs are, too."""
-    key: list[object] = [node.op, node.device]
-    if node.record is not None and node.attrs_are_as_read:
-        attrs = node.record.attr
-        for name in _relevant(attrs):
+    attrs = node.attrs_as_read
+    if attrs is not None:
+        names = _relevant(tuple(attrs))
+        key: list[object] = [node.op, node.device, names]
+        for name in names:
             value = attrs[name]
-            key += (name, value.type or _part(node, name, value))  # most are types
-    else:
-        for name in _relevant(node.attrs):
-            key += (name, _decoded_part(node, name, node.attrs[name]))
-    return tuple(key)
+            key.append(value.type or _part(node, name, value))  # most are types
+        return tuple(key)
+    names, decoded = _relevant(tuple(node.attrs)), node.attrs
+    return (node.op, node.device, names, *[_decoded_part(node, name, decoded[name]) for name in names])
 
 
-def _relevant(attrs: Iterable[str]) -> list[str]:
-    """The names of the attributes by which a runtime chooses a kernel, sorted."""
-    return sorted([name for name in attrs if name[:1] != "_" or name == LABEL])
+@lru_cache(maxsize=4096)
+def _relevant(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of these attributes by which a runtime chooses a kernel, sorted; many nodes have the same."""
+    return tuple(sorted(name for name in names if name[:1] != "_" or name == LABEL))
 
 
 def _type_number(value: Value) -> int:
     """The number of the type of an argument, or of an output of a missing node."""
     node = value.node
     if isinstance(node, Argument):
-        return (node.plain_type or value.dtype).number
+        return node.plain_type or value.dtype.number
     return (value.dtype if node.op else INVALID).number
 
 

@@ -5,8 +5,7 @@ Findings 01x. They hold for every target; when they are noticed depends on the l
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from tfport.atlas.target import Target
@@ -17,8 +16,13 @@ from tfport.check.noticed import COLOCATION, NAMES, ORDER, STRUCTURE
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.graph import Graph, Node
 from tfport.graph.reach import is_listed_in_order, on_cycle
+from tfport.late_pattern import late_pattern
 
-NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+NAME = late_pattern(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+BEGINNINGS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")
+CHARACTERS = "".join(BEGINNINGS).encode() + rb"_\/>-"
+Declared = Callable[[Node], int | None]
+"""Says how many outputs a node declares."""
 CLASS = "_class"
 LOCATION = b"loc:@"
 
@@ -139,8 +143,8 @@ def _graph(checked: CheckedModel) -> list[Finding]:
         for name, stand_in in graph.missing.items():
             nodes = stand_in.users
             findings.append(MissingInput(nodes=nodes, op=nodes[0].op, missing=name))
-        suspects = _suspects(graph)
         declared = cache(lambda node: node.declared_outputs)  # many nodes read outputs of one
+        suspects = _suspects(graph, declared)
         for node in graph if graph is main else suspects:
             if node in suspects:
                 findings += _node(node, declared)
@@ -152,21 +156,28 @@ def _graph(checked: CheckedModel) -> list[Finding]:
     return merged(findings)
 
 
-def _suspects(graph: Graph) -> dict[Node, None]:
+def _suspects(graph: Graph, declared: Declared) -> dict[Node, None]:
     """The nodes to look at closely: few nodes read another output than the first."""
     suspects: dict[Node, None] = {}
-    is_name = NAME.fullmatch
     for node in graph:
         inputs = node.inputs
         for value in inputs:
-            if value.index:
+            if value.index and not 0 < value.index < (declared(value.node) or 0):
                 suspects[node] = None
-        if is_name(node.name) is None or (inputs and node.controls):
+        if inputs and node.controls:
             suspects[node] = None
-    return suspects
+    if _are_names(graph.nodes):
+        return suspects
+    return {node: None for node in graph if node in suspects or not NAME.fullmatch(node.name)}
 
 
-def _node(node: Node, declared: Callable[[Node], int | None]) -> Iterator[Finding]:
+def _are_names(names: Mapping[str, object]) -> bool:
+    """Whether all are valid names of nodes: faster than looking at each."""
+    others = "".join(names).encode(errors="replace").translate(None, CHARACTERS)
+    return not others and {name[:1] for name in names} <= BEGINNINGS
+
+
+def _node(node: Node, declared: Declared) -> Iterator[Finding]:
     if not NAME.fullmatch(node.name):
         yield BadName(nodes=[node], op=node.op)
     for value in node.inputs:

@@ -135,7 +135,7 @@ class _Inference:
 
     def _edit_before(self, node: Node) -> Node | None:
         edits = self._edits
-        for value in node.inputs:
+        for value in node.inputs if edits else ():
             if (edited := edits.get(value.node)) is not None:
                 return edited
         return None
@@ -145,7 +145,7 @@ class _Inference:
         edited = self._edit_before(node)
         if not stated or (not node.inputs and self._known[node] != stated):
             edited = edited or node
-        elif all(map(_is_complete, stated)):
+        elif edited is not None and all(map(_is_complete, stated)):
             edited = None  # they are those of the file, or TensorFlow refuses the node
         if edited is not None:
             self._edits[node] = edited
@@ -172,9 +172,9 @@ def _is_complete(shape: Shape) -> bool:
 
 def stated_shapes(node: Node) -> Shapes:
     """The shapes of its outputs in the file; empty if it has none."""
-    if node.record is None or not node.attrs_are_as_read:
+    attrs = node.attrs_as_read
+    if attrs is None:
         return _shapes_in(node.attrs.get(OUTPUT_SHAPES))
-    attrs = node.record.attr
     return _decoded_shapes(attrs[OUTPUT_SHAPES].SerializeToString()) if OUTPUT_SHAPES in attrs else []
 
 

@@ -7,6 +7,7 @@ Opening and listing read the index only; `read` maps the data and verifies it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -118,21 +119,25 @@ def first_value(table: SortedTable) -> bytes:
 
 def shape_from(proto: pb.TensorShapeProto, dtype: int, label: str, name: str) -> tuple[int, ...]:
     """A shape, if an array can have it; else an error."""
+    shape = _shape_in(proto.SerializeToString(), dtype)
+    if isinstance(shape, tuple):
+        return shape
+    raise UnreadableFile(
+        f"{label}: tensor {shown(name)}: expected a shape that an array can have, found {shape}"
+    )
+
+
+@lru_cache(maxsize=4096)
+def _shape_in(data: bytes, dtype: int) -> tuple[int, ...] | str:
+    """The shape in a serialized message, or what is there instead; a checkpoint has many tensors of one."""
+    proto = pb.TensorShapeProto.FromString(data)
     shape = tuple([dim.size for dim in proto.dim])
     if proto.unknown_rank:
-        actual = "an unknown rank"
-    elif len(shape) > MOST_AXES:
-        actual = f"{len(shape)} axes"
-    elif (
-        min(shape, default=0) >= 0
-        and prod([max(n, 1) for n in shape]) * ITEM_SIZE.get(dtype, 16) <= MOST_BYTES
-    ):
-        return shape
-    else:
-        actual = str(list(shape))
-    raise UnreadableFile(
-        f"{label}: tensor {shown(name)}: expected a shape that an array can have, found {actual}"
-    )
+        return "an unknown rank"
+    if len(shape) > MOST_AXES:
+        return f"{len(shape)} axes"
+    size = prod([max(n, 1) for n in shape]) * ITEM_SIZE.get(dtype, 16)
+    return shape if min(shape, default=0) >= 0 and size <= MOST_BYTES else str(list(shape))
 
 
 def check_version(version: pb.VersionDef, label: str) -> None:
