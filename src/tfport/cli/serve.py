@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.cli.late_certificates import certificates_read_later
+    from tfport.cli.aiohttp_server import import_server_only
     from tfport.errors import Error
     from tfport.serve.flags import FlagValues, ignored_flag_warnings
 
@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     # gRPC prints its own log lines; tfport reports the errors
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
-        with certificates_read_later():
-            from tfport.serve.run import run as serve
+        import_server_only()
+        from tfport.serve.run import run as serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tfport"):
             raise

@@ -45,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.cli.late_certificates import certificates_read_later
+    from tfport.cli.aiohttp_server import import_server_only
     from tfport.errors import Error
 
     try:
-        with certificates_read_later():
-            from tfport.web.run import run as serve
+        import_server_only()
+        from tfport.web.run import run as serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tfport"):
             raise

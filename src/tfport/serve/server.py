@@ -303,7 +303,7 @@ class Server:
         flags, path = self.flags, self.flags.text("grpc_socket_path")
         port, processes = _port(flags, "port"), _at_least(0, flags, "grpc_processes")
         options = self._grpc_options(tls, tokens)
-        more, files = [v2_grpc.service(self.catalog, self.manager.ready)], [v2_grpc.file_descriptor()]
+        more, files = [v2_grpc.service(self.catalog, self.manager.ready)], [v2_grpc.file_descriptor]
         here = replace(options, port=None) if processes else options
         listeners: list[GrpcServer | FrontEndPool] = []
         if here.port is not None or path:

@@ -152,7 +152,7 @@ def test_reflection_tells_the_services_by_their_real_names(version):
 
 
 def test_the_pool_that_all_share_has_none_of_it():
-    from tfport.serve.grpc.reflection import real_names
+    from tfport.serve.grpc.reflection_files import real_names
 
     pool = real_names()
     assert pool.FindMessageTypeByName("tensorflow.serving.PredictRequest")
@@ -174,7 +174,7 @@ def test_both_can_be_left_out():
 def test_another_protocol_on_the_same_port_is_served_and_reflected():
     async def test() -> None:
         service = v2_grpc.service(catalog, lambda: True)
-        async with serving(more=[service], files=[v2_grpc.file_descriptor()]) as port:
+        async with serving(more=[service], files=[v2_grpc.file_descriptor]) as port:
             live = port.channel.unary_unary(f"/{v2_grpc.SERVICE}/ServerLive")
             assert await live(b"") == b"\x08\x01"
             reflect = port.channel.stream_stream(

@@ -130,7 +130,7 @@ async def _start(server: Server):
         reload=_no_reload,
         options=GrpcOptions(port=0, observers=Observers(server.counted)),
         more=[v2_grpc.service(server.catalog, ready)],
-        files=[v2_grpc.file_descriptor()],
+        files=[v2_grpc.file_descriptor],
     )
     server.rest, server.grpc = await local.start(), await remote.start()
 

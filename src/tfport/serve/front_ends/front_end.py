@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -153,7 +154,7 @@ class FrontEnd:
                 tensor_content=options.tensor_content,
             )
         handlers = [self._handler(name, methods) for name, methods in start.services.items()]
-        files = [FileDescriptorProto.FromString(file) for file in start.files]
+        files = [partial(FileDescriptorProto.FromString, file) for file in start.files]
         self._listener = GrpcListener(handlers, HealthService(_ServerHealth(self)), options, files)
         try:
             await self._listener.start()

@@ -17,8 +17,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
 from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.files import reason
@@ -42,6 +40,7 @@ from tfport.serve.grpc.health import NAME as HEALTH
 from tfport.serve.grpc.health import HealthStates
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.grpc.reflection import DescribeFile
 from tfport.serve.grpc.service import Caller, DetachedContents, GrpcMethod, GrpcService, answer_call
 from tfport.serve.hosts import bracketed
 from tfport.serve.monitoring.logs import Logs
@@ -65,7 +64,7 @@ class FrontEndPool:
         services: Sequence[GrpcService],
         health: HealthStates,
         options: GrpcOptions,
-        files: Sequence[FileDescriptorProto],
+        files: Sequence[DescribeFile],
         logs: Logs,
         copies: DeviceCopies | None = None,
         *,
@@ -79,7 +78,7 @@ class FrontEndPool:
         self._start_message = StartListening(
             options,
             {service.name: [method.name for method in service.methods] for service in services},
-            [file.SerializeToString() for file in files],
+            [describe().SerializeToString() for describe in files],
             groups,
         )
         self._ends: list[_FrontEndProcess] = []

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import grpc
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_health.v1 import health_pb2_grpc
 
 from tfport.errors import Error
@@ -21,7 +20,7 @@ from tfport.serve.grpc.auth import TokenInterceptor
 from tfport.serve.grpc.connections import close_connections
 from tfport.serve.grpc.health import HealthService
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.reflection import reflection_handlers
+from tfport.serve.grpc.reflection import DescribeFile, reflection_handlers
 from tfport.serve.hosts import bracketed
 
 MOST_STREAMS = 1000
@@ -29,14 +28,14 @@ MOST_STREAMS = 1000
 
 
 class GrpcListener:
-    """Listens with some handlers; `files` are descriptors for reflection."""
+    """Listens with some handlers; `files` are for reflection."""
 
     def __init__(
         self,
         handlers: Sequence[grpc.ServiceRpcHandler],
         health_service: HealthService,
         options: GrpcOptions,
-        files: Sequence[FileDescriptorProto] = (),
+        files: Sequence[DescribeFile] = (),
     ) -> None:
         self._handlers, self._options, self._files = handlers, options, files
         self._health = health_service

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
 from tfport.serve.grpc.health import CatalogHealth, HealthService
 from tfport.serve.grpc.listener import GrpcListener
 from tfport.serve.grpc.model_service import ModelService, Reload
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.prediction import PredictionService
+from tfport.serve.grpc.reflection import DescribeFile
 from tfport.serve.grpc.service import GrpcService
 from tfport.serve.model_catalog import ModelCatalog
 
@@ -30,8 +29,8 @@ def grpc_services(
 
 
 class GrpcServer:
-    """A gRPC server for the models of a catalog; `more` are services of other protocols, `files` their
-    descriptors for reflection."""
+    """A gRPC server for the models of a catalog; `more` are services of other protocols, `files` describe
+    them for reflection."""
 
     def __init__(
         self,
@@ -40,7 +39,7 @@ class GrpcServer:
         reload: Reload,
         options: GrpcOptions | None = None,
         more: Sequence[GrpcService] = (),
-        files: Sequence[FileDescriptorProto] = (),
+        files: Sequence[DescribeFile] = (),
     ) -> None:
         chosen = options or GrpcOptions()
         services = grpc_services(catalog, reload, chosen, more)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from aiohttp import ClientPayloadError, web
+from aiohttp import web
+from aiohttp.client_exceptions import ClientPayloadError
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 

@@ -1,6 +1,6 @@
 """The Open Inference Protocol over gRPC: `inference.GRPCInferenceService`.
 
-    GrpcServer(catalog, more=[service(catalog, ready)], files=[file_descriptor()], …)
+    GrpcServer(catalog, more=[service(catalog, ready)], files=[file_descriptor], …)
 
 Inputs are raw bytes or typed lists, outputs are raw bytes, as in Triton. `serve.grpc` handles ports,
 limits and error statuses.
@@ -9,8 +9,8 @@ limits and error statuses.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import Message
 
 from tfport.formats.proto import inference_pb2 as pb
@@ -21,6 +21,9 @@ from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import metadata, tensors
 from tfport.serve.v2.infer import InferRequest, infer, reject_unsupported, size_of
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 PACKAGE = "inference"
 SERVICE = f"{PACKAGE}.GRPCInferenceService"
@@ -43,6 +46,8 @@ def service(catalog: ModelCatalog, ready: metadata.Ready) -> GrpcService:
 
 def file_descriptor() -> FileDescriptorProto:
     """Return the descriptor for reflection, in the protocol's package instead of tfport's."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto  # here, as few clients ask for it
+
     proto = FileDescriptorProto()
     pb.DESCRIPTOR.CopyToProto(proto)
     ours, theirs = f".{proto.package}.", f".{PACKAGE}."

@@ -1,0 +1,63 @@
+"""Import aiohttp's server without its client.
+
+`import aiohttp` imports both, and the client takes a twentieth of the time until a server answers. It also
+reads every certificate that the system trusts, which takes even longer. A custom op may use the client:
+whatever is asked of the package that it does not have yet completes it.
+
+    import_server_only()
+    from aiohttp import web
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+NAME = "aiohttp"
+_VERSION = rb'^__version__ = "([^"]+)"'
+_completing = threading.RLock()
+
+
+def import_server_only() -> None:
+    """Let `import aiohttp` return a package that has its modules, and all else when it is used."""
+    spec = importlib.util.find_spec(NAME) if NAME not in sys.modules else None
+    if spec is None or spec.origin is None:
+        return
+    with open(spec.origin, "rb") as file:
+        version = re.search(_VERSION, file.read(4096), re.MULTILINE)
+    if version is not None:  # the modules of the server need it
+        package = importlib.util.module_from_spec(spec)
+        package.__class__ = ServerPackage
+        package.__version__ = version[1].decode()  # type: ignore[attr-defined]
+        sys.modules[NAME] = package
+
+
+class ServerPackage(ModuleType):
+    """The package before its `__init__` has run; a usual module afterwards."""
+
+    _begun = False
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a module of the package, or complete it."""
+        if name.startswith("__") and name != "__all__":  # the import system asks for some
+            raise AttributeError(name)
+        try:
+            return importlib.import_module(f"{NAME}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{NAME}.{name}":
+                raise
+        with _completing:
+            if type(self) is ServerPackage and not self._begun:
+                self._begun = True
+                assert self.__spec__ is not None
+                assert self.__spec__.loader is not None
+                self.__spec__.loader.exec_module(self)
+                self.__class__ = ModuleType  # type: ignore[assignment]
+        if name in self.__dict__ or type(self) is ModuleType:
+            return getattr(self, name)
+        raise AttributeError(f"module {NAME!r} has no attribute {name!r}")
