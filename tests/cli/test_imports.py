@@ -63,6 +63,10 @@ assert main(["serve"]) == 2
 print(*sys.modules)
 """
 NOT_FOR_SERVING = {
+    "aiohttp.client",
+    "aiohttp.connector",
+    "google.protobuf.descriptor_pb2",
+    "grpc_reflection.v1alpha",
     "importlib.metadata",
     "google.protobuf.text_format",
     "google.protobuf.json_format",
@@ -71,6 +75,21 @@ NOT_FOR_SERVING = {
     "tfport.check.check",
     "tfport.serve.front_ends.front_end_pool",
 }
+
+
+DOCUMENTED = """
+import sys
+sys.argv = ["tfport", *sys.argv[1:]]
+from tfport.cli.main import main
+assert main() == 0
+print([type(sys.modules[f"numpy._core.{name}"]).__name__ for name in ("_add_newdocs", "_add_newdocs_scalars")])
+"""
+
+
+def test_a_command_does_not_import_the_documentation_of_numpy():
+    program = [sys.executable, "-c", DOCUMENTED, "run", ATTENTION, "--input", 'words=[["a"]]']
+    printed = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-1] == "['DeferredModule', 'DeferredModule']"
 
 
 def test_a_server_imports_only_what_it_needs():
