@@ -82,7 +82,8 @@ import sys
 sys.argv = ["tfport", *sys.argv[1:]]
 from tfport.cli.main import main
 assert main() == 0
-print([type(sys.modules[f"numpy._core.{name}"]).__name__ for name in ("_add_newdocs", "_add_newdocs_scalars")])
+names = ("_add_newdocs", "_add_newdocs_scalars")
+print([type(sys.modules[f"numpy._core.{name}"]).__name__ for name in names])
 """
 
 
