@@ -39,7 +39,7 @@ from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
 DEVICE = os.environ.get("TFPORT_TEST_DEVICE", "cpu")
 """Where islands run: `cuda` to run each case on a GPU, in the way `engine` only; `stand-in` for the engine of
-a GPU with the CPU in its place; `openvino` for `engines.all_elsewhere`."""
+a GPU with the CPU in its place; `openvino` or `litert` for `engines.all_elsewhere`."""
 GPU = GpuOptions(precision="float32", max_graphs=0, require=True)
 WAYS = ("engine", "fed", "static", "host")
 """How a case is run: `engine`: as in real models, with small integer vectors constant; `fed`: all inputs fed;
@@ -186,8 +186,8 @@ def _run_program(c: Case, graph_def: bytes, engine: str, feeds: dict[str, Any]) 
     model = tfport.load(graph_def)
     if DEVICE == "stand-in" and engine != "none":
         return session_on_cpu(model, precision="float32").run(c.outputs(), feeds)
-    if DEVICE == "openvino" and engine != "none":
-        return session_elsewhere(model).run(c.outputs(), feeds)
+    if DEVICE in ("openvino", "litert") and engine != "none":
+        return session_elsewhere(model, DEVICE).run(c.outputs(), feeds)
     device = "cpu" if engine == "none" else DEVICE
     return tfport.Session(model, engine=engine, device=device, gpu=GPU).run(c.outputs(), feeds)
 

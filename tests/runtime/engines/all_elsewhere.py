@@ -1,8 +1,9 @@
-"""An engine that has OpenVINO compute every node that it may, where `auto` gives it only stages that pay.
+"""An engine that has OpenVINO or LiteRT compute every node that it may; `auto` gives it only stages that pay.
 
     TFPORT_TEST_DEVICE=openvino pytest tests/runtime/ops tests/runtime/layers
 
-compares OpenVINO with the recorded answers of TensorFlow: to try another release of it, or another processor.
+compares OpenVINO with the recorded answers of TensorFlow: to try another release of it, or another processor;
+`TFPORT_TEST_DEVICE=litert` compares LiteRT.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,8 @@ from tfport.runtime.engines.auto import AutoEngine
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.engines.engine import Compiled, IslandHints
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
-from tfport.runtime.engines.openvino import OpenVino
-from tfport.runtime.engines.openvino_nodes import COMPUTES, MOVES, may_run_elsewhere
+from tfport.runtime.engines.openvino_nodes import COMPUTES, MOVES
+from tfport.runtime.engines.other_engines import OTHERS
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
 
@@ -23,10 +24,11 @@ EVERY_NODE = {"HEAVY": COMPUTES | MOVES | {"Cast", "Conv", "ConvTranspose", "Div
 
 
 class AllElsewhere(AutoEngine):
-    """Compiles islands for OpenVINO; ONNX Runtime answers first, and what OpenVINO may not."""
+    """Compiles islands for another engine; ONNX Runtime answers first, and what the other may not."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(1, choices=ChoiceCache(None))
+        self.other = OTHERS[name]
 
     def compile(
         self,
@@ -39,8 +41,8 @@ class AllElsewhere(AutoEngine):
         usual = OnnxRuntime(1)
         reference = usual.compile(model, weights, inputs, outputs, hints)
         with patch.multiple("tfport.runtime.onnx.island_shares", **EVERY_NODE):
-            shares = hints.shares(may_run_elsewhere)
-        shared = shared_island(shares, inputs, outputs, usual, OpenVino(1, only_fixed=True))
+            shares = hints.shares(self.other.may_run, self.other.forms)
+        shared = shared_island(shares, inputs, outputs, usual, self.other.made(1))
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
             answers = reference(arrays)  # of sizes that ONNX Runtime refuses there is no race
@@ -54,5 +56,5 @@ class AllElsewhere(AutoEngine):
         return run
 
 
-def session_elsewhere(model: Any) -> tfport.Session:
-    return tfport.Session(model, engine=AllElsewhere())
+def session_elsewhere(model: Any, name: str) -> tfport.Session:
+    return tfport.Session(model, engine=AllElsewhere(name))

@@ -45,7 +45,7 @@ def test_openvino_computes_slopes_after_a_sum():
 
 def test_an_unknown_engine_is_an_error():
     with pytest.raises(
-        tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino, auto or none"
+        tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino, litert, auto or none"
     ):
         tfport.Session(load("module"), engine="cuda")
 

@@ -8,6 +8,9 @@ import tfport
 from tfport.runtime.engines.auto import AutoEngine
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
+from tfport.runtime.engines.other_engines import OtherEngine
+from tfport.runtime.onnx.model import NodeForms
 
 WEIGHTS = ", ".join(f"{(i % 7 - 3) / 8}" for i in range(576))
 START = f"""
@@ -59,8 +62,8 @@ def other_if_possible(compiled_by, leader, usual, rivals, *_):
 @pytest.fixture
 def auto(monkeypatch):
     """An engine whose islands go to the other engine as far as they may."""
-    monkeypatch.setattr("tfport.runtime.engines.auto._openvino", Careless)
-    monkeypatch.setattr("tfport.runtime.engines.auto._has_openvino", lambda: True)
+    other = OtherEngine("onnxruntime", may_run_elsewhere, NodeForms.OPENVINO, Careless)
+    monkeypatch.setattr("tfport.runtime.engines.auto.OTHERS", {"openvino": other})
     monkeypatch.setattr("tfport.runtime.engines.raced_island.fastest", other_if_possible)
     monkeypatch.setattr(Careless, "runs", 0)
     return AutoEngine(2, choices=ChoiceCache(None), patience=0)

@@ -6,6 +6,7 @@ import pytest
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.island_shares import island_shares
+from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.operand import Operand
 
 X = Operand(FLOAT32, (None, 8, 6, 6), name="x")
@@ -17,7 +18,7 @@ def conv(b, x):
 
 def shown(b, *outputs):
     """Who computes which ops; only Exp and Sqrt must stay."""
-    shares = island_shares(b.made, outputs, lambda node: node.op not in ("Exp", "Sqrt"))
+    shares = island_shares(b.made, outputs, lambda node: node.op not in ("Exp", "Sqrt"), NodeForms.OPENVINO)
     return [
         (share.elsewhere, [node.op_type for node in share.part.model.model.graph.node]) for share in shares
     ]
@@ -58,7 +59,9 @@ def test_shares_pass_on_what_later_ones_need(also_early):
     b = Builder("test")
     early = b.Relu(conv(b, X))
     y = b.Add(b.Exp(early), X)
-    shares = island_shares(b.made, [y, early] if also_early else [y], lambda node: node.op != "Exp")
+    shares = island_shares(
+        b.made, [y, early] if also_early else [y], lambda node: node.op != "Exp", NodeForms.OPENVINO
+    )
     assert [(share.part.inputs, share.part.outputs) for share in shares] == [
         ((X,), (early,)),
         ((early, X), (y,)),

@@ -10,7 +10,7 @@ from typing import Any
 from tfport.dataclass import dataclass, replace
 from tfport.fix.certify.version import own_version
 
-OURS = ("numpy", "onnxruntime", "openvino", "ml-dtypes", "protobuf")
+OURS = ("numpy", "onnxruntime", "openvino", "ai-edge-litert", "ml-dtypes", "protobuf")
 """Packages that decide what tfport's runtime computes."""
 
 

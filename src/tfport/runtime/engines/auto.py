@@ -1,22 +1,23 @@
-"""The fastest engine for each island: ONNX Runtime or OpenVINO, with one thread or all.
+"""The fastest engine for each island: ONNX Runtime, LiteRT or OpenVINO, with one thread or all.
 
-`raced_island` says when an island chooses, `race` how, `openvino_nodes` which nodes OpenVINO may compute,
-`shared_island` who computes the others, and `choice_cache` where choices are remembered.
+`raced_island` says when an island chooses, `race` how, `other_engines` which nodes the others may compute,
+`shared_island` who computes the rest, and `choice_cache` where choices are remembered.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, IslandForm, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints
+from tfport.runtime.engines.fixed_choice import FixedChoice
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
-from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
+from tfport.runtime.engines.other_engines import OTHERS
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
@@ -50,14 +51,14 @@ class AutoEngine:
     ) -> None:
         """`choices`: those to use and to extend (default: those of this user); see also `OnnxRuntime`.
 
-        `patience`: seconds in an island after which it races. OpenVINO takes no part with `max_bytes`, as
-        its memory cannot be limited.
+        `patience`: seconds in an island after which it races. Only ONNX Runtime takes part with `max_bytes`,
+        as the memory of the others cannot be limited.
         """
         self._usual = OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
         self.threads = self._usual.threads
         self._choices = choices or choices_of_user()
         self._patience = patience
-        self._may_share = not max_bytes and _has_openvino()
+        self._others = [name for name, other in OTHERS.items() if not max_bytes and other.is_installed]
 
     def takes(self, node: OnnxNode) -> bool:
         return self._usual.takes(node)
@@ -74,21 +75,23 @@ class AutoEngine:
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         @functools.cache
-        def shares() -> Sequence[Share]:
-            return hints.shares(may_run_elsewhere) if self._may_share and hints.shares else ()
+        def shares(name: str) -> Sequence[Share]:
+            return hints.shares(OTHERS[name].may_run, OTHERS[name].forms) if hints.shares else ()
 
         def compiled_by(choice: Choice) -> Compiled:
             onnx_runtime = OnnxRuntime(
                 choice.threads, spins=self._usual.spins, max_bytes=self._usual.max_bytes
             )
-            if choice.engine == "openvino":
-                return shared_island(shares(), inputs, outputs, onnx_runtime, _openvino(choice.threads))
+            if choice.engine in OTHERS:
+                other = OTHERS[choice.engine].made(choice.threads)
+                return shared_island(shares(choice.engine), inputs, outputs, onnx_runtime, other)
             return onnx_runtime.compile(model, weights, inputs, outputs, hints)
 
         def rivals() -> tuple[str, list[Choice]]:
             graph = pb.ModelProto.FromString(model).graph
             key = island_key(graph, weights, self._usual.threads, hints.alone)
-            return key, self._rivals(any(share.elsewhere for share in shares()))
+            others = [name for name in self._others if any(share.elsewhere for share in shares(name))]
+            return key, self._rivals(others)
 
         usual = Choice("onnxruntime", self._usual.threads)
         is_always_light = hints.work.is_fixed and hints.work.may_be_light
@@ -104,20 +107,17 @@ class AutoEngine:
             self._patience,
         )
 
-    def _rivals(self, with_openvino: bool) -> list[Choice]:
+    def _rivals(self, others: Sequence[str]) -> list[Choice]:
         counts = sorted({1, self._usual.threads})
-        engines = ["onnxruntime", "openvino"] if with_openvino else ["onnxruntime"]
-        choices = [Choice(engine, count) for engine in engines for count in counts]
+        choices = [Choice(engine, count) for engine in ("onnxruntime", *others) for count in counts]
         choices.remove(Choice("onnxruntime", self._usual.threads))
         return choices
 
 
-def _has_openvino() -> bool:
-    return importlib.util.find_spec("openvino") is not None
-
-
-@functools.cache
-def _openvino(threads: int) -> Engine:
-    from tfport.runtime.engines.openvino import OpenVino
-
-    return OpenVino(threads, only_fixed=True)
+def litert_engine(threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> AutoEngine:
+    """LiteRT for all that it computes as ONNX Runtime does, without a race; ONNX Runtime for the rest."""
+    count = threads or len(os.sched_getaffinity(0))
+    OTHERS["litert"].made(count)  # an error if it is not installed
+    return AutoEngine(
+        threads, spins=spins, max_bytes=max_bytes, choices=FixedChoice(Choice("litert", count)), patience=0
+    )

@@ -24,7 +24,7 @@ MAX_BYTES = 1 << 20
 FILE = "engines.json"
 CPU, GPU = "cpu", "gpu"
 """What a whole plan runs on, for the device `auto`."""
-ENGINES = ("onnxruntime", "openvino", CPU, GPU)
+ENGINES = ("onnxruntime", "openvino", "litert", CPU, GPU)
 MAX_THREADS = 4096
 
 

@@ -17,7 +17,7 @@ from tfport.runtime.onnx.island_parts import IslandParts
 from tfport.runtime.onnx.island_shares import Share
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
-from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.onnx.model import NodeForms, OnnxModel
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class IslandHints:
     """The island with its convolutions or products apart, for cuDNN or cuBLASLt, if that pays."""
     in_advance: bool = False
     """Whether the island is made ready before its first inputs are known."""
-    shares: Callable[[Callable[[OnnxNode], bool]], Sequence[Share]] | None = None
-    """The island divided between this engine and one that may compute only some nodes."""
+    shares: Callable[[Callable[[OnnxNode], bool], NodeForms], Sequence[Share]] | None = None
+    """The island divided between this engine and one that may compute only some nodes, in these forms."""
     save_as: Path | None = None
     """Where ONNX Runtime writes the model as it optimized it; the weights are written beside it."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SAMPLE = 256
-_PACKAGES = ("tfport", "onnxruntime", "onnxruntime-gpu", "openvino")
+_PACKAGES = ("tfport", "onnxruntime", "onnxruntime-gpu", "openvino", "ai-edge-litert")
 
 
 def island_key(graph: pb.GraphProto, weights: Mapping[str, NDArray[Any]], *settings: Any) -> str:

@@ -67,8 +67,12 @@ def _cpu_engine(name: str, threads: int | None, *, spins: bool, max_bytes: int) 
         from tfport.runtime.engines.openvino import OpenVino
 
         return OpenVino(threads)
+    if name == "litert":
+        from tfport.runtime.engines.auto import litert_engine
+
+        return litert_engine(threads, spins=spins, max_bytes=max_bytes)
     if name == "none":
         from tfport.runtime.engines.no_engine import NoEngine
 
         return NoEngine()
-    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino, auto or none")
+    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino, litert, auto or none")

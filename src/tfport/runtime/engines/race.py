@@ -1,19 +1,18 @@
 """A short race between engines on one island: the fastest choice that gives the same answers.
 
-They are compared on the inputs of the call and on variations of them (`trial_inputs`).
+They are compared on the inputs of the call and on variations of them (`trials`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice
 from tfport.runtime.engines.engine import Compiled
-from tfport.runtime.engines.same_answers import agree
-from tfport.runtime.engines.trial_inputs import trial_inputs
+from tfport.runtime.engines.trials import Trials
 
 ROUNDS = 15
 SECONDS = 1.0
@@ -39,11 +38,11 @@ def fastest(
     `times` measures two contenders (default: `best_times`).
     At most two contenders are in memory at a time, besides what the caller has.
     """
-    trials = [(arrays, expected), *_trials(leader, arrays)] if rivals else []
+    trials = Trials(leader, arrays, expected)
     for rival in rivals:
         try:
             compiled = compiled_by(rival)
-            if not all(agree(answers, compiled(inputs)) for inputs, answers in trials):
+            if not trials.accept(compiled):
                 continue
             time_of_leader, time_of_rival = (times or best_times)(leader, compiled, arrays)
         except RunStopped:
@@ -53,17 +52,6 @@ def fastest(
         if time_of_rival < LEAD * time_of_leader:
             leader, choice = compiled, rival
     return choice, leader
-
-
-def _trials(run: Compiled, arrays: Sequence[Any]) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Other inputs that a contender takes, and its answers."""
-    for inputs in trial_inputs(arrays):
-        try:
-            yield inputs, run(inputs)
-        except RunStopped:
-            raise
-        except Error:
-            continue
 
 
 def best_times(first: Compiled, second: Compiled, arrays: Sequence[Any]) -> tuple[float, float]:

@@ -4,8 +4,8 @@ It starts on ONNX Runtime. Once it has taken `PATIENCE` seconds, the other choic
 call, and it moves to the fastest that gives the same answers. The choice is remembered: the next process
 makes it at the second call. A process that calls a model once is not slowed down.
 
-ONNX Runtime answers where OpenVINO might answer otherwise: for inputs of other sizes than those of the race,
-empty ones, NaN, infinities, errors. It is loaded again for that.
+ONNX Runtime answers where the others might answer otherwise: for inputs of other sizes than those of the
+race, empty ones, NaN, infinities, errors. It is loaded again for that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.engines.race import fastest
-from tfport.runtime.engines.same_answers import agree
+from tfport.runtime.engines.trials import Trials
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.onnx.island_work import IslandWork
 
@@ -39,11 +39,11 @@ class RacedIsland:
     choices: ChoiceCache
     work: IslandWork
     is_ordinary: Callable[[Sequence[Any]], bool]
-    """Whether OpenVINO may answer for these inputs."""
+    """Whether another engine may answer for these inputs."""
     patience: float
     _reference: Compiled | None = field(init=False, default=None)
     _faster: Compiled | None = field(init=False, default=None)
-    """OpenVINO, if it was chosen."""
+    """Another engine, if it was chosen."""
     _sizes: Sequence[tuple[int, ...]] = field(init=False, default=())
     """The sizes of the inputs for which it was chosen."""
     _calls: int = field(init=False, default=0)
@@ -90,7 +90,7 @@ class RacedIsland:
                 self._use(choice, compiled, arrays)
             elif choice in rivals:
                 compiled = self.compiled_by(choice)
-                if agree(outputs, compiled(arrays)):
+                if Trials(reference, arrays, outputs).accept_again(compiled):
                     self._use(choice, compiled, arrays)
             self._settled = True
         except RunStopped:

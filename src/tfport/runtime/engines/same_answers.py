@@ -1,13 +1,14 @@
-"""Whether OpenVINO may answer in place of ONNX Runtime: for which inputs, and with which answers.
+"""Whether another engine may answer in place of ONNX Runtime: for which inputs, and with which answers.
 
-Where TensorFlow and ONNX Runtime pass NaN on, its Relu, Max or MaxPool drop it, and on ARM64 it computes with
-integers as float32. So it gets ordinary numbers only, and nodes that make no others of them
-(`openvino_nodes`). What it answers in a race must be what ONNX Runtime answers, within the accuracy of the
-runtime.
+Where TensorFlow and ONNX Runtime pass NaN on, the Relu, Max or MaxPool of OpenVINO drop it, and on ARM64 it
+computes with integers as float32. So the others get ordinary numbers only, and nodes that make no others of
+them (`openvino_nodes`, `litert_nodes`). What they answer in a race must be what ONNX Runtime answers, within
+the accuracy of the runtime (`trials`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,20 +35,31 @@ def _is_within(array: Any, limit: float | None) -> bool:
     return limit is None or (float(array.min()) > -limit and float(array.max()) < limit)
 
 
-def agree(expected: Sequence[Any], answers: Sequence[Any]) -> bool:
-    """Whether two engines give the same answers: equal, and floats within the tolerance."""
-    return len(expected) == len(answers) and all(map(_agrees, expected, answers))
+def agree(expected: Sequence[Any], answers: Sequence[Any], tolerances: Sequence[float] | None = None) -> bool:
+    """Whether two engines give the same answers: equal, and floats within the tolerance.
 
-
-def _agrees(expected: Any, answer: Any) -> bool:
-    if expected.dtype != answer.dtype or expected.shape != answer.shape:
+    `tolerances` are those of the answers, in place of the usual ones of their types.
+    """
+    if len(expected) != len(answers):
         return False
-    tolerance = TOLERANCES.get(expected.dtype.name)
-    if tolerance is None:
-        return bool(np.array_equal(expected, answer))
+    allowed = tolerances or [TOLERANCES.get(answer.dtype.name, 0.0) for answer in expected]
+    return all(
+        difference(*pair) <= tolerance for *pair, tolerance in zip(expected, answers, allowed, strict=True)
+    )
+
+
+def difference(expected: Any, answer: Any) -> float:
+    """The largest difference of an answer, as a part of the largest number; infinity for other elements.
+
+    Elements that are not floats, and floats that are not finite, must be equal.
+    """
+    if expected.dtype != answer.dtype or expected.shape != answer.shape:
+        return math.inf
+    if expected.dtype.name not in TOLERANCES:
+        return 0.0 if np.array_equal(expected, answer) else math.inf
     finite = np.isfinite(expected)
     if not np.array_equal(expected[~finite], answer[~finite], equal_nan=True):
-        return False
+        return math.inf
     right, actual = (array[finite].astype(np.float64) for array in (expected, answer))
-    difference = np.abs(actual - right).max(initial=0)
-    return bool(difference <= tolerance * np.abs(right).max(initial=0))
+    furthest = float(np.abs(actual - right).max(initial=0))
+    return furthest / float(np.abs(right).max()) if furthest else 0.0

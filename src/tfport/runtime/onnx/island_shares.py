@@ -37,9 +37,15 @@ class Share:
 
 
 def island_shares(
-    nodes: Sequence[OnnxNode], outputs: Sequence[Operand], may_run_elsewhere: Callable[[OnnxNode], bool]
+    nodes: Sequence[OnnxNode],
+    outputs: Sequence[Operand],
+    may_run_elsewhere: Callable[[OnnxNode], bool],
+    forms: NodeForms,
 ) -> list[Share]:
-    """The shares of an island in the order in which they run; at most one, the whole, without `elsewhere`."""
+    """The shares of an island in the order in which they run; at most one, the whole, without `elsewhere`.
+
+    `forms`: which nodes the other engine gets.
+    """
     stages = _stages(nodes, may_run_elsewhere)
     heavy = {number: sum(node.op in HEAVY for node in stage) for number, stage in stages.items()}
     least = max(1.0, LEAST_PART * sum(heavy.values()))
@@ -54,7 +60,7 @@ def island_shares(
     shares: list[Share] = []
     needed = set(outputs)
     for elsewhere, of_group in reversed(groups):
-        part = model_part(of_group, needed, NodeForms.OPENVINO if elsewhere else NodeForms.FASTEST)
+        part = model_part(of_group, needed, forms if elsewhere else NodeForms.FASTEST)
         shares.append(Share(elsewhere, part, island_work(of_group, part.inputs), least_size(of_group)))
         needed.update(part.inputs)
     return shares[::-1]

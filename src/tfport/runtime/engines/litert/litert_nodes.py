@@ -1,0 +1,110 @@
+"""Which nodes LiteRT may compute in place of ONNX Runtime, for the inputs that `same_answers` allows.
+
+Only nodes that make ordinary numbers of ordinary numbers, as for OpenVINO (`openvino_nodes`): nothing is
+divided by what is computed, and there are no roots or exponentials. XNNPACK has float32 only; integers are
+those of shapes, which are known when a model is translated. What depends on sizes is decided then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tfport.runtime.engines.litert.known_sizes import KNOWN
+from tfport.runtime.engines.litert.rules.whole_axes import CENTERS
+from tfport.runtime.engines.litert.translate import RULES
+from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+MOST_AXES = 4
+"""Of an image with its channels; a volume has one more."""
+_FLOAT = "float32"
+_CAST = frozenset(["int32", "uint8", _FLOAT])
+
+
+def may_run_in_litert(node: OnnxNode) -> bool:
+    inputs = [operand for operand in node.inputs if operand is not None]
+    if node.domain or any(node.programs) or not inputs or not all(map(_is_finite, inputs)):
+        return False
+    if all(output.dtype.is_integer for output in node.outputs):
+        return node.op == "Shape" or (node.op in KNOWN and inputs[0].dtype.is_integer)
+    if node.op not in RULES or any(output.dtype.name != _FLOAT for output in node.outputs):
+        return False
+    if node.op != "Cast" and inputs[0].dtype.name != _FLOAT:
+        return False
+    return node.op not in _CONDITIONS or _CONDITIONS[node.op](node)
+
+
+def _has_weights(node: OnnxNode) -> bool:
+    """Whether all inputs after the first are constant."""
+    return all(operand is None or operand.array is not None for operand in node.inputs[1:])
+
+
+def _is_convolution(node: OnnxNode) -> bool:
+    weights = node.inputs[1]
+    return _has_weights(node) and weights is not None and len(weights.shape or ()) <= MOST_AXES
+
+
+def _is_pooling(node: OnnxNode) -> bool:
+    return len(node.attrs.get("kernel_shape", ())) <= MOST_AXES - 2 and len(node.outputs) == 1
+
+
+def _is_padding(node: OnnxNode) -> bool:
+    """Whether zeros are added."""
+    _, pads, *others = node.inputs
+    if node.attrs.get("mode", "constant") != "constant" or pads is None or pads.array is None:
+        return False
+    value = others[0] if others else None
+    is_zero = value is None or (value.array is not None and not value.array.any())
+    return is_zero and bool((pads.array >= 0).all())
+
+
+def _divides(node: OnnxNode) -> bool:
+    divisor = node.inputs[1]
+    return (
+        divisor is not None
+        and divisor.array is not None
+        and bool((np.abs(divisor.array) >= LEAST_DIVISOR).all())
+    )
+
+
+def _is_dense(node: OnnxNode) -> bool:
+    attrs = node.attrs
+    return (
+        _has_weights(node) and not attrs.get("transA") and attrs.get("alpha", 1) == attrs.get("beta", 1) == 1
+    )
+
+
+def _is_linear(node: OnnxNode) -> bool:
+    attrs = node.attrs
+    centers = attrs.get("coordinate_transformation_mode", "half_pixel")
+    return attrs.get("mode") == "linear" and centers in CENTERS and not attrs.get("antialias")
+
+
+_CONDITIONS: dict[str, Callable[[OnnxNode], bool]] = {
+    "AveragePool": _is_pooling,
+    "BatchNormalization": _has_weights,
+    "Cast": lambda node: node.inputs[0] is not None and node.inputs[0].dtype.name in _CAST,
+    "Clip": _has_weights,
+    "Conv": _is_convolution,
+    "ConvTranspose": _is_convolution,
+    "DepthToSpace": lambda node: node.attrs.get("mode", "DCR") == "DCR",
+    "Div": _divides,
+    "Elu": lambda node: node.attrs.get("alpha", 1) == 1,
+    "Gemm": _is_dense,
+    "MaxPool": _is_pooling,
+    "PRelu": _has_weights,
+    "Pad": _is_padding,
+    "Resize": _is_linear,
+    "Slice": lambda node: len(node.inputs) < 5 or _is_one(node.inputs[4]),
+}
+
+
+def _is_one(steps: Operand | None) -> bool:
+    return steps is None or (steps.array is not None and bool((steps.array == 1).all()))
+
+
+def _is_finite(operand: Operand) -> bool:
+    return operand.array is None or not operand.dtype.is_floating or bool(np.isfinite(operand.array).all())

@@ -1,0 +1,97 @@
+"""Convolutions and transposed ones, with constant weights, over rows or images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.runtime.engines.litert.island_node import IslandNode
+from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite
+from tfport.runtime.engines.litert.lite_scribe import LiteScribe
+from tfport.runtime.engines.litert.rules.images import image_of, image_sizes, result_of, zeros_around
+from tfport.runtime.engines.litert.windows import lite_windows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
+    x, weights = node.first, _with_rows(node.value(1).constant())
+    height, width, channels = image_sizes(x)
+    groups, results = node.attrs.get("group", 1), len(weights)
+    windows = lite_windows(node, (height, width), node.value(1).sizes[2:])
+    image = image_of(out, x)
+    if windows.padding == "VALID" and not windows.is_valid:
+        image = zeros_around(out, image, (x.sizes[0], height, width, channels), windows.pads)
+    bias = _bias(out, node, results)
+    dilation_h, dilation_w = windows.dilations
+    options: dict[str, Any] = {
+        **windows.steps, "dilation_h_factor": dilation_h, "dilation_w_factor": dilation_w
+    }  # fmt: skip
+    if groups == channels > 1:
+        op, kernel = "DEPTHWISE_CONV_2D", out.array(weights.transpose(1, 2, 3, 0))
+        options["depth_multiplier"] = results // channels
+    else:
+        op, kernel = "CONV_2D", out.array(weights.transpose(0, 2, 3, 1))
+    return result_of(out, x, op, [image, kernel, bias], (*windows.results, results), **options)
+
+
+def transposed_convolution(out: LiteScribe, node: IslandNode) -> IslandValue:
+    x, weights = node.first, _with_rows(node.value(1).constant())
+    height, width, _ = image_sizes(x)
+    count = len(x.sizes) - 2
+    if node.attrs.get("group", 1) != 1 or any(d != 1 for d in node.attrs.get("dilations", ())):
+        raise NotInLite("ConvTranspose with groups or dilations")
+    if node.attrs.get("auto_pad", "NOTSET") != "NOTSET" or "output_shape" in node.attrs:
+        raise NotInLite("ConvTranspose without explicit padding")
+    strides, lengths = node.attrs.get("strides") or [1] * count, weights.shape[2:]
+    pads, more = node.attrs.get("pads") or [0] * 2 * count, node.attrs.get("output_padding") or [0] * count
+    before, after, more, strides = (
+        [filler] * (2 - count) + list(values)
+        for values, filler in ((pads[:count], 0), (pads[count:], 0), (more, 0), (strides, 1))
+    )
+    sizes = [
+        (size - 1) * strides[axis] + lengths[axis] - before[axis] - after[axis] + more[axis]
+        for axis, size in enumerate((height, width))
+    ]
+    padding = _padding((height, width), sizes, lengths, strides, before)
+    inputs = [
+        out.ints(x.sizes[0], *sizes, weights.shape[1]),
+        out.array(weights.transpose(1, 2, 3, 0)),
+        image_of(out, x),
+        _bias(out, node, weights.shape[1]),
+    ]
+    results = (sizes[0], sizes[1], weights.shape[1])
+    options = {"padding": padding, "stride_h": strides[0], "stride_w": strides[1]}
+    return result_of(out, x, "TRANSPOSE_CONV", inputs, results, **options)
+
+
+def _padding(
+    image: Sequence[int],
+    results: Sequence[int],
+    lengths: Sequence[int],
+    strides: Sequence[int],
+    before: Sequence[int],
+) -> str:
+    """The padding with which a convolution of the result has the size of the image."""
+    axes = list(zip(image, results, lengths, strides, before, strict=True))
+    if all(size == -(-result // step) and max((size - 1) * step + length - result, 0) // 2 == first
+           for size, result, length, step, first in axes):  # fmt: skip
+        return "SAME"
+    if all(
+        size == -(-(result - length + 1) // step) and not first for size, result, length, step, first in axes
+    ):
+        return "VALID"
+    raise NotInLite("ConvTranspose with such padding")
+
+
+def _bias(out: LiteScribe, node: IslandNode, count: int) -> int:
+    bias = node.known(2)
+    return out.array(bias if bias is not None else np.zeros(count, np.float32))
+
+
+def _with_rows(weights: NDArray[Any]) -> NDArray[Any]:
+    """Weights over images: those over rows have windows of one row."""
+    return weights[:, :, None] if weights.ndim == 3 else weights

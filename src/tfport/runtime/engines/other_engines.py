@@ -1,0 +1,51 @@
+"""The engines that race against ONNX Runtime: which nodes each may compute, and how it is made."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable
+
+from tfport.dataclass import dataclass
+from tfport.runtime.engines.engine import Engine
+from tfport.runtime.engines.litert.litert_nodes import may_run_in_litert
+from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
+from tfport.runtime.onnx.model import NodeForms
+from tfport.runtime.program import OnnxNode
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEngine:
+    """An engine for shares of islands, with ordinary inputs of known sizes."""
+
+    package: str
+    """The module that must be installed."""
+    may_run: Callable[[OnnxNode], bool]
+    forms: NodeForms
+    made: Callable[[int], Engine]
+    """The engine for a number of threads."""
+
+    @property
+    def is_installed(self) -> bool:
+        return importlib.util.find_spec(self.package) is not None
+
+
+@functools.cache
+def _litert(threads: int) -> Engine:
+    from tfport.runtime.engines.litert.litert import LiteRt
+
+    return LiteRt(threads)
+
+
+@functools.cache
+def _openvino(threads: int) -> Engine:
+    from tfport.runtime.engines.openvino import OpenVino
+
+    return OpenVino(threads, only_fixed=True)
+
+
+OTHERS = {
+    "litert": OtherEngine("ai_edge_litert", may_run_in_litert, NodeForms.PLAIN, _litert),
+    "openvino": OtherEngine("openvino", may_run_elsewhere, NodeForms.OPENVINO, _openvino),
+}
+"""By the name that a choice has."""

@@ -1,0 +1,75 @@
+"""Contenders must agree on several inputs; for models that enlarge rounding errors, as far as these allow."""
+
+import numpy as np
+import pytest
+
+import tfport
+from tfport.runtime.engines.trials import MOST, Trials
+
+X = np.linspace(1, 2, 64, dtype=np.float32)
+
+
+def double(arrays):
+    return [2 * arrays[0]]
+
+
+def enlarging(arrays):
+    """The last bits of the inputs decide on about 1e-4 of the answer."""
+    return [np.float32(1) + np.float32(1000) * (arrays[0] - arrays[0].round(2))]
+
+
+def chaotic(arrays):
+    """The last bits of the inputs decide on all."""
+    return [arrays[0].view(np.int32) % 2 * np.float32(1)]
+
+
+def shifted(run, part):
+    """Answers that differ by a part of the largest one."""
+
+    def other(arrays):
+        (answer,) = run(arrays)
+        return [answer + np.float32(part) * np.abs(answer).max()]
+
+    return other
+
+
+@pytest.mark.parametrize(
+    ("run", "part", "accepted"),
+    [
+        (double, 0, True),
+        (double, 5e-6, True),
+        (double, 1e-4, False),
+        (enlarging, 1e-4, True),
+        (enlarging, 1e-2, False),
+        (chaotic, 0.9 * MOST, True),
+        (chaotic, 2 * MOST, False),
+    ],
+)
+def test_how_much_may_differ(run, part, accepted):
+    trials = Trials(run, [X], run([X]))
+    assert trials.accept(shifted(run, part)) == accepted
+    assert trials.accept_again(shifted(run, part)) == accepted
+
+
+def test_integers_must_be_equal_whatever_the_last_bits_do():
+    def rounded(arrays):
+        return [arrays[0].view(np.int32) % 2]
+
+    assert not Trials(rounded, [X], rounded([X])).accept(lambda arrays: [1 - rounded(arrays)[0]])
+
+
+def test_variations_count():
+    def wrong_for_negative_numbers(arrays):
+        return [np.maximum(2 * arrays[0], 0)]
+
+    trials = Trials(double, [X], double([X]))
+    assert not trials.accept(wrong_for_negative_numbers)
+    assert trials.accept_again(wrong_for_negative_numbers)
+
+
+def test_a_run_that_is_stopped_is_not_a_refusal():
+    def stopped(arrays):
+        raise tfport.DeadlineExceeded("late")
+
+    with pytest.raises(tfport.DeadlineExceeded):
+        Trials(stopped, [X], double([X])).accept(double)
