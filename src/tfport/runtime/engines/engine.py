@@ -1,7 +1,8 @@
 """The interface of engines: which ONNX nodes an engine supports, and how it compiles a model.
 
-ONNX Runtime is the default (`onnx_runtime`); OpenVINO runs the same models (`openvino`); `auto` chooses
-between them for each island (`auto`); with `none` everything runs on the host.
+ONNX Runtime is the default (`onnx_runtime`); OpenVINO runs the same models (`openvino`), LiteRT what can be
+said in TensorFlow Lite (`litert`); `auto` chooses between them for each island (`auto`); with `none`
+everything runs on the host.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ def _slice(node: IslandNode, arrays: list[NDArray[Any]]) -> NDArray[Any]:
 def _quotient(numerator: NDArray[Any], divisor: NDArray[Any]) -> NDArray[Any]:
     if not divisor.all() or min(numerator.min(), divisor.min()) < 0:
         raise NotInLite("a quotient of other numbers than sizes")
-    return numerator // divisor if numerator.dtype.kind == "i" else numerator / divisor
+    divide = np.floor_divide if numerator.dtype.kind == "i" else np.true_divide
+    return np.asarray(divide(numerator, divisor))
 
 
 KNOWN: dict[str, Compute] = {

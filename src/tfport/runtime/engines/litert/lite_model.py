@@ -34,7 +34,7 @@ class LiteModelWriter:
 
     def constant(self, array: NDArray[Any]) -> int:
         data = np.ascontiguousarray(array)
-        self._buffers.append(memoryview(data.reshape(-1)).cast("B"))
+        self._buffers.append(data.reshape(-1).data.cast("B"))
         return self.tensor(array.shape, data.dtype.name, len(self._buffers) - 1)
 
     def operator(

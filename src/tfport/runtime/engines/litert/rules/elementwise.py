@@ -23,7 +23,12 @@ UNARY = {
     "Abs": "ABS", "Elu": "ELU", "HardSwish": "HARD_SWISH", "LeakyRelu": "LEAKY_RELU", "Neg": "NEG",
     "Relu": "RELU", "Sigmoid": "LOGISTIC", "Tanh": "TANH",
 }  # fmt: skip
-LIMITS = {(0.0, None): "RELU", (0.0, 6.0): "RELU6", (-1.0, 1.0): "RELU_N1_TO_1", (0.0, 1.0): "RELU_0_TO_1"}
+LIMITS: dict[tuple[float | None, float | None], str] = {
+    (0.0, None): "RELU",
+    (0.0, 6.0): "RELU6",
+    (-1.0, 1.0): "RELU_N1_TO_1",
+    (0.0, 1.0): "RELU_0_TO_1",
+}
 ELU_ALPHA, LEAKY_ALPHA = 1.0, 0.01
 
 
@@ -42,7 +47,7 @@ def clip(out: LiteScribe, node: IslandNode) -> IslandValue:
     value = node.first
     for op, limit in (("MAXIMUM", least), ("MINIMUM", most)):
         if limit is not None:
-            value = broadcast(out, op, [value, constant_value(np.float32([limit]))], value.sizes)
+            value = broadcast(out, op, [value, _number(limit)], value.sizes)
     return value
 
 
@@ -57,8 +62,7 @@ def binary(out: LiteScribe, node: IslandNode) -> IslandValue:
 
 def hard_sigmoid(out: LiteScribe, node: IslandNode) -> IslandValue:
     alpha, beta = (
-        constant_value(np.float32([node.attrs.get(name, default)]))
-        for name, default in (("alpha", 0.2), ("beta", 0.5))
+        _number(node.attrs.get(name, default)) for name, default in (("alpha", 0.2), ("beta", 0.5))
     )
     scaled = broadcast(out, "MUL", [node.first, alpha], node.first.sizes)
     return _of_elements(out, "RELU_0_TO_1", broadcast(out, "ADD", [scaled, beta], scaled.sizes))
@@ -101,6 +105,10 @@ def broadcast(out: LiteScribe, op: str, values: Sequence[IslandValue], sizes: Se
     order = leader.order if leader is not None else plain_order(sizes)
     tensors = [out.in_order(_extended(out, value, len(sizes)), order) for value in values]
     return out.add(op, tensors, sizes, order)
+
+
+def _number(value: float) -> IslandValue:
+    return constant_value(np.array([value], np.float32))
 
 
 def _of_elements(out: LiteScribe, op: str, x: IslandValue, **options: float) -> IslandValue:
