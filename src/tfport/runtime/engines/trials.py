@@ -18,7 +18,7 @@ from tfport.runtime.engines.engine import Compiled
 from tfport.runtime.engines.same_answers import agree, difference
 from tfport.runtime.engines.trial_inputs import trial_inputs
 
-FACTOR = 8
+FACTOR = 10
 """How much more may differ than what the last bits of the inputs change: each layer rounds once more."""
 MOST = 1e-2
 """A larger part of the largest answer never differs."""
