@@ -8,7 +8,7 @@ small to be worth the copying is computed on the host instead.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfport.dataclass import dataclass, field
@@ -29,7 +29,7 @@ from tfport.runtime.layers.string_chains import with_string_chains
 from tfport.runtime.layers.unrolled_rnn import with_unrolled_layers
 from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.onnx.cut_islands import cut_island
-from tfport.runtime.onnx.early_parts import StepGroup, early_parts, is_cheap, joined_islands
+from tfport.runtime.onnx.early_parts import StepGroup, early_parts, is_cheap, joined_islands, only_copies
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
@@ -256,7 +256,7 @@ def _faster_on_host(groups: Sequence[StepGroup], lowered: Mapping[Step, bool]) -
     small: list[Step] = []
     for _, is_lowered, steps in groups:
         if is_lowered:
-            small += early_parts(steps, reads, on_host) if _is_worthwhile(steps) else steps
+            small += early_parts(steps, reads, on_host) if _is_worthwhile(steps, on_host) else steps
     return small
 
 
@@ -264,10 +264,11 @@ def _read_on_host(lowered: Mapping[Step, bool]) -> set[Operand]:
     return {o for step, is_lowered in lowered.items() if not is_lowered for o in step.inputs}
 
 
-def _is_worthwhile(steps: Sequence[Step]) -> bool:
+def _is_worthwhile(steps: Sequence[Step], on_host: Collection[Operand]) -> bool:
+    """Whether the engine should compute an island; `on_host`: what host steps read."""
     if any(step.run is None for step in steps):
         return True
-    if is_cheap(steps):
+    if is_cheap(steps) or (on_host and only_copies(steps)):
         return False
     nodes = [node for step in steps for node in step.lowered or ()]
     return len(nodes) > MIN_ISLAND or any(node.op in _HEAVY for node in nodes)

@@ -6,6 +6,7 @@ import pytest
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.engines import needless_optimizers as module
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
@@ -81,6 +82,19 @@ def test_a_session_is_opened_without_needless_optimizers(monkeypatch):
     model = model_of(gelu)
     OnnxRuntime(1).compile(model, {}, ["x"], ["y"])
     assert opened == [needless_optimizers(model)]
+
+
+def test_a_large_model_is_not_optimized_node_by_node(tmp_path, monkeypatch):
+    def same_twice(b, x):
+        return b.Add(b.Sqrt(x), b.Sqrt(x))
+
+    model = model_of(same_twice)
+    general = {"CommonSubexpressionElimination", "ConstantFolding", "Level1_RuleBasedTransformer"}
+    assert general.isdisjoint(needless_optimizers(model))
+    assert optimized(model, needless_optimizers(model), tmp_path).count(b"Sqrt") < model.count(b"Sqrt")
+    monkeypatch.setattr(module, "LARGE", len(model) - 1)
+    assert general <= {*needless_optimizers(model)}
+    assert optimized(model, needless_optimizers(model), tmp_path).count(b"Sqrt") == model.count(b"Sqrt")
 
 
 def number(b, value):

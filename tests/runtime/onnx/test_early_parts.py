@@ -61,3 +61,30 @@ def test_arithmetic_on_floats_stays_in_the_engine():
     )
     first, *_ = islands_of(text, ["y:0", "other:0"], ["x:0", "words:0"])
     assert "Mul" in [node.op_type for node in first.graph.node]
+
+
+COPIES = """
+    words = Placeholder() {dtype=string, shape=(?)}
+    axis = Const() {dtype=int32, value=int32()[0]}
+    around = Const() {dtype=int32, value=int32(2, 2)[1, 2, 0, 1]}
+    table = Const() {dtype=float32, value=float32(3, 2)[0.5, 1.5, 2.5, 3.5, 4.5, 5.5]}
+    hashed = StringToHashBucketFast(words) {num_buckets=3}
+    rows = GatherV2(table, hashed, axis) {Tparams=float32, Tindices=int64, Taxis=int32, batch_dims=0}
+    padded = Pad(rows, around) {T=float32, Tpaddings=int32}
+    twice = ConcatV2(padded, rows_and_zeros, axis) {T=float32, N=2, Tidx=int32}
+    rows_and_zeros = Pad(rows, around) {T=float32, Tpaddings=int32}
+"""
+
+
+def test_an_island_that_only_copies_runs_on_the_host():
+    assert not islands_of(COPIES, ["twice:0"], ["words:0"])
+    calculating = COPIES + "sum = AddV2(twice, twice) {T=float32}\n"
+    (island,) = islands_of(calculating, ["sum:0"], ["words:0"])
+    assert {"Gather", "Pad", "Concat"} <= {node.op_type for node in island.graph.node}
+
+
+def test_the_answers_of_copies():
+    (twice,) = session_of(COPIES).run(["twice:0"], {"words:0": np.array([b"a"], object)})
+    row = twice[1].tolist()
+    assert row in ([0.5, 1.5, 0], [2.5, 3.5, 0], [4.5, 5.5, 0])
+    assert twice.tolist() == [[0, 0, 0], row, [0, 0, 0], [0, 0, 0]] * 2

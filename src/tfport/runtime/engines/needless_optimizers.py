@@ -50,12 +50,18 @@ _OPS_OF_OPTIMIZERS: dict[str, tuple[str, ...]] = {
     "GatherSliceToSplitFusion": ("Gather", "Slice"),
     "GatherToSliceFusion": ("Gather",),
 }
+_GENERAL = ("CommonSubexpressionElimination", "ConstantFolding", "Level1_RuleBasedTransformer")
+"""Optimizers of any nodes. tfport has done most of what they do; the little that is left is for each an
+occasion to let all optimizers visit all nodes again."""
+LARGE = 400_000
+"""In bytes without weights, more than 2,000 nodes: the general optimizers take longer than what they save."""
 _OP_TYPE = 0x22
 """Before the op of a NodeProto: field 4, of a given length."""
 
 
 def needless_optimizers(model: bytes) -> list[str]:
-    """The optimizers that would change nothing in a serialized model."""
+    """The optimizers that would change nothing in a serialized model, or too little in a large one."""
     ops = {op for ops in _OPS_OF_OPTIMIZERS.values() for op in ops}
     present = {op for op in ops if bytes([_OP_TYPE, len(op)]) + op.encode() in model}
-    return [name for name, ops_of_it in _OPS_OF_OPTIMIZERS.items() if present.isdisjoint(ops_of_it)]
+    needless = [name for name, ops_of_it in _OPS_OF_OPTIMIZERS.items() if present.isdisjoint(ops_of_it)]
+    return [*needless, *_GENERAL] if len(model) > LARGE else needless

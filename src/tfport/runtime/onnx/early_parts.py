@@ -18,6 +18,8 @@ takes as long as about twenty of them."""
 _SIZES = frozenset(("int32", "int64", "bool"))
 _VIEWS = frozenset(("ExpandDims", "Identity", "Rank", "Reshape", "Shape", "Size", "Squeeze", "StridedSlice"))
 """Ops that take the host the same time for any number of elements."""
+_COPIES = frozenset(("ConcatV2", "Gather", "GatherV2", "Pack", "Pad", "Slice"))
+"""Ops that copy elements, which NumPy does as fast as the engine."""
 StepGroup = tuple[int, bool, list[Step]]
 """How many changes between host and engine come before some steps, whether they are an island, and they."""
 Reads = Callable[[Step], Sequence[Operand]]
@@ -51,8 +53,18 @@ def joined_islands(groups: Sequence[StepGroup], host_reads: Collection[Operand])
 
 def is_cheap(steps: Sequence[Step]) -> bool:
     """Whether the host computes steps in less time than a call of the engine takes."""
+    return _are_all(_VIEWS, steps)
+
+
+def only_copies(steps: Sequence[Step]) -> bool:
+    """Whether steps compute only sizes or copy elements."""
+    return _are_all(_VIEWS | _COPIES, steps)
+
+
+def _are_all(ops: Collection[str], steps: Sequence[Step]) -> bool:
+    """Whether steps are few, and have one of the ops or compute sizes."""
     return len(steps) <= MAX_SIZE_STEPS and all(
-        step.run is not None and not step.programs and (step.op in _VIEWS or _computes_sizes(step))
+        step.run is not None and not step.programs and (step.op in ops or _computes_sizes(step))
         for step in steps
     )
 

@@ -22,9 +22,10 @@ def popped(scores: Any) -> Iterator[int]:
     """The indices of scores in the order in which a heap returns them, best first."""
     values = scores.tolist()
     heap: list[int] = []
-    for i in range(len(values)):
+    for i, value in enumerate(values):
         heap.append(i)
-        _sift_up(heap, values, len(heap) - 1, i)
+        if i and values[heap[(i - 1) // 2]] < value:
+            _sift_up(heap, values, i, i)
     while heap:
         yield _pop(heap, values)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
+from tfport.runtime.ops.image.kernels.soft_suppression import Overlap, select_softly
 from tfport.runtime.ops.image.tie_order import are_distinct, popped, sorted_order
-
-Overlap = Callable[[int, Any], Any]
-"""Function of a box index and an array of others: the overlap of the box with each of them."""
 
 
 @shapes("NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps")
@@ -61,12 +58,17 @@ def overlaps(boxes: Any) -> Overlap:
     """Intersection over union of a box with others; the corners may be in any order."""
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise RunFailed(f"boxes must have shape [n, 4], found {list(boxes.shape)}")
-    wide = boxes.astype(np.float32)
-    low, high = np.minimum(wide[:, :2], wide[:, 2:]), np.maximum(wide[:, :2], wide[:, 2:])
-    sides = high - low
-    areas = sides[:, 0] * sides[:, 1]
+
+    @functools.cache
+    def corners() -> tuple[Any, Any, Any]:
+        """The low and high corners, and the areas; not needed where there is a single candidate."""
+        wide = boxes.astype(np.float32)
+        low, high = np.minimum(wide[:, :2], wide[:, 2:]), np.maximum(wide[:, :2], wide[:, 2:])
+        sides = high - low
+        return low, high, sides[:, 0] * sides[:, 1]
 
     def overlap(box: int, others: Any) -> Any:
+        low, high, areas = corners()
         if areas[box] <= 0:
             return np.zeros(len(others), np.float32)
         common = np.minimum(high[box], high[others]) - np.maximum(low[box], low[others])
@@ -104,33 +106,6 @@ def _select(scores: Any, overlap: Overlap, count: int, threshold: Any, least: An
     order = candidates[np.argsort(-scores[candidates].astype(np.float64), kind="stable")]
     kind = scores.dtype.type
     return select_best(order, lambda box, others: overlap(box, others).astype(kind), kind(threshold), count)
-
-
-def _select_soft(
-    scores: Any, overlap: Overlap, count: int, least: Any, sigma: Any
-) -> tuple[list[int], list[Any]]:
-    """Soft suppression: each selected box lowers the scores of the boxes that it overlaps."""
-    kind = scores.dtype.type
-    scale, least = kind(-0.5) / sigma, kind(least)
-    waiting = [(-score, int(i), 0) for i, score in enumerate(scores) if score > least]
-    heapq.heapify(waiting)
-    taken: list[int] = []
-    left: list[Any] = []
-    while waiting and len(taken) < count:
-        negative, box, seen = heapq.heappop(waiting)
-        score = before = kind(-negative)
-        rivals = np.array(taken[seen:][::-1], np.int64)
-        near = overlap(box, rivals).astype(kind)
-        for weight in np.exp((scale * near * near).astype(np.float32)).astype(kind):
-            score = kind(score * weight)
-            if score <= least:
-                break
-        if score == before:
-            taken.append(box)
-            left.append(score)
-        elif score > least:
-            heapq.heappush(waiting, (-score, box, len(taken)))
-    return taken, left
 
 
 def _padded(values: list[Any], size: int, kind: Any) -> Any:
@@ -185,7 +160,7 @@ def nms_v5(
     if sigma < 0:
         raise RunFailed(f"soft_nms_sigma must not be negative, found {sigma}")
     if sigma > 0:
-        indices, kept_scores = _select_soft(scores, overlap, count, least, sigma)
+        indices, kept_scores = select_softly(scores, overlap, count, least, sigma)
     else:
         indices = _select(scores, overlap, count, threshold, least)
         kept_scores = scores[np.array(indices, np.int64)].tolist()
