@@ -16,6 +16,7 @@ from tfport.runtime.engines.flag import check_flag
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.attention import with_fused_attention
 from tfport.runtime.onnx.finite_inputs import with_finite_flag
+from tfport.runtime.onnx.fused_convolution import is_usual_convolution
 from tfport.runtime.onnx.fused_product import is_usual, with_offsets_added
 from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.island_parts import (
@@ -130,7 +131,9 @@ def _nodes(
     if engine.form.half is None:
         nodes = list(accurate(nodes, written, gates_stay=True))
     else:
-        nodes = in_reduced_precision(nodes, written, DType.parse(engine.form.half), engine.has_kernel)
+        is_apart = is_usual_convolution if use is IslandUse.CONVOLUTIONS_APART else lambda node: False
+        half = DType.parse(engine.form.half)
+        nodes = in_reduced_precision(nodes, written, half, engine.has_kernel, is_apart)
     return nodes, flag
 
 
@@ -157,7 +160,12 @@ def _may_pay_in_parts(nodes: Sequence[OnnxNode]) -> bool:
 def _in_parts(
     steps: Sequence[Step], reads: Sequence[Operand], outputs: Sequence[Operand], engine: Engine
 ) -> IslandParts | None:
-    """The island with operations of other libraries apart, if that pays."""
+    """The island with operations of other libraries apart, if that pays.
+
+    These pass bfloat16 to each other, which an island does not take or return.
+    """
+    if any(is_narrow(o.dtype) for o in (*reads, *outputs)):
+        return None
     for use, cut in (
         (IslandUse.CONVOLUTIONS_APART, parts_with_convolutions),
         (IslandUse.PRODUCTS_APART, parts_with_products),

@@ -40,6 +40,14 @@ def test_nodes_without_a_kernel_stay_in_float32():
     assert types_of(nodes) == ["MatMul:float32", "Add:float32", "Relu:float32", "Softmax:float32"]
 
 
+def test_nodes_of_another_library_need_no_kernel():
+    b, output = network()
+    nodes = in_reduced_precision(
+        b.made, [output], HALF, lambda node: node.op != "MatMul", lambda node: node.op == "MatMul"
+    )
+    assert types_of(nodes)[:4] == ["Cast:float16", "MatMul:float16", "Add:float16", "Relu:float16"]
+
+
 def test_outputs_of_an_island_keep_their_type():
     b = Builder("test")
     output = b.MatMul(X, b.const(np.ones((4, 2)), FLOAT32))

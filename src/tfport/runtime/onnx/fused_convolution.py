@@ -24,7 +24,7 @@ from tfport.runtime.program import OnnxNode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TYPES = (FLOAT32, DType.parse("float16"))
+TYPES = (FLOAT32, DType.parse("float16"), DType.parse("bfloat16"))
 CHANNELS = 4
 """Channels are a multiple of this number, or cuDNN uses no tensor cores."""
 Sizes = tuple[int, ...]
@@ -83,7 +83,7 @@ def fused_convolutions(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) ->
     """What cuDNN can compute of an island, in order."""
     search = _Search(nodes, outputs)
     for node in reversed(nodes):  # the last convolution of a sum is the one that adds it
-        if node.op == "Conv" and _is_usual(node):
+        if is_usual_convolution(node):
             search.add(node)
     return search.made[::-1]
 
@@ -140,7 +140,10 @@ class _Search:
         return others[0] if self._place.get(others[0], -1) < self._place[image] else None
 
 
-def _is_usual(conv: OnnxNode) -> bool:
+def is_usual_convolution(conv: OnnxNode) -> bool:
+    """Whether a node is a convolution that cuDNN computes with tensor cores."""
+    if conv.op != "Conv":
+        return False
     x, weights, bias = (*conv.inputs, None)[:3]
     if x is None or weights is None or weights.array is None or x.shape is None:
         return False

@@ -27,7 +27,7 @@ from tfport.runtime.program import OnnxNode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TYPES = (FLOAT32, DType.parse("float16"))
+TYPES = (FLOAT32, DType.parse("float16"), DType.parse("bfloat16"))
 MULTIPLE = 8
 """Rows and columns of a matrix are multiples of this number, or there are no tensor cores for them."""
 

@@ -125,15 +125,18 @@ def _parts(items: Sequence[_Item], needed: set[Operand]) -> list[Part]:
     nodes = [item for item in items if isinstance(item, OnnxNode)]
     if not nodes:
         return [item for item in items if not isinstance(item, OnnxNode)]
-    return [model_part(nodes, needed, NodeForms.PLAIN)]
+    return [model_part(nodes, needed, NodeForms.PLAIN, keeps_bfloat16=True)]
 
 
-def model_part(nodes: Sequence[OnnxNode], needed: Container[Operand], forms: NodeForms) -> ModelPart:
+def model_part(
+    nodes: Sequence[OnnxNode], needed: Container[Operand], forms: NodeForms, *, keeps_bfloat16: bool = False
+) -> ModelPart:
     """A model of some nodes of an island; what others need of them are its outputs."""
     written = {o for node in nodes for o in node.outputs}
     reads = dict.fromkeys(o for node in nodes for o in reads_of(node) if o not in written)
     inputs, outputs = tuple(reads), tuple(o for node in nodes for o in node.outputs if o in needed)
-    return ModelPart(onnx_model(nodes, inputs, outputs, forms=forms), inputs, outputs)
+    model = onnx_model(nodes, inputs, outputs, forms=forms, keeps_bfloat16=keeps_bfloat16)
+    return ModelPart(model, inputs, outputs)
 
 
 def _reads(item: _Item) -> Iterable[Operand]:

@@ -1,7 +1,7 @@
 """Write nodes and operands as an ONNX ModelProto.
 
 Large constants stay outside the message and are referred to by name, so that the engine uses them
-without a copy. bfloat16, which engines do not take as inputs or outputs, is passed as float32.
+without a copy. bfloat16, which NumPy and most engines do not take as inputs or outputs, is passed as float32.
 """
 
 from __future__ import annotations
@@ -75,18 +75,20 @@ def onnx_model(
     names: dict[Operand, str] | None = None,
     exported: bool = False,
     forms: NodeForms | None = None,
+    keeps_bfloat16: bool = False,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
     An exported model has output shapes, keeps bfloat16 inputs and outputs, and has plain nodes. Others have
-    those that are fastest in ONNX Runtime on a CPU, unless `forms` says otherwise.
+    those that are fastest in ONNX Runtime on a CPU, unless `forms` says otherwise, and keep bfloat16 if asked
+    to.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
     opset = model.opset_import.add(domain="", version=OPSET)
     model.graph.name = "tfport"
     forms = forms or (NodeForms.PLAIN if exported else NodeForms.FASTEST)
     shown = names or {operand: operand.name for operand in (*inputs, *outputs)}  # messages have these names
-    writer = _Writer(model.graph, shown, exported, forms)
+    writer = _Writer(model.graph, shown, exported, forms, keeps_bfloat16=exported or keeps_bfloat16)
     writer.borders(inputs, outputs, nodes)
     if forms is not NodeForms.PLAIN:
         opset.version = writer.opset.version
@@ -99,10 +101,16 @@ class _Writer:
     """Writes the top-level graph; subgraphs share its constants."""
 
     def __init__(
-        self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool, forms: NodeForms
+        self,
+        graph: pb.GraphProto,
+        names: dict[Operand, str],
+        exported: bool,
+        forms: NodeForms,
+        *,
+        keeps_bfloat16: bool,
     ) -> None:
         self.graph, self.names, self.exported = graph, names, exported
-        self.forms = forms
+        self.forms, self._keeps_bfloat16 = forms, keeps_bfloat16
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
         self.opset = PoolingOpset()
@@ -131,7 +139,7 @@ class _Writer:
                 raise AssertionError(f"{operand} is not an output of these nodes")
 
     def _border(self, into: Any, operand: Operand) -> str:
-        dtype = operand.dtype if self.exported else border_type(operand.dtype)
+        dtype = operand.dtype if self._keeps_bfloat16 else border_type(operand.dtype)
         name = self.name(operand) if dtype == operand.dtype else f"{self.name(operand)}@border"
         info = into.add(name=name)
         _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)

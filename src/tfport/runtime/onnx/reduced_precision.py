@@ -39,9 +39,13 @@ def in_reduced_precision(
     outputs: Sequence[Operand],
     half: DType,
     has_kernel: Callable[[OnnxNode], bool],
+    is_apart: Callable[[OnnxNode], bool] = lambda node: False,
 ) -> list[OnnxNode]:
-    """The nodes with 16-bit operands where that is safe and the engine has a kernel, and casts between."""
-    rewrite = _Rewrite(half, has_kernel)
+    """The nodes with 16-bit operands where that is safe and the engine has a kernel, and casts between.
+
+    `is_apart`: whether another library computes a node, in any type.
+    """
+    rewrite = _Rewrite(half, has_kernel, is_apart)
     for node in nodes:
         rewrite.take(node)
     for operand in outputs:
@@ -52,9 +56,11 @@ def in_reduced_precision(
 class _Rewrite:
     """Collects the nodes; a float32 operand exists in float32, in 16 bits, or in both."""
 
-    def __init__(self, half: DType, has_kernel: Callable[[OnnxNode], bool]) -> None:
+    def __init__(
+        self, half: DType, has_kernel: Callable[[OnnxNode], bool], is_apart: Callable[[OnnxNode], bool]
+    ) -> None:
         self.made: list[OnnxNode] = []
-        self._half, self._has_kernel = half, has_kernel
+        self._half, self._has_kernel, self._is_apart = half, has_kernel, is_apart
         self._narrow: dict[Operand, Operand] = {}
         """The 16-bit operand of each float32 operand that has one."""
         self._missing: set[Operand] = set()
@@ -64,7 +70,7 @@ class _Rewrite:
         data = [o for o in _data(node) if o.dtype == FLOAT32]
         follows = node.op in FOLLOWERS and any(o in self._missing for o in data)
         is_product = node.op in PRODUCTS and bool(data)
-        if (is_product or follows) and self._has_kernel(self._typed_narrow(node)):
+        if (is_product or follows) and (self._is_apart(node) or self._has_kernel(self._typed_narrow(node))):
             self._compute_narrow(node)
         else:
             self._compute_full(node)

@@ -12,18 +12,23 @@ from tfport.runtime.onnx.island_parts import Operation
 
 
 class NumpyOperations:
-    """Takes the place of cuDNN and cuBLASLt; counts what it prepares."""
+    """Takes the place of cuDNN and cuBLASLt; counts what it prepares, and whether that runs."""
 
     def __init__(self) -> None:
         self.prepared_shapes: list[Sequence[int]] = []
+        self.made: list[_Convolution | _Product] = []
+
+    @property
+    def all_have_run(self) -> bool:
+        return bool(self.made) and all(operation.has_run for operation in self.made)
 
     def prepared(
         self, operation: Operation, x: Sequence[int], output: Sequence[int]
     ) -> "_Convolution | _Product":
         self.prepared_shapes.append(x)
-        if isinstance(operation, FusedProduct):
-            return _Product(operation, x, output)
-        return _Convolution(operation, x, output)
+        kind = _Product if isinstance(operation, FusedProduct) else _Convolution
+        self.made.append(kind(operation, x, output))
+        return self.made[-1]
 
 
 class _Product:
@@ -31,10 +36,12 @@ class _Product:
 
     def __init__(self, product: FusedProduct, x: Sequence[int], output: Sequence[int]) -> None:
         self._product, self._x, self._output = product, x, output
+        self.has_run = False
 
     def begin(
         self, inputs: Sequence[int], constants: Sequence[int], outputs: Sequence[int], workspace: int
     ) -> None:
+        self.has_run = True
         product, kind = self._product, self._product.weights.dtype
         (x,), (weights, bias) = inputs, constants
         matrices = _array(weights, product.weights.shape, kind).astype(np.float32)
@@ -51,11 +58,13 @@ class _Convolution:
 
     def __init__(self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> None:
         self._conv, self._x, self._output = conv, x, output
+        self.has_run = False
 
     def begin(
         self, inputs: Sequence[int], constants: Sequence[int], outputs: Sequence[int], workspace: int
     ) -> None:
         (x, shortcut), (weights, bias), output = (*inputs, 0)[:2], constants, outputs[0]
+        self.has_run = True
         conv, kind = self._conv, self._conv.weights.dtype
         window = _array(weights, conv.weights.shape, kind).astype(np.float32)
         image = np.pad(

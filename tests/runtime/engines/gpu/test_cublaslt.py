@@ -105,7 +105,12 @@ def test_matrices_are_given_by_columns(library):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kind", "compute"), [("float32", 0, cublaslt.TF32), ("float16", 2, cublaslt.FULL_FLOAT32)]
+    ("dtype", "kind", "compute"),
+    [
+        ("float32", 0, cublaslt.TF32),
+        ("float16", 2, cublaslt.FULL_FLOAT32),
+        ("bfloat16", 14, cublaslt.FULL_FLOAT32),
+    ],
 )
 def test_types(library, dtype, kind, compute):
     cublaslt.CublasLt(FakeStream()).prepared(product(DType.parse(dtype), relu=True), (1, ROWS))

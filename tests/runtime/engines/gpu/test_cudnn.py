@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfport.errors import Error
-from tfport.graph.dtypes import FLOAT32
+from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.engines.gpu import cudnn
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import fused_convolutions
@@ -43,10 +43,10 @@ def library(monkeypatch):
     return fake
 
 
-def convolution(*, relu=True):
+def convolution(dtype=FLOAT32, *, relu=True):
     b = Builder("test")
-    x = Operand(FLOAT32, (None, 4, 9, 7))
-    weights = b.const(np.ones((8, 4, 3, 5)), FLOAT32)
+    x = Operand(dtype, (None, 4, 9, 7))
+    weights = b.const(np.ones((8, 4, 3, 5)), dtype)
     attrs = {"strides": [2, 1], "pads": [1, 2, 1, 2], "dilations": [1, 1], "kernel_shape": [3, 5]}
     result = b.Conv(x, weights, **attrs)
     output = b.Relu(result) if relu else result
@@ -63,6 +63,16 @@ def test_sizes_and_numbers_of_a_convolution(library):
     assert library.last("cudnnSetConvolution2dDescriptor")[1:] == [1, 2, 2, 1, 1, 1, 1, 0]
     assert library.last("cudnnSetActivationDescriptor")[1:3] == [cudnn.RELU, cudnn.PROPAGATE_NAN]
     assert prepared.workspace == WORKSPACE
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind", "math"), [("float32", 0, 0), ("float16", 2, 1), ("bfloat16", 9, 1)]
+)
+def test_types(library, dtype, kind, math):
+    cudnn.Cudnn(0).prepared(convolution(DType.parse(dtype)), (2, 9, 7, 4), (2, 5, 7, 8))
+    assert {a[2] for name, a in library.calls if name == "cudnnSetTensor4dDescriptor"} == {kind}
+    assert library.last("cudnnSetFilter4dDescriptor")[1] == kind
+    assert library.last("cudnnSetConvolutionMathType")[1] == math
 
 
 def test_a_shortcut_is_added_and_none_is_not(library):

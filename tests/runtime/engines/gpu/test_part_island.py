@@ -9,6 +9,7 @@ from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.engines.engine import IslandHints
+from tfport.runtime.engines.gpu import part_island
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import IslandFactory
@@ -21,7 +22,13 @@ from tfport.runtime.onnx.model import CONTRIB, NodeForms, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
-FLOAT16 = DType.parse("float16")
+FLOAT16, BFLOAT16 = DType.parse("float16"), DType.parse("bfloat16")
+
+
+@pytest.fixture
+def anywhere(monkeypatch):
+    """NumPy computes with numbers that begin anywhere in the memory, as those of a CPU do."""
+    monkeypatch.setattr(part_island, "ALIGNMENT", 1)
 
 
 def numbers(*shape, seed=0):
@@ -62,6 +69,10 @@ def island_of(dtype, prepared, *, fails=False, **options):
 def factory_of(nodes, island, prepared, **options):
     """`prepared` takes the place of CUDA's libraries; None for none."""
     usual = onnx_model(nodes, island.inputs, island.outputs, forms=NodeForms.PLAIN)
+    return factory_from(usual, island, prepared, **options)
+
+
+def factory_from(usual, island, prepared, **options):
     hints = IslandHints(in_parts=lambda: island)
     names = [info.name for info in usual.model.graph.input]
     engine = engine_on_cpu(**options)
@@ -74,6 +85,7 @@ def _fails(*arguments):
     raise Error("cudnnGetConvolutionForwardWorkspaceSize fails: CUDNN_STATUS_NOT_SUPPORTED")
 
 
+@pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize(("dtype", "tolerance"), [(FLOAT32, 1e-6), (FLOAT16, 4e-3)])
 def test_parts_give_the_same_answers(dtype, tolerance):
     library = NumpyOperations()
@@ -91,6 +103,7 @@ def test_parts_give_the_same_answers(dtype, tolerance):
                 assert distance <= tolerance * np.abs(wanted).max()
     assert len(library.prepared_shapes) == 2 * 6  # six convolutions, for two sizes of batches
     assert {shape[-1] for shape in library.prepared_shapes} == {4, 8}  # three channels are padded
+    assert library.all_have_run
 
 
 def test_what_cudnn_refuses_runs_in_one_session():
@@ -167,6 +180,7 @@ def transformer(b, x, width=32, heads=4):
     return normalized(b.Add(first, dense(b.Tanh(dense(inner, 2 * width, width, 30)), width, width, 40)))
 
 
+@pytest.mark.usefixtures("anywhere")
 def test_products_give_the_same_answers():
     x = Operand(FLOAT32, (None, 16, 32), name="x")
     b = Builder("test")
@@ -182,6 +196,34 @@ def test_products_give_the_same_answers():
             (actual,), (expected,) = captured.run([array]), plain.run([array])
             np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5)
     assert len(library.prepared_shapes) == 2 * 5  # queries, keys and values are one
+    assert library.all_have_run
+
+
+def dense_layers(b, x):
+    for seed in range(4):
+        x = b.Relu(b.MatMul(x, b.const(numbers(8, 8, seed=seed) / 2, x.dtype)))
+    return x
+
+
+@pytest.mark.usefixtures("anywhere")
+def test_bfloat16_passes_between_parts():
+    """The usual island is in float32 here: ONNX Runtime multiplies no bfloat16 on a CPU."""
+    x = Operand(FLOAT32, (None, 8), name="x")
+    b, usual = Builder("test"), Builder("usual")
+    output = b.cast(dense_layers(b, b.cast(x, BFLOAT16)), FLOAT32)
+    island = parts_with_products(b.made, [x], [output])
+    made = onnx_model(usual.made, [x], [dense_layers(usual, x)], forms=NodeForms.PLAIN)
+    library = NumpyOperations()
+    factory = factory_from(made, island, library, precision="bfloat16")
+    plain = factory.plain()
+    captured = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
+    for seed in range(4):
+        array = numbers(3, 8, seed=seed)
+        (actual,), (expected,) = captured.run([array]), plain.run([array])
+        np.testing.assert_allclose(actual.numpy(), expected.numpy(), atol=2e-2)
+    assert not np.array_equal(actual.numpy(), expected.numpy())
+    assert library.prepared_shapes == [(3, 8)] * 4
+    assert library.all_have_run
 
 
 def test_a_product_of_numbers_that_begin_anywhere_runs_in_one_session():

@@ -22,7 +22,7 @@ from tfport.runtime.onnx.fused_product import FusedProduct
 if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.graph_stream import GraphStream
 
-TYPES = {"float32": 0, "float16": 2}
+TYPES = {"float32": 0, "float16": 2, "bfloat16": 14}
 FLOAT = 0
 FULL_FLOAT32, TF32 = 68, 77
 """How products are added up: for types of 16 bits in float32."""

@@ -14,7 +14,7 @@ from tfport.runtime.engines.gpu.c_library import CLibrary, LibraryObject
 from tfport.runtime.onnx.fused_convolution import FusedConvolution
 
 LIBRARY = "libcudnn.so.9"
-TYPES = {"float32": 0, "float16": 2}
+TYPES = {"float32": 0, "float16": 2, "bfloat16": 9}
 FLOAT = 0
 CHANNELS_LAST = 1
 CROSS_CORRELATION = 1

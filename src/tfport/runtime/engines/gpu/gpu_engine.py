@@ -24,7 +24,7 @@ from tfport.runtime.engines.gpu.device_memory import check_fit
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
-from tfport.runtime.engines.gpu.gpu_options import FLOAT16, NO_GPU_OPTIONS, TF32, GpuOptions
+from tfport.runtime.engines.gpu.gpu_options import FLOAT16, FLOAT32, NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.graph_stream import CudaGraphStream, GraphStream, HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import MEMORY, IslandFactory
 from tfport.runtime.engines.gpu.large_uploads import LargeUploads
@@ -183,5 +183,5 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
         fuses_attention=True,
         packs_attention=on_gpu,
         separates_attention=options.precision == FLOAT16,  # only there it was measured
-        fuses_in_parts=options.precision in (TF32, FLOAT16),
+        fuses_in_parts=options.precision != FLOAT32,
     )

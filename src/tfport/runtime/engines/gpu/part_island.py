@@ -14,8 +14,11 @@ from tfport.runtime.engines.gpu.gpu_island import BoundRun, GpuIsland, Shapes, b
 from tfport.runtime.engines.gpu.memory_plan import ALIGNMENT, Lifetime, offsets_of
 from tfport.runtime.onnx.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.operand import Operand
+from tfport.runtime.program import ONNX_TYPES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tfport.runtime.engines.gpu.cuda_operations import OperationLibrary, PreparedOperation
     from tfport.runtime.engines.gpu.graph_stream import GraphStream
 
@@ -59,7 +62,7 @@ class PartIsland(GpuIsland):
         key = id(operation)
         if key not in self._uploaded:
             self._uploaded[key] = [
-                ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), self.memory, self.index)
+                ort.OrtValue.ortvalue_from_numpy(_as_bits(array), self.memory, self.index)
                 for array in operation.constants
             ]
         return [value.data_ptr() for value in self._uploaded[key]]
@@ -74,6 +77,10 @@ class _Tensor(NamedTuple):
     @property
     def nbytes(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def onnx_type(self) -> int:
+        return ONNX_TYPES[self.dtype.name]
 
 
 class _BoundParts:
@@ -186,7 +193,7 @@ class _BoundParts:
             for argument, operand in zip(arguments, operands, strict=True):
                 tensor, address = tensors[operand], self._addresses[operand]
                 memory, index = self._island.memory, self._island.index
-                bind(argument.name, memory, index, tensor.dtype.type, tensor.shape, address)
+                bind(argument.name, memory, index, tensor.onnx_type, tensor.shape, address)
         options = begin_options()
         return lambda: session.run_with_iobinding(binding, options)
 
@@ -202,7 +209,13 @@ class _BoundParts:
 
     def _empty(self, tensor: _Tensor) -> ort.OrtValue:
         shape, memory = list(tensor.shape), (self._island.memory, self._island.index)
-        return ort.OrtValue.ortvalue_from_shape_and_type(shape, tensor.dtype.type, *memory)
+        return ort.OrtValue.ortvalue_from_shape_and_type(shape, tensor.onnx_type, *memory)
+
+
+def _as_bits(array: NDArray[Any]) -> NDArray[Any]:
+    """A constant to upload, which only its address is needed of: ONNX Runtime takes no bfloat16 of NumPy."""
+    whole = np.ascontiguousarray(array)
+    return whole.view(np.uint16) if whole.dtype.name == "bfloat16" else whole
 
 
 def _tensor_of(value: ort.OrtValue) -> _Tensor:
