@@ -1,8 +1,9 @@
 """Islands cut into models and convolutions."""
 
 import numpy as np
+import pytest
 
-from tfport.graph.dtypes import FLOAT32
+from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.attention import ATTENTION
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import FusedConvolution
@@ -10,7 +11,7 @@ from tfport.runtime.onnx.fused_product import FusedProduct
 from tfport.runtime.onnx.island_parts import ModelPart, parts_with_convolutions, parts_with_products
 from tfport.runtime.onnx.model import CONTRIB
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import OnnxNode
+from tfport.runtime.program import ONNX_TYPES, OnnxNode
 
 X = Operand(FLOAT32, (None, 8, 6, 6), name="x")
 
@@ -58,6 +59,21 @@ def test_an_output_of_a_convolution_has_its_channels_first():
     island = parts_with_convolutions(b.made, [X], [output])
     assert shown(island) == [["Transpose"], "conv", ["Transpose"]]
     assert island.parts[-1].outputs == (output,)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "before"),
+    [("float16", ["Pad", "Transpose"]), ("bfloat16", ["Cast", "Pad", "Cast", "Transpose"])],
+)
+def test_three_channels_become_four(dtype, before):
+    b, kind = Builder("test"), DType.parse(dtype)
+    x = Operand(kind, (None, 3, 6, 6), name="x")
+    output = b.Relu(b.Conv(x, b.const(np.ones((8, 3, 3, 3)), kind), kernel_shape=[3, 3], pads=[1] * 4))
+    island = parts_with_convolutions(b.made, [x], [output])
+    assert shown(island) == [before, "conv", ["Transpose"]]
+    first, conv, _ = island.parts
+    assert conv.x.dtype == kind
+    assert [info.type.tensor_type.elem_type for info in first.model.model.graph.output] == [ONNX_TYPES[dtype]]
 
 
 def test_without_convolutions_there_is_one_part():

@@ -13,7 +13,7 @@ from tfport.dataclass import dataclass, replace
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import FusedConvolution, fused_convolutions
 from tfport.runtime.onnx.fused_product import FusedProduct, fused_products
-from tfport.runtime.onnx.model import NodeForms, OnnxModel, onnx_model
+from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -193,7 +193,8 @@ class _Borders:
             b = Builder("image")
             image, known = operand, operand.shape[1] if operand.shape is not None else None
             if known is not None and known != channels:
-                image = b.Pad(operand, b.ints(*[0] * 5, channels - known, 0, 0))
+                wide = b.cast(operand, border_type(operand.dtype))  # GPUs have no kernel that pads bfloat16
+                image = b.cast(b.Pad(wide, b.ints(*[0] * 5, channels - known, 0, 0)), operand.dtype)
             self._last[operand] = b.Transpose(image, perm=CHANNELS_LAST)
             self.items += b.made
         return self._last[operand]
