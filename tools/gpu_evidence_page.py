@@ -1,14 +1,12 @@
 """docs/evidence/gpu.md from its record: the answers, the times, and what follows from them."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 BATCHES = (1, 8, 64)
 TFPORT, TENSORFLOW, AUTO = "tfport", "TensorFlow 2.21", "tfport auto"
-EARLIER = "tfport, earlier version"
-"""What was measured before the last changes; marked with * in tables."""
-OURS = (TFPORT, EARLIER, AUTO, "tfport on the CPU")
+OURS = (TFPORT, AUTO, "tfport on the CPU")
 HALF_MODELS = ("resnet50", "transformer")
 Record = dict[str, Any]
 
@@ -76,7 +74,7 @@ def _beside_tensorflow(times: Record) -> list[str]:
     rows, ratios = [], []
     for model, contenders in times.items():
         theirs = contenders.get(TENSORFLOW, {}).get("tf32", {})
-        ours, marked = _ours(contenders, "tf32")
+        ours = contenders.get(TFPORT, {}).get("tf32", {})
         auto = contenders.get(AUTO, {}).get("tf32", {})
         cells = []
         for batch in BATCHES:
@@ -87,7 +85,7 @@ def _beside_tensorflow(times: Record) -> list[str]:
             best = min(ours[key], auto.get(key, math.inf))
             ratios.append(theirs[key] / best)
             with_auto = f" ({ratios[-1]:.1f})" if best < ours[key] else ""
-            cells.append(f"{theirs[key] / ours[key]:.1f}{with_auto}{marked(key)}")
+            cells.append(f"{theirs[key] / ours[key]:.1f}{with_auto}")
         if any(cells):
             rows.append(f"| {model} | {' | '.join(cells)} |")
     if not rows:
@@ -96,8 +94,7 @@ def _beside_tensorflow(times: Record) -> list[str]:
     return [
         "## Beside TensorFlow", "",
         "How many times faster than TensorFlow 2.21 on the same GPU, host to host, in TF32; in brackets with "
-        f"`--device auto`, where that is faster. Geometric mean with the better of both: **{mean:.1f}**. "
-        "*: an earlier version of tfport.",
+        f"`--device auto`, where that is faster. Geometric mean with the better of both: **{mean:.1f}**.",
         "", "| model | batch 1 | 8 | 64 |", "|---|---|---|---|", *rows, "",
     ]  # fmt: skip
 
@@ -119,8 +116,7 @@ def _beside_the_fastest(times: Record) -> list[str]:
 
 
 def _beside(contenders: Record, precision: str, key: str) -> str:
-    times, marked = _ours(contenders, precision)
-    ours = times.get(key)
+    ours = contenders.get(TFPORT, {}).get(precision, {}).get(key)
     others = {
         name: precisions[precision][key]
         for name, precisions in contenders.items()
@@ -129,13 +125,7 @@ def _beside(contenders: Record, precision: str, key: str) -> str:
     if ours is None or not others:
         return ""
     name, best = min(others.items(), key=lambda item: item[1])
-    return f"{ours / best:.2f}{marked(key)} ({name})"
-
-
-def _ours(contenders: Record, precision: str) -> tuple[Record, Callable[[str], str]]:
-    """tfport's times, and the mark of those of an earlier version."""
-    now, before = (contenders.get(name, {}).get(precision, {}) for name in (TFPORT, EARLIER))
-    return {**before, **now}, lambda key: "" if key in now else "*"
+    return f"{ours / best:.2f} ({name})"
 
 
 def _half(times: Record) -> list[str]:
@@ -160,7 +150,8 @@ def _serving(runs: list[Record]) -> list[str]:
     rows = []
     for run in runs:
         if served := run.get("served"):
-            best = max(alone[run["model"]]["on_device"].values(), default=0)
+            rates = run.get("on_device") or alone[run["model"]]["on_device"]
+            best = max(rates.values(), default=0)
             share = f"{served['rows_per_second'] / best:.0%}" if best else ""
             cores = served["cores"]
             rows.append(
@@ -177,7 +168,7 @@ def _serving(runs: list[Record]) -> list[str]:
         *(f"- {model}: {_rates(parts['on_device'])} with inputs and outputs in device memory; "
           f"{_rates(parts['assembled'])} from rows in pinned memory to answers, two batches in flight"
           for model, parts in alone.items()), "",
-        "*Share*: of the first at its best batch size.",
+        "*Share*: of the first at its best batch size, in the same run where it was measured there.",
         "", "| model | front ends | images per request | images/s | share | p50, p99 ms | cores of both |",
         "|---|---|---|---|---|---|---|", *rows, "",
     ]  # fmt: skip
