@@ -46,6 +46,28 @@ def test_tfport_answers_as_python_does(saved):
     np.testing.assert_allclose(output, expected, rtol=1e-5)
 
 
+def test_layers_in_a_list_share_names_and_keep_their_own_weights(tmp_path):
+    import keras
+
+    class Stack(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.stack = [keras.layers.Dense(3, bias_initializer="random_normal") for _ in range(3)]
+
+        def call(self, x):
+            for layer in self.stack:
+                x = layer(x)
+            return x
+
+    model = Stack()
+    expected = model(X).numpy()
+    tf.saved_model.save(model, str(tmp_path / "model"))
+    session = tfport.Session(str(tmp_path / "model"))
+    (name,) = session.model.signatures["serving_default"].inputs
+    (answer,) = session.signature("serving_default")(**{name: X}).values()
+    np.testing.assert_allclose(answer, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("names", [(None,), (None, None), ("a", None)])
 def test_unnamed_variables_are_not_taken_for_the_path_of_an_asset(names, tmp_path):
     (tmp_path / "words.txt").write_text("alpha\nbeta\n")

@@ -1,16 +1,20 @@
 """Restore variables that a model's restore op omits, as Python does: through the object graph.
 
 A Keras 3 model saved with `tf.saved_model.save` has two handles for each variable, and restores
-only the one that its signatures do not read; TensorFlow Serving cannot run such a model. The name of an
-object finds its handle. Unnamed variables share a name, `Variable`, which may also be the handle of an
-asset's path: that one is left to the init op.
+only the one that its signatures do not read; TensorFlow Serving cannot run such a model. Which object a
+handle stands for is said where a signature calls its function: the last inputs of the call are the
+objects that the function captured, in the order of `bound_inputs`. Names do not tell: layers in a list
+share them, and the handle of an asset's path is left to the init op.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.restore_mismatches import mismatches_of
 from tfport.graph.state import GraphVariable, filled_at_load, shared_name
@@ -40,18 +44,30 @@ def restore_from_objects(model: Model, state: State) -> None:
 
 
 def checkpoint_keys(model: Model) -> dict[str, str]:
-    """The checkpoint key of each variable that the object graph names, if one object has the name."""
-    checkpoint = model.checkpoint
+    """The checkpoint key of each variable that a function called in the main graph captures."""
+    checkpoint, objects = model.checkpoint, model.meta.object_graph_def
     assert checkpoint is not None
     try:
         raw = bytes(checkpoint.read(OBJECT_GRAPH).reshape(-1)[0])
         tracked = parse_message(pb.TrackableObjectGraph, raw, OBJECT_GRAPH).nodes
     except (MissingTensor, UnreadableFile, IndexError):
         return {}
-    keys: dict[str, set[str]] = {}
-    for saved, kept in zip(model.meta.object_graph_def.nodes, tracked, strict=False):
-        if saved.HasField("variable"):
-            for attribute in kept.attributes:
-                if attribute.name == VALUE:
-                    keys.setdefault(saved.variable.name, set()).add(attribute.checkpoint_key)
-    return {name: next(iter(of_name)) for name, of_name in keys.items() if len(of_name) == 1}
+    saved = {
+        index: attribute.checkpoint_key
+        for index, (node, kept) in enumerate(zip(objects.nodes, tracked, strict=False))
+        if node.HasField("variable")
+        for attribute in kept.attributes
+        if attribute.name == VALUE
+    }
+    return {name: saved[index] for name, index in captured_objects(model) if index in saved}
+
+
+def captured_objects(model: Model) -> Iterator[tuple[str, int]]:
+    """Each variable that a call in the main graph passes to a function, and the number of its object."""
+    functions = model.meta.object_graph_def.concrete_functions
+    for call in model.graph:
+        if (function := callee(call)) and function.name in functions:
+            bound = functions[function.name].bound_inputs
+            for value, index in zip(reversed(call.inputs), reversed(bound), strict=False):
+                if value.node.op == "VarHandleOp":
+                    yield shared_name(value.node), index

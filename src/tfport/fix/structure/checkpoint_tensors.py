@@ -23,9 +23,9 @@ def restored_variables(model: Model) -> dict[Node, GraphVariable]:
         and model.checkpoint is not None
         and model.meta.object_graph_def.nodes
     ):
-        by_name = checkpoint_keys(model)
+        by_object = checkpoint_keys(model)
         known = [
-            variable if variable.key else replace(variable, key=by_name.get(variable.name))
+            variable if variable.key else replace(variable, key=by_object.get(variable.name))
             for variable in known
         ]
     return {variable.node: variable for variable in known if _is_in_checkpoint(model, variable)}
