@@ -47,8 +47,9 @@ def of_one_rank(b: LayerBuilder, inputs: Tensors) -> Tensors:
     return widened
 
 
-@layer("Concatenate")
+@layer("Concatenate TFDConcat")
 def concatenate(b: LayerBuilder, inputs: Tensors, *, axis: int = -1) -> LayerTensor:
+    """One tensor of all, along an axis; `FeatureSpace` of Keras has its own class for it."""
     return concat(b, inputs, axis).with_mask(concatenated_mask(b, inputs, axis))
 
 
