@@ -10,6 +10,7 @@ FACTS = [  # release, kind, name, an argument, whether it takes it
     ("keras 3.15.1", "layer", "Dense", "quantization_config", True),
     ("keras 3.0.5", "layer", "Dense", "lora_rank", True),
     ("keras 3.0.0", "layer", "Dense", "lora_rank", False),
+    ("keras 3.15.1", "inner layer", "TFDConcat", "axis", True),
     ("keras 3.15.1", "layer", "LSTM", "time_major", False),
     ("keras 2.15.0", "layer", "LSTM", "time_major", True),
     ("keras 2.15.0", "initializer", "glorot_uniform", "seed", True),
@@ -92,6 +93,12 @@ def test_a_tensorflow_implies_its_keras(tensorflow, name):
 
 def test_a_tensorflow_before_tf_keras_has_none():
     assert keras_of_tensorflow("1.3.0") is None
+
+
+def test_an_inner_layer_has_no_public_name():
+    release = keras_release("keras", "3.15.1")
+    assert release.find("layer", "TFDConcat") is None
+    assert release.find("inner layer", "TFDConcat").kind == "layer"
 
 
 def test_every_package_is_recorded():

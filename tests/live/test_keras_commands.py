@@ -29,6 +29,19 @@ def two_heads() -> keras.Model:
     return keras.Model([image, extras], outputs, name="two_heads")
 
 
+def test_a_feature_space_loads_and_answers_as_in_keras(tmp_path):
+    rows = {"age": np.float32([[20], [40], [61]]), "town": np.array([["a"], ["b"], ["a"]])}
+    space = keras.utils.FeatureSpace({"age": "float_normalized", "town": "string_categorical"})
+    space.adapt(tf.data.Dataset.from_tensor_slices(rows))
+    model = keras.Model(space.get_inputs(), layers.Dense(2)(space.get_encoded_features()))
+    path = str(tmp_path / "m.keras")
+    model.save(path)
+    expected = keras.models.load_model(path)({name: tf.constant(value) for name, value in rows.items()})
+    assert tfport.check(path, on=f"keras=={keras.__version__}").verdict == "runs"
+    (answer,) = tfport.Session(path).signature("serving_default")(**rows).values()
+    np.testing.assert_allclose(answer, expected.numpy(), rtol=1e-5)
+
+
 @pytest.mark.parametrize("suffix", [".keras", ".h5"])
 def test_the_summary_has_the_shapes_and_parameters_of_keras(tmp_path, suffix):
     model = two_heads()

@@ -39,6 +39,8 @@ KINDS = {
     "metric": r"metrics",
     "operation": r"ops/",
 }
+INNER = "inner layer"
+"""A layer that Keras 3 finds only in the module that a configuration names: `TFDConcat` of a FeatureSpace."""
 BASES = ("Layer", "Model", "Container", "Network")
 """Classes that every layer and model has among its base classes."""
 SOURCE = "/src/"
@@ -57,7 +59,7 @@ ReleaseRecord = tuple[dict[tuple[str, str], Row], list[str]]
 def record(
     sources: Mapping[str, bytes], *, second: bool, imported: bool
 ) -> Iterator[tuple[tuple[str, str], Row]]:
-    """The classes of a release, by kind and name; `imported`: a layer must be in the namespace of layers."""
+    """The classes of a release, by kind and name; `imported`: a layer is one of the namespace of layers."""
     inner = [path for path in sources if SOURCE in path] or list(sources)  # the others only re-export
     relative = {ROOT.sub("", path): sources[path] for path in inner}
     modules = {ROOT.sub("", path): _module(path) for path in inner}
@@ -70,8 +72,10 @@ def record(
                 by_kind.setdefault(kind, known)
         for kind, known in by_kind.items():
             chain = table.chain(known)
-            if not _is_kind(kind, chain, namespace):
+            if not _is_kind(kind, chain):
                 continue
+            if kind == "layer" and namespace and known.name not in namespace and not known.exports:
+                kind = INNER
             row = _row(table, chain, modules[known.path])
             yield (kind, name), row
             if kind in SNAKE_CASED and any(
@@ -80,15 +84,11 @@ def record(
                 yield (kind, _snake_case(name)), row
 
 
-def _is_kind(kind: str, chain: list[KerasClass], namespace: set[str] | None) -> bool:
+def _is_kind(kind: str, chain: list[KerasClass]) -> bool:
     """Whether a class is one that a configuration can name."""
-    known = chain[0]
     if any(part.is_function for part in chain):
         return kind in ALSO_FUNCTIONS
-    if kind != "layer":
-        return True
-    is_layer = any(part.name in BASES for part in chain)
-    return is_layer and (namespace is None or known.name in namespace or bool(known.exports))
+    return kind != "layer" or any(part.name in BASES for part in chain)
 
 
 def _row(table: ClassTable, chain: list[KerasClass], module: str) -> Row:
@@ -169,7 +169,7 @@ def stored() -> dict[Release, ReleaseRecord]:
 def write(by_release: Mapping[Release, ReleaseRecord]) -> None:
     order = [*PACKAGES, TENSORFLOW]
     numbers = sorted(by_release, key=lambda release: (order.index(release[0]), version_key(release[1])))
-    classes: dict[str, dict[str, list[Any]]] = {kind: {} for kind in KINDS}
+    classes: dict[str, dict[str, list[Any]]] = {kind: {} for kind in (*KINDS, INNER)}
     rows: dict[tuple[str, str], dict[str, list[int]]] = {}
     modules: dict[str, list[int]] = {}
     for number, release in enumerate(numbers):

@@ -23,6 +23,8 @@ KINDS = (
     "layer", "initializer", "activation", "regularizer", "constraint", "policy", "optimizer", "loss",
     "metric", "operation",
 )  # fmt: skip
+INNER = "inner layer"
+"""A layer that Keras 3 finds only in the module that a configuration names: `TFDConcat` of a FeatureSpace."""
 CLOSED, CHECKED, IGNORED = "closed", "checked", "ignored"
 RE_EXPORTED = "2.4"
 """The minor release of keras that only re-exports the Keras of TensorFlow, the same minor."""
@@ -74,7 +76,7 @@ class KerasRelease:
         """The object of a kind and name; None if the release has none."""
         for spans, *row in _record()["classes"][kind].get(name, ()):
             if _contains(spans, self.number):
-                return _object(kind, name, row)
+                return _object("layer" if kind == INNER else kind, name, row)
         return None
 
     def names(self, kind: str) -> list[str]:

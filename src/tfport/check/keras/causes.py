@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import groupby
 
-from tfport.atlas.keras_releases import KERAS, TENSORFLOW, TF_KERAS, KerasRelease, keras_releases
+from tfport.atlas.keras_releases import INNER, KERAS, TENSORFLOW, TF_KERAS, KerasRelease, keras_releases
 from tfport.check.findings.keras_files import (
     KerasFileFinding,
     UnknownKerasArgument,
@@ -23,7 +23,7 @@ def explain(finding: KerasFileFinding) -> None:
     """Add the cause and the ways out that the record of releases gives."""
     if isinstance(finding, UnknownKerasClass):
         name = finding.class_name
-        known = _releases_with(lambda release: release.find("layer", name) is not None)
+        known = _releases_with(lambda release: any(release.find(kind, name) for kind in ("layer", INNER)))
         finding.why = (
             f"{name} is in {known}" if known else f"no recorded release of Keras has {name}: a custom class"
         )

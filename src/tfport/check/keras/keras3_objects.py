@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfport.atlas.keras_releases import CHECKED, IGNORED, KERAS_CORE, KerasObject, KerasRelease
+from tfport.atlas.keras_releases import CHECKED, IGNORED, INNER, KERAS_CORE, KerasObject, KerasRelease
 from tfport.atlas.versions import version_key
 from tfport.check.findings.keras_files import (
     KerasConfigForm,
@@ -36,6 +36,7 @@ BUILTIN_MODULES = (
 )  # fmt: skip
 IMPORTED_PACKAGES = ("keras", "keras_hub", "keras_cv", "keras_nlp")
 """The packages that releases since 3.9 import modules from."""
+IMPORTED_KINDS = ("layer", INNER, "operation", "policy")
 LOADING = (
     "keras.models.load_model", "keras.preprocessing.image.load_img", "keras.saving.load_model",
     "keras.saving.load_weights", "keras.utils.get_file", "keras.utils.load_img",
@@ -169,7 +170,7 @@ class Keras3Objects:
             finding = MovedKerasModule(layer=layer, class_name=name, op=name, module=module)
             return Raised(TYPE_ERROR, text, finding)
         for wanted in (name, registered) if not self.since("3.9") else (name,):
-            for known in (self.release.find(k, str(wanted)) for k in ("layer", "operation", "policy")):
+            for known in (self.release.find(k, str(wanted)) for k in IMPORTED_KINDS):
                 if known is not None and (known.module == module or self._is_visible(known, module)):
                     return known
         if self.since("3.11"):
