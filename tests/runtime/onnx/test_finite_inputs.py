@@ -9,6 +9,7 @@ from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.finite_inputs import with_finite_flag
 from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
 
 IN, UNITS = 3, 2
 FLOAT16 = DType.parse("float16")
@@ -54,7 +55,8 @@ def test_half_precision_does_not_overflow(number, raised):
     b, x = Builder("test"), Operand(FLOAT16, (None, None, IN), name="x")
     recurrent(b, "LSTM", x)
     nodes, flag = with_finite_flag(b.made)
-    island = onnx_model(nodes[len(b.made) :], [x], [flag], forms=NodeForms.PLAIN)  # without the LSTM itself
+    others = [node for node in nodes if node.op != "LSTM"]
+    island = onnx_model(others, [x], [flag], forms=NodeForms.PLAIN)
     session = ort.InferenceSession(island.model.SerializeToString(), providers=["CPUExecutionProvider"])
     (result,) = session.run(None, {session.get_inputs()[0].name: np.full(X.shape, number, np.float16)})
     assert bool(result) is raised
@@ -85,3 +87,31 @@ def test_other_nodes_have_no_flag():
     b, x = Builder("test"), fed("x", None, None, IN)
     b.Relu(b.MatMul(x, b.const(np.ones((IN, UNITS)), FLOAT32)))
     assert with_finite_flag(b.made) == (b.made, None)
+
+
+def test_operands_are_read_when_they_are_computed():
+    b, x = Builder("test"), fed("x", None, None, IN)
+    recurrent(b, "LSTM", b.Relu(x))
+    recurrent(b, "GRU", b.Neg(x))
+    nodes, _ = with_finite_flag(b.made)
+    ops = [node.op for node in nodes]
+    assert ops == ["Relu", "ReduceSum", "LSTM", "Neg", "ReduceSum", "GRU", "Add", "Mul"]
+
+
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize(("activation", "read"), [("Tanh", 1), ("Relu", 2)])
+def test_the_outputs_of_bounded_layers_are_not_read(op, activation, read):
+    b, x = Builder("test"), fed("x", None, None, IN)
+    first = recurrent(b, op, x)
+    b.made[-1].attrs["activations"] = [activation] * {"LSTM": 3, "GRU": 2, "RNN": 1}[op]
+    rows = b.Transpose(b.squeeze(first, 1), perm=[1, 0, 2])
+    both = b.Concat(rows, rows, axis=2)
+    recurrent(b, op, Operand(FLOAT32, (None, None, 2 * UNITS), name="both"))
+    second = b.made[-1]
+    changed = [node if node is not second else replaced(node, both) for node in b.made]
+    nodes, _ = with_finite_flag(changed)
+    assert [node.op for node in nodes].count("ReduceSum") == read
+
+
+def replaced(node, x):
+    return OnnxNode(node.op, (x, *node.inputs[1:]), node.outputs, node.attrs, node.domain)

@@ -131,6 +131,8 @@ class OnnxRuntime:
             # from the second run on, a pattern needs one block for all tensors beside the memory of the
             # first run; without it the many small tensors of other islands take more time
             options.enable_mem_pattern = not convolves or (work.is_fixed and work.may_be_light)
+            if hints.host_outputs:  # what flags are computed of is read early, and free early
+                options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
             if self.max_bytes:
