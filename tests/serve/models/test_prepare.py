@@ -64,6 +64,19 @@ def test_signatures_with_the_same_reason_are_listed_together(tmp_path):
     assert message.count("AddV9`") == 1
 
 
+@pytest.mark.parametrize(("other", "traced"), [("good:0", 0), ("bad:0", 1)])
+def test_of_signatures_that_compute_the_same_one_is_checked(tmp_path, monkeypatch, other, traced):
+    text = TWO_BAD.replace("SHAPE", "(?)")
+    session = tfport.Session(
+        export(tmp_path, 1, saved_model(text, {"serve": other, "serving_default": "good:0"}))
+    )
+    checked = []
+    program = session.program
+    monkeypatch.setattr(session, "program", lambda *run: checked.append(run) or program(*run))
+    prepare(session)
+    assert len(checked) == traced
+
+
 def test_some_signatures_are_enough_where_that_is_wanted(tmp_path):
     prepare(tfport.Session(export(tmp_path, 1, PARTLY)), all_must_run=False)
 

@@ -8,27 +8,43 @@ from __future__ import annotations
 
 from tfport.errors import CannotRun, Error, ResourceExhausted, RunStopped
 from tfport.graph.model import Signature
+from tfport.graph.same_work import FedRun, same_work
 from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.status import StatusCode, StatusError
+
+MOST_COMPARED = 8
+"""Signatures that others are compared with."""
 
 
 def prepare(session: Session, *, all_must_run: bool = True) -> None:
     """Plan the default signature and check the others; UNIMPLEMENTED if one cannot run (or none can).
 
     The plan of the default one is kept, so that the first request does not wait for it. Only that one:
-    each plan has its own copy of the weights.
+    each plan has its own copy of the weights. Of signatures that compute the same, one is checked.
     """
-    signatures = session.model.signatures
+    model, signatures = session.model, session.model.signatures
     usual = DEFAULT if DEFAULT in signatures else next(iter(signatures), "") if len(signatures) == 1 else ""
-    reasons = {
-        name: reason
-        for name, signature in signatures.items()
-        if (reason := _why_not(session, signature, keep=name == usual))
-    }
+    checked: list[tuple[FedRun, str]] = []
+    found: dict[str, str] = {}
+    for name in sorted(signatures, key=lambda name: name != usual):
+        run = FedRun(model.starts_of(signatures[name]), model.ends_of(signatures[name]))
+        reason = next((reason for other, reason in checked[:MOST_COMPARED] if _is_same(run, other)), None)
+        if reason is None:
+            reason = _why_not(session, signatures[name], keep=name == usual)
+            checked.append((run, reason))
+        found[name] = reason
+    reasons = {name: found[name] for name in signatures if found[name]}
     if reasons and (all_must_run or len(reasons) == len(signatures)):
         raise StatusError(StatusCode.UNIMPLEMENTED, _message(reasons, len(signatures)))
+
+
+def _is_same(run: FedRun, other: FedRun) -> bool:
+    try:
+        return same_work(run, other)
+    except Error:  # an attribute that cannot be decoded
+        return False
 
 
 def _why_not(session: Session, signature: Signature, *, keep: bool) -> str:
