@@ -34,6 +34,7 @@ OTHER_CASES = {
     "tfport.atlas.op_search",
     "tfport.atlas.release_spans",
 }
+OPS_OF_OTHERS = {"tfport.runtime.ops.image", "tfport.runtime.ops.xla", "tfport.runtime.ops.quantized"}
 ON = ["--on", "tensorflow==2.21.0"]
 OLD = ["--on", "tensorflow==1.13.2"]
 COMMANDS = [  # arguments                                    modules that it must not import
@@ -43,6 +44,7 @@ COMMANDS = [  # arguments                                    modules that it mus
     (["check", ATTENTION, *ON], {"inspect", *OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),
     (["check", ATTENTION, *ON, "--json"], {"inspect", *OTHER_CASES, *REQUIREMENTS, *RARE, *RUNTIME}),
     (["check", ATTENTION, *OLD, "--json"], {*RARE, *RUNTIME}),
+    (["check", ATTENTION, "--on", "tfport"], {"onnxruntime", *OPS_OF_OTHERS, *SERVER}),
     (["matrix", ATTENTION], {*RARE, *RUNTIME}),
     (["ops", "MatMul"], {"packaging.specifiers", *RARE, *RUNTIME}),
     (["run", ATTENTION, "--input", 'words=[["a"]]'], {"scipy", "packaging", *RARE, *SERVER}),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from tfport import discovery
 from tfport.atlas.known_ops import known_ops
 from tfport.atlas.target import OURS, Target
 from tfport.formats.proto.graph_pb2 import OpDef
@@ -14,7 +13,6 @@ from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.registry import Registry as Custom
 from tfport.runtime.custom.registry import ready
 from tfport.runtime.implementations import OpImplementations
-from tfport.runtime.lower import FAMILIES
 
 DEVICE = "CPU"
 IN_ONNX, IN_NUMPY, WHILE_PLANNING = "onnx", "numpy", "plan"
@@ -84,7 +82,6 @@ def ways_to_run(op: str, implementations: OpImplementations) -> list[str]:
 
 def own_target(registry: Custom | None = None) -> Target:
     """The runtime of this process with the ops of a custom registry (default: the process-wide one)."""
-    discovery.load_package(FAMILIES)
     registry = ready(registry)
     name = f"{OURS} {version(OURS)}"
     sources: list[Source] = [*custom_sources(registry), OwnSource(registry)]
