@@ -47,66 +47,70 @@ class _Comparison:
 
     def _read(self, first: Sequence[Value], second: Sequence[Value]) -> None:
         self._require(len(first) == len(second))
-        for one, other in zip(first, second, strict=False):
-            places = self._fed[0].get(one), self._fed[1].get(other)
+        for value, partner in zip(first, second, strict=False):
+            places = self._fed[0].get(value), self._fed[1].get(partner)
             if places != (None, None):
                 self._require(places[0] == places[1])
-                self._require((one.dtype, one.shape) == (other.dtype, other.shape))
+                self._require((value.dtype, value.shape) == (partner.dtype, partner.shape))
             else:
-                self._require(one.index == other.index)
-                self._reach(one.node, other.node)
+                self._require(value.index == partner.index)
+                self._reach(value.node, partner.node)
 
     def _wait(self, first: Sequence[Node], second: Sequence[Node]) -> None:
         self._require(len(first) == len(second))
-        for one, other in zip(first, second, strict=False):
-            self._reach(one, other)
+        for node, partner in zip(first, second, strict=False):
+            self._reach(node, partner)
 
-    def _reach(self, one: Node, other: Node) -> None:
+    def _reach(self, node: Node, partner: Node) -> None:
         """Require that two nodes correspond; each has one partner."""
-        if one not in self._partners and other not in self._taken:
-            self._partners[one] = other
-            self._taken.add(other)
-            self._pending.append((one, other))
-        self._require(self._partners.get(one) is other)
+        if node not in self._partners and partner not in self._taken:
+            self._partners[node] = partner
+            self._taken.add(partner)
+            self._pending.append((node, partner))
+        self._require(self._partners.get(node) is partner)
 
-    def _compare(self, one: Node, other: Node) -> None:
-        if isinstance(one, Argument) or isinstance(other, Argument):
-            return  # of functions that correspond
-        if one is not other:
-            self._require((one.op, one.device) == (other.op, other.device))
-            self._compare_attrs(one, other)
-        self._read(one.inputs, other.inputs)
-        self._wait(one.controls, other.controls)
+    def _compare(self, node: Node, partner: Node) -> None:
+        if isinstance(node, Argument):
+            self._require(isinstance(partner, Argument))  # of functions that correspond
+            return
+        if node is not partner:
+            self._require((node.op, node.device) == (partner.op, partner.device))
+            self._compare_attrs(node, partner)
+        self._read(node.inputs, partner.inputs)
+        self._wait(node.controls, partner.controls)
 
-    def _compare_attrs(self, one: Node, other: Node) -> None:
-        self._require(one.attrs.keys() == other.attrs.keys())
-        for name, value in one.attrs.items() if self._same else ():
-            second = other.attrs[name]
+    def _compare_attrs(self, node: Node, partner: Node) -> None:
+        self._require(node.attrs.keys() == partner.attrs.keys())
+        for name, value in node.attrs.items() if self._same else ():
+            second = partner.attrs[name]
             if isinstance(value, FunctionRef) and isinstance(second, FunctionRef):
-                self._compare_calls((one, value), (other, second))
+                self._compare_calls((node, value), (partner, second))
             else:
                 self._require(value == second)
 
     def _compare_calls(self, first: tuple[Node, FunctionRef], second: tuple[Node, FunctionRef]) -> None:
-        (one, called), (other, instead) = first, second
-        self._require(called.attrs == instead.attrs)
-        body = one.graph.library.functions.get(called.name)
-        partner = other.graph.library.functions.get(instead.name)
-        if body is None or partner is None:
+        self._require(first[1].attrs == second[1].attrs)
+        bodies = [call.graph.library.functions.get(called.name) for call, called in (first, second)]
+        if bodies[0] is None or bodies[1] is None:
             self._same = False
-        elif body is not partner:
-            self._compare_functions(body, partner)
+        elif bodies[0] is not bodies[1]:
+            self._compare_bodies(bodies[0], bodies[1])
 
-    def _compare_functions(self, one: Function, other: Function) -> None:
-        arguments, partners = list(one.args.values()), list(other.args.values())
-        types = [[(arg.is_list, arg.plain_type) for arg in args] for args in (arguments, partners)]
-        self._require(types[0] == types[1] and all(plain for _, plain in types[0]))
-        self._require(one.attrs == other.attrs)
-        for argument, partner in zip(arguments, partners, strict=False):
+    def _compare_bodies(self, first: Function, second: Function) -> None:
+        self._require(_types(first) == _types(second) and all(plain for _, plain in _types(first)))
+        self._require(first.attrs == second.attrs)
+        for argument, partner in zip(first.args.values(), second.args.values(), strict=False):
             self._require(argument.output_shape(0) == partner.output_shape(0))
             self._reach(argument, partner)
-        self._read(one.results, other.results)
-        self._wait(
-            [node for end in one.control_returns.values() for node in end.controls],
-            [node for end in other.control_returns.values() for node in end.controls],
-        )
+        self._read(first.results, second.results)
+        self._wait(_waited(first), _waited(second))
+
+
+def _types(function: Function) -> list[tuple[bool, int]]:
+    """Of each argument, whether it is a list, and its type; 0 if an attribute decides that."""
+    return [(argument.is_list, argument.plain_type) for argument in function.args.values()]
+
+
+def _waited(function: Function) -> list[Node]:
+    """The nodes that must have run when a function returns."""
+    return [node for end in function.control_returns.values() for node in end.controls]

@@ -27,15 +27,15 @@ def prepare(session: Session, *, all_must_run: bool = True) -> None:
     model, signatures = session.model, session.model.signatures
     usual = DEFAULT if DEFAULT in signatures else next(iter(signatures), "") if len(signatures) == 1 else ""
     checked: list[tuple[FedRun, str]] = []
-    found: dict[str, str] = {}
+    reason_of: dict[str, str] = {}
     for name in sorted(signatures, key=lambda name: name != usual):
         run = FedRun(model.starts_of(signatures[name]), model.ends_of(signatures[name]))
         reason = next((reason for other, reason in checked[:MOST_COMPARED] if _is_same(run, other)), None)
         if reason is None:
             reason = _why_not(session, signatures[name], keep=name == usual)
             checked.append((run, reason))
-        found[name] = reason
-    reasons = {name: found[name] for name in signatures if found[name]}
+        reason_of[name] = reason
+    reasons = {name: reason_of[name] for name in signatures if reason_of[name]}
     if reasons and (all_must_run or len(reasons) == len(signatures)):
         raise StatusError(StatusCode.UNIMPLEMENTED, _message(reasons, len(signatures)))
 
