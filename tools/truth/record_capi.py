@@ -2,6 +2,7 @@
 
     python tools/truth/record_capi.py 1.13.2 2.8.4
     python tools/truth/record_capi.py --package tensorflow-gpu 1.15.5 --only 'nchw_*' 'cudnn_*'
+    python tools/truth/record_capi.py --platform aarch64 --suffix=-aarch64 2.16.2 --only 'compiled_*'
 
 Each release answers every question of tests/truth/questions.json through two loaders
 (`capi_loaders`). The outcomes go to the record `capi/PACKAGE-RELEASE` (`outcomes`). With
@@ -41,7 +42,7 @@ def main() -> None:
     asked = {c: q for c, q in questions.items() if any(fnmatchcase(c, pattern) for pattern in args.only)}
     group = "capi_without_onednn" if args.without_onednn else args.group
     for release in args.releases:
-        with unpacked(args.package, release) as wheel:
+        with unpacked(args.package, release, args.platform) as wheel:
             outcomes = record(wheel, release, asked, WITHOUT_ONEDNN if args.without_onednn else {})
         name = f"{group}/{args.package}-{release}{args.suffix}"
         header = {"package": args.package, "version": release, "wheel": wheel.name, "sha256": wheel.sha256}
@@ -53,6 +54,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("releases", nargs="+")
     parser.add_argument("--package", default="tensorflow")
     parser.add_argument("--questions", type=Path, default=TRUTH / "questions.json")
+    parser.add_argument("--platform", default="x86_64", help="of the wheel: x86_64 or aarch64")
     parser.add_argument("--group", default="capi", help="group of records to write (default: capi)")
     parser.add_argument("--suffix", default="", help="text to append to the names of the records")
     parser.add_argument("--only", nargs="+", default=["*"], help="cases to record; * and ? match any text")

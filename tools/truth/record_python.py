@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,8 @@ def main() -> None:
         # one loader after the other: Keras, once imported, changes what tf.saved_model.load returns
         todo = [(c, loader) for loader in args.loaders for c in asked if is_for(loader, c, release)]
         outcomes: Outcomes = {}
-        with environment(args.package, release, args.keep) as python:
+        given = nullcontext(args.python) if args.python else None
+        with given or environment(args.package, release, args.keep) as python:
             header = {"package": args.package, "version": release, **versions(python)}
             for (case, loader), answer in zip(todo, probe(python, todo, asked), strict=True):
                 outcomes.setdefault(case, {})[loader] = python_outcome(answer, Path(asked[case]["path"]))
@@ -63,6 +65,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--loaders", nargs="+", default=["python", "keras"])
     parser.add_argument("--group", default="python", help="group of records to write (default: python)")
     parser.add_argument("--suffix", default="", help="text to append to the names of the records")
+    parser.add_argument("--python", type=Path, help="a Python with the release (default: a new one)")
     parser.add_argument("--keep", action="store_true", help="keep the environment of the release")
     return parser.parse_args()
 

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tfport.atlas.target import Target
+from tfport.check.compiled.functions import CompiledFunctions
 from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices, requested_kind
 from tfport.check.graph_optimizer import DeviceRequests
 from tfport.check.lite.reach import entry_points
 from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
-from tfport.check.placement import GPU, has_kernel, kind_of_device
+from tfport.check.placement import CPU, GPU, has_kernel, kind_of_device
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import depends_on_release, unresolved_usage
 from tfport.dataclass import replace
@@ -182,6 +183,16 @@ class CheckedModel:
     @cached_property
     def device_requests(self) -> DeviceRequests:
         return DeviceRequests(self.model.graph, self.contexts)
+
+    @cached_property
+    def compiled_functions(self) -> CompiledFunctions:
+        return CompiledFunctions(self.model.graph, self.contexts)
+
+    def kind_of_call(self, call: Node, target: Target) -> str:
+        """On which kind of device a call runs, by an op or by name."""
+        if (usage := self.usage_of(call)) is not None:
+            return self.kind_of_device(usage, target)
+        return GPU if GPU in kinds_of_devices(target) and requested_kind(call.device) in ("", GPU) else CPU
 
     def contexts_of(self, usage: Usage) -> NodesByContext:
         """The nodes of a usage by their contexts."""

@@ -251,7 +251,7 @@ LIMITS = (
     _on_gpu("DepthwiseConv2dNative", is_dilated, "Current kernel implementation does not support dilations"),
     _on_gpu("DepthwiseConv2dNative", _uneven,
             "Current implementation only supports equal length strides in the row and column dimensions."),
-    _on_gpu("_FusedMatMul", _fuses("Elu", "LeakyRelu"), FUSION, about="fused_ops"),
+    _on_gpu("_FusedMatMul", _fuses("Elu", "LeakyRelu", "Relu6"), FUSION, about="fused_ops"),
     _on_gpu("_FusedMatMul", _fuses_without_half("GeluExact", "Tanh", "Sigmoid"),
             "Matmul with BiasAdd+GeluExact|Tanh|Sigmoid supports only DT_HALF data type.", about="fused_ops"),
     _on_gpu("CudnnRNN CudnnRNNV2 CudnnRNNV3", _bfloat16, "Invalid RNN data type: 7"),

@@ -102,26 +102,26 @@ class NodeContexts:
     @cached_property
     def _branches(self) -> frozenset[str]:
         """Functions that are called only as branches, or only by such functions."""
-        always = self._reached(lambda node: node.op not in BRANCHING)
+        always = self.reached(lambda node: node.op not in BRANCHING)
         return frozenset(self._model.graph.library.functions) - always
 
     @cached_property
     def _unlowered(self) -> frozenset[str]:
         """The same without those that ask to be lowered."""
-        always = self._reached(lambda node: node.op not in BRANCHING or node.attrs.get(LOWER) is True)
+        always = self.reached(lambda node: node.op not in BRANCHING or node.attrs.get(LOWER) is True)
         return frozenset(self._model.graph.library.functions) - always
 
     @cached_property
     def _called_plainly(self) -> frozenset[str]:
         """Functions that the main graph reaches by plain calls."""
-        return self._reached(lambda node: node.op not in LOWERED)
+        return self.reached(lambda node: node.op not in LOWERED)
 
     @cached_property
     def _lowered(self) -> frozenset[str]:
         """The bodies of branches and loops that the main graph lowers, and of those in them."""
-        return self._reached(lambda node: node.op in LOWERED and node.attrs.get(LOWER) is True)
+        return self.reached(lambda node: node.op in LOWERED and node.attrs.get(LOWER) is True)
 
-    def _reached(self, follows: Callable[[Node], bool]) -> frozenset[str]:
+    def reached(self, follows: Callable[[Node], bool]) -> frozenset[str]:
         """The functions that the main graph reaches through nodes of some kind."""
         library = self._model.graph.library.functions
         reached: set[str] = set()
@@ -191,7 +191,7 @@ def _executed(
             function = node.graph.library.functions.get(name)
             if function is not None and (name, read) not in followed:
                 followed.add((name, read))
-                live = _live(function)
+                live = live_nodes(function)
                 wanted = live if read else needed_by(node for node in function if node.is_stateful)
                 run.nodes |= live
                 run.idle |= live
@@ -215,7 +215,7 @@ def _behind_switch(node: Node) -> bool:
     return False
 
 
-def _live(function: Function) -> set[Node]:
+def live_nodes(function: Function) -> set[Node]:
     """The nodes that a call of a function runs: those its outputs need, and stateful ones."""
     ends = [*function.ends, *(node for node in function if node.is_stateful)]
     return {node for node in needed_by(ends) if node.name in function.nodes}

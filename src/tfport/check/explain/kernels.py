@@ -28,9 +28,11 @@ MOST = 4
 MEMBER = re.compile(r"(?<![\w/])([A-Z]\w{1,100}): ((?:(?:XLA_)?(?:CPU|GPU|TPU)(?:_JIT)? ?){1,8})")
 
 
-def no_kernel(match: MessageMatch, target: Target | None) -> Meaning:
-    """Which devices, dtypes and releases have a kernel for the op."""
+def no_kernel(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Which devices, dtypes and releases have a kernel for the op; None if XLA compiles it for none."""
     missing = read_missing(match)
+    if any("JIT" in device for device in missing.devices):
+        return None  # `explain.compiled`
     where = {device: _releases(missing, device) for device in USUAL}
     return Meaning(
         [*_in_message(missing), *_elsewhere(missing, where)],

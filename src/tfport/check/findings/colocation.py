@@ -14,9 +14,12 @@ from tfport.check.devices import is_local, is_valid_name, kinds_of_devices, requ
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.noticed import DEVICES
-from tfport.graph.graph import Node
+from tfport.check.placement import GPU
+from tfport.graph.graph import Function, Graph, Node
 
 CLASS, LOCATION = "_class", "loc:@"
+HANDLE = "VarHandleOp"
+OF_VARIABLES = ("ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 
 
 @finding("TFP315", "colocated-without-common-device", noticed=DEVICES)
@@ -24,9 +27,9 @@ class NoCommonDevice(Finding):
     """node `{node}` must run with `{other}`, and no device of {target} does for both
 
     ## Cause
-    The graph asks for two nodes to run on one device (`_class`), but they ask for different
-    devices, or there is none for which both ops have kernels. The loader has no soft
-    placement: TensorFlow Serving and the C API do what the graph asks for.
+    The graph asks for two nodes to run on one device (`_class`), or both use one variable, but
+    they ask for different devices, or there is none for which both ops have kernels. The loader
+    has no soft placement: TensorFlow Serving and the C API do what the graph asks for.
     ## Fix
     Export with `clear_devices=True` (TF1), outside of `tf.device` and `colocate_with`; or set
     `allow_soft_placement` where the loader has it.
@@ -78,29 +81,61 @@ def _examples(model: CheckedModel) -> list[ColocatedNodes]:
 
 
 def _groups(model: CheckedModel) -> Iterator[ColocatedNodes]:
-    """The groups of nodes that ask to run with one another."""
+    """The groups of nodes that ask to run with one another, or use the same variable."""
     graph = model.model.graph
-    groups: dict[str, list[Node]] = {}
+    for body in (graph, *graph.library.functions.values()):
+        for group in (*_asking(body), *_variables(body)):
+            examples = {model.usage_of(node): node for node in group}
+            requested = _requested(group, model)
+            devices = frozenset((kind, node.device) for kind, node in requested.items())
+            alike = (group[0].op, group[1].op, body is graph, devices, frozenset(examples))
+            yield ColocatedNodes(group[0], group[1], requested, list(examples.values()), alike)
+
+
+def _asking(graph: Graph) -> Iterator[list[Node]]:
+    """The nodes that name others in `_class`, directly or not, each group with a node that is named first."""
+    leaders: dict[str, str] = {}
+
+    def leader(name: str) -> str:
+        passed = []
+        while (before := leaders.setdefault(name, name)) != name:
+            passed.append(name)
+            name = before
+        leaders.update(dict.fromkeys(passed, name))
+        return name
+
     for node in graph:
         listed = node.attr(CLASS)
         for name in listed if isinstance(listed, list) else ():
             text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
             head = text.removeprefix(LOCATION)
             if text.startswith(LOCATION) and head in graph.nodes and head != node.name:
-                groups.setdefault(head, [graph.nodes[head]]).append(node)
-    for group in groups.values():
-        examples = {model.usage_of(node): node for node in group}
-        requested = _requested(group)
-        devices = frozenset((kind, node.device) for kind, node in requested.items())
-        alike = (group[0].op, group[1].op, devices, frozenset(examples))
-        yield ColocatedNodes(group[0], group[1], requested, list(examples.values()), alike)
+                leaders[leader(node.name)] = leader(head)
+    groups: dict[str, list[Node]] = {}
+    for name in leaders:
+        first = leader(name)
+        group = groups.setdefault(first, [graph.nodes[first]])
+        if name != first:
+            group.append(graph.nodes[name])
+    yield from groups.values()
 
 
-def _requested(group: list[Node]) -> dict[str, Node]:
+def _variables(graph: Graph) -> Iterator[list[Node]]:
+    """Variables that ask for no device, and their users, some of which ask for a GPU; these come last."""
+    for handle in graph:
+        if handle.op == HANDLE and not handle.device:
+            users = sorted((u for u in handle.users if u.op in OF_VARIABLES), key=lambda u: bool(u.device))
+            if users and {requested_kind(user.device) for user in users if user.device} == {GPU}:
+                yield [handle, *users]
+
+
+def _requested(group: list[Node], model: CheckedModel) -> dict[str, Node]:
+    requests = model.device_requests
     requested = {
         requested_kind(node.device): node
         for node in group
         if node.device and is_valid_name(node.device) and is_local(node.device)
+        if not isinstance(node.graph, Function) or not requests.is_ignored(node)
     }
     requested.pop("", None)
     return requested

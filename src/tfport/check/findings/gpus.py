@@ -137,7 +137,7 @@ def _on_cpu(model: CheckedModel, target: Target) -> Iterator[Node]:
         if not usage.device and model.kind_of_device(usage, target) == CPU:
             for context, nodes in model.contexts_of(usage):
                 if context.signatures & model.signatures:
-                    yield from nodes
+                    yield from (node for node in nodes if not model.compiled_functions.is_compiled(node))
 
 
 @check

@@ -11,12 +11,19 @@ from tfport.check.findings.finding import Finding, answering, check
 from tfport.check.findings.history import own_libraries
 from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
+from tfport.check.placement import CPU
 from tfport.check.release_quirks import is_loaded_by_python
 from tfport.dataclass import dataclass, field
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Node
 from tfport.graph.usage import LABEL, Usage
 from tfport.registry.unresolved import Question, Unresolved
+
+OF_KERNELS = (
+    Question.KERNEL, Question.KERNEL_TYPE, Question.KERNEL_LIMIT, Question.KERNEL_LIMIT_WITHOUT_ONEDNN,
+    Question.CALL_DEVICE, Question.DEVICE,
+)  # fmt: skip
+"""What does not matter for a node that XLA compiles."""
 
 
 @dataclass(slots=True)
@@ -107,6 +114,8 @@ def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loa
     if answer.question is Question.OP and loader.name in (PYTHON, KERAS):
         libraries = own_libraries(loader.target, usage.op)
         return [] if any(map(is_loaded_by_python, libraries)) else contexts
+    if answer.question in OF_KERNELS and model.compiled_functions.calls:
+        contexts = _keep(contexts, lambda node: not _is_compiled(model, node, loader))
     requests = model.device_requests
     if answer.question is Question.CALL_DEVICE:
         return _keep(contexts, requests.runs_on_device_of_call)
@@ -114,6 +123,13 @@ def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loa
         return contexts
     ignored = requests.is_ignored if answer.question is Question.DEVICE else requests.is_removed
     return _keep(contexts, lambda node: not ignored(node))
+
+
+def _is_compiled(model: CheckedModel, node: Node, loader: Loader) -> bool:
+    """Whether XLA compiles a node, and `check.findings.compiled` knows whether it can."""
+    from tfport.check.compiled.jit_kernels import jit_kernels  # few models have compiled functions
+
+    return model.compiled_functions.is_compiled(node) and jit_kernels(loader.target, CPU) is not None
 
 
 def _keep(contexts: NodesByContext, is_kept: Callable[[Node], bool]) -> NodesByContext:

@@ -1,0 +1,150 @@
+"""Which nodes of a compiled function XLA does not compile.
+
+Recorded from 2.21 with small models:
+
+- All branches and loops of the function are compiled, taken or not; of a Case whose index is a constant, only
+  the branch that it chooses. The devices of nodes are ignored.
+- A session first removes what nothing needs, and replaces branches that ask to be lowered by Switch nodes,
+  for which XLA has no kernel. Python does neither, but functions that are called plainly are inlined, without
+  what nothing needs.
+- What depends on constants alone and has no side effects is computed before; what depends on shapes, if they
+  are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tfport.atlas.target import Target
+from tfport.check.compiled.functions import CALLS
+from tfport.check.compiled.jit_kernels import JitKernels
+from tfport.check.node_contexts import BRANCHING, LOWER, live_nodes
+from tfport.dataclass import dataclass
+from tfport.graph.attrs import Attr, decode
+from tfport.graph.graph import ARG, Argument, Function, Node, Value
+from tfport.graph.reach import Callers
+from tfport.registry.kernels import Kernel
+from tfport.registry.resolve import supports_types
+
+RESULT = "_Retval"
+SWITCHES = {"If": "Switch", "StatelessIf": "Switch", "Case": "_SwitchN", "StatelessCase": "_SwitchN"}
+"""What a branch becomes if it is lowered."""
+CASES = ("Case", "StatelessCase")
+KNOWN_EARLY = (
+    "Shape", "ShapeN", "Size", "Rank",
+    "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
+)  # fmt: skip
+"""Ops whose values may be known before anything is compiled."""
+LATE, MAYBE, EARLY = range(3)
+"""Whether TensorFlow computes a value before it compiles the function."""
+COMPUTED = "TensorFlow may compute it before it compiles the function, as its inputs are shapes or constants"
+CHOSEN = "TensorFlow compiles only the branch that a constant chooses"
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompiled:
+    """A node that XLA does not compile."""
+
+    node: Node
+    """For an argument or a result of the function: the call."""
+    op: str
+    """What TensorFlow names: the op, or that of the nodes by which it replaces the node."""
+    types: str = ""
+    """The types for which there is no kernel; empty if there is none for any."""
+    doubt: str = ""
+
+
+class CompiledCall:
+    """What is compiled for a call of a function."""
+
+    def __init__(self, call: Node, function: Function, callers: Callers, *, in_session: bool) -> None:
+        self.call, self.function, self._callers, self._in_session = call, function, callers, in_session
+        self._known: dict[Value, int] = {}
+        self._calls: dict[str, list[Node]] = {}
+        """The plain calls of each function."""
+        self._bodies: dict[Function, tuple[list[Node], str]] = {}
+        """The functions that are compiled, with their nodes, and why they might not be."""
+        self._add(function, "", whole=not in_session)
+
+    def _add(self, function: Function, doubt: str, *, whole: bool) -> None:
+        if function in self._bodies:
+            return
+        live = live_nodes(function)
+        nodes = [node for node in function if whole or node in live]
+        self._bodies[function] = (nodes, doubt)
+        for node, names in self._callers.of(function):
+            is_plain = node.op in CALLS or node.op in names
+            if node not in (live if is_plain else nodes):
+                continue
+            chosen = doubt or (CHOSEN if node.op in CASES and self._when(node.inputs[0]) else "")
+            for called in filter(None, map(function.library.functions.get, names)):
+                if is_plain:
+                    self._calls.setdefault(called.name, []).append(node)
+                self._add(called, chosen, whole=not self._in_session and not is_plain)
+
+    def uncompiled(self, kernels: JitKernels, target: Target) -> Iterator[Uncompiled]:
+        """The nodes that XLA with these kernels does not compile."""
+        for op, values in ((ARG, self.function.arguments), (RESULT, self.function.results)):
+            for dtype in dict.fromkeys(value.dtype for value in values):
+                if not _supports(kernels.get(op, ()), {"T": dtype}):
+                    yield Uncompiled(self.call, op, f"T={dtype}")
+        for function, (nodes, doubt) in self._bodies.items():
+            live = live_nodes(function)
+            for node in nodes:
+                for refused in self._uncompiled(node, kernels, target, is_read=node in live):
+                    yield refused if not doubt else Uncompiled(refused.node, refused.op, refused.types, doubt)
+
+    def _uncompiled(
+        self, node: Node, kernels: JitKernels, target: Target, *, is_read: bool
+    ) -> Iterator[Uncompiled]:
+        if self._in_session and node.op in BRANCHING and node.attrs.get(LOWER) is True:
+            yield Uncompiled(node, SWITCHES[node.op])
+            return
+        definition = target.registry.get(node.op)
+        if definition is None:  # a function, or an op that another finding is about
+            return
+        defaults = {a.name: decode(a.default_value) for a in definition.attr if a.HasField("default_value")}
+        attrs, registered = {**defaults, **node.attrs}, kernels.get(node.op, ())
+        when = self._when_computed(node) if is_read else LATE
+        if when != EARLY and not _supports(registered, attrs):
+            yield Uncompiled(node, node.op, _types(registered, attrs), COMPUTED if when == MAYBE else "")
+
+    def _when_computed(self, node: Node) -> int:
+        if node.op in KNOWN_EARLY:
+            return MAYBE
+        return LATE if node.is_stateful else min(map(self._when, node.inputs), default=EARLY)
+
+    def _when(self, value: Value) -> int:
+        if value not in self._known:
+            self._known[value] = LATE  # a loop is no constant
+            self._known[value] = self._when_known(value)
+        return self._known[value]
+
+    def _when_known(self, value: Value) -> int:
+        function = value.node.graph
+        if not isinstance(value.node, Argument) or not isinstance(function, Function):
+            return self._when_computed(value.node)
+        if function is self.function or function.name not in self._calls:
+            return LATE
+        place, calls = function.arguments.index(value), self._calls[function.name]
+        return min(self._when(c.inputs[place]) if place < len(c.inputs) else LATE for c in calls)
+
+
+def _types(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> str:
+    """The attributes that no kernel supports; if none alone is the cause, all that choose a kernel."""
+    names = [name for name in dict.fromkeys(n for k in kernels for n in k.constraints) if name in attrs]
+    alone = [
+        name
+        for name in names
+        if not any(supports_types(Kernel(k.op, k.device, {name: k.constraints[name]}), attrs)
+                   for k in kernels if name in k.constraints)
+    ]  # fmt: skip
+    return ", ".join(f"{name}={_text(attrs[name])}" for name in sorted(alone or names))
+
+
+def _text(value: Attr) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _supports(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> bool:
+    return any(supports_types(kernel, attrs) for kernel in kernels)
