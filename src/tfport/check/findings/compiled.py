@@ -28,6 +28,8 @@ class NotCompiledByXla(Finding):
     no kernel cannot.
     ## Fix
     Export again with `jit_compile=False`, or with the node outside of the compiled function.
+    `tfport fix --for TARGET` replaces the calls by the bodies of the functions, which are then not
+    compiled.
     ## Example
         tfport check tests/truth/models/compiled_unary_spence --on tensorflow==2.21.0 --loader capi
     """
