@@ -117,7 +117,18 @@ def test_what_cannot_be_read_is_named(write, message):
         opened(file_with(write)).find("a").read()
 
 
-def test_a_cut_file_says_where():
-    data = file_with(lambda f: f.create_dataset("a", data=np.arange(4096)))
+def test_a_cut_file_is_not_opened_as_in_hdf5(tmp_path):
+    data = bytes(file_with(lambda f: f.create_dataset("a", data=np.arange(4096))))
+    said = f"the file has {len(data) - 1} of its {len(data)} bytes; it was cut short"
+    with pytest.raises(UnreadableFile, match=rf"^m\.h5, byte \d+: damaged HDF5: {said}"):
+        opened(data[:-1])
+    (tmp_path / "m.h5").write_bytes(data[:-1])
+    with pytest.raises(OSError, match="truncated file"):
+        h5py.File(tmp_path / "m.h5")
+
+
+def test_a_structure_outside_of_the_file_says_where():
+    data = bytearray(file_with(lambda f: f.create_dataset("a", data=np.arange(4096))))
+    data[40:48] = b"\xff" * 8  # the file does not say how long it is
     with pytest.raises(UnreadableFile, match=r"^m\.h5, byte \d+: damaged HDF5: a needs 32768 bytes"):
-        opened(data[:10000]).find("a").read()
+        opened(bytes(data[:10000])).find("a").read()

@@ -1,6 +1,6 @@
 """Are the files complete: variables with their shards, and assets?
 
-Findings 02x. The weights are not read: the index says how long each shard must be.
+Findings 02x. The weights are not read: the index or manifest says how long each file must be.
 """
 
 from __future__ import annotations
@@ -23,6 +23,22 @@ from tfport.graph.state import assets, shared_name, variables
 WHEN_LOADING = (LOADING, LOADING, LOADING)
 CHECK_SHAPES = ("objects", "keras_objects", "tfport", "tfport_objects")
 """The loading paths that compare the shape of a tensor with that of its resource variable."""
+
+
+@finding("TFP020", "incomplete-weights", noticed=FILES)
+class IncompleteWeights(Finding):
+    """{sentence}
+
+    ## Cause
+    A TensorFlow.js model is a `model.json` and the files of weights that its manifest
+    lists. One of them is missing, was cut short, or belongs to another model.
+    ## Fix
+    Download or copy all files again, into the folder of `model.json`.
+    ## Example
+        tfport check tests/check/models/tfjs_without_weights/model.json --on tfport
+    """
+
+    sentence: str
 
 
 @finding(
@@ -218,7 +234,7 @@ def files_are_complete(model: CheckedModel, target: Target, loader: Loader) -> I
 
 
 def _files(checked: CheckedModel) -> Iterator[Finding]:
-    findings = [*_checkpoint(checked.model), *_assets(checked.model)]
+    findings = [*_checkpoint(checked.model), *_weights(checked.model), *_assets(checked.model)]
     yield from findings
     if checked.checksums and not findings:
         yield from _checksums(checked.model)
@@ -240,6 +256,16 @@ def _checkpoint(model: Model) -> Iterator[Finding]:
         yield from _mismatches(model)
     except UnreadableFile as error:
         yield DamagedIndex(sentence=str(error))
+
+
+def _weights(model: Model) -> Iterator[Finding]:
+    """The files of a TensorFlow.js model that do not have the weights of its manifest."""
+    stored = model.keras.weights.tfjs if model.keras and model.keras.weights else model.weights
+    for group in stored.groups if stored else ():
+        try:
+            group.spans  # noqa: B018  the first access compares the sizes
+        except UnreadableFile as error:
+            yield IncompleteWeights(sentence=str(error))
 
 
 def _checksums(model: Model) -> Iterator[Finding]:

@@ -88,7 +88,11 @@ def open_hdf5(data: memoryview, where: str) -> Hdf5Group:
         raise header.error(f"addresses have {source.offset_size} bytes, and sizes {source.length_size}")
     header.skip({0: 9, 1: 13}.get(version, 1))
     source.base = header.offset()
-    header.skip(2 * source.offset_size)
+    header.skip(source.offset_size)  # free space, or the extension of the superblock
+    end = header.offset()
+    # HDF5 opens no such file, even if everything that is asked for is there
+    if len(data) < end and not source.is_undefined(end):
+        raise header.error(f"the file has {len(data)} of its {end} bytes; it was cut short")
     if version < 2:
         header.skip(source.offset_size)  # driver information
         header.offset()  # the name of the root

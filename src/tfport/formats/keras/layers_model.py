@@ -52,7 +52,7 @@ def _weights(stored: TfjsWeights, config: Mapping[str, Json]) -> StoredWeights:
             dtype = NUMPY[entry.dtype]
             name = "string" if dtype.kind == "O" else str(dtype)
             lists.setdefault(owner, []).append(StoredWeight(entry.name, name, entry.shape, read))
-    return StoredWeights(BY_LAYER, lists)
+    return StoredWeights(BY_LAYER, lists, tfjs=stored)
 
 
 def _owner(weight: str, owners: Mapping[str, str]) -> str:

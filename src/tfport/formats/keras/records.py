@@ -14,6 +14,8 @@ from tfport.dataclass import dataclass, field
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tfport.formats.tfjs.weights import TfjsWeights
+
 Json = Any
 """A value of JSON: a dict, list, string, number, boolean or None."""
 
@@ -49,6 +51,8 @@ class StoredWeights:
     """
     stores: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     """By path only: what newer releases store with an object, such as its `name`."""
+    tfjs: TfjsWeights | None = None
+    """The files of the weights, if TensorFlow.js stored them."""
 
 
 @dataclass(frozen=True, slots=True)
