@@ -38,7 +38,7 @@ from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.choice_cache import GPU
-from tfport.runtime.engines.engine import Engine, EngineFailed, NumbersRefused
+from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.repeated_call import RepeatedCalls
@@ -142,9 +142,14 @@ class Session:
             fed = {_tensor_name(name): value for name, value in fed.items()}
             prepared = self._prepare(names, tuple(fed))
         inputs = prepared.inputs(fed.values(), any_shape)
-        key, plan = self._plan(prepared.key(inputs, any_shape))
+        key = prepared.key(inputs, any_shape)
         try:
+            key, plan = self._plan(key)
             outputs = plan.run(prepared.unassumed(inputs, key), on_device=on_device)
+        except IslandRejected as error:
+            if key.ranks.count(None) == len(key.ranks):
+                raise
+            outputs = self._run_on_host(key, inputs, error)  # no op takes these ranks: the host says which
         except EngineFailed as error:
             if not repeats and isinstance(error, NumbersRefused):
                 raise
@@ -152,7 +157,7 @@ class Session:
         results = prepared.results(outputs)
         return results[0] if isinstance(fetches, str) else results
 
-    def _run_on_host(self, key: PlanKey, inputs: list[NDArray[Any]], error: EngineFailed) -> list[Any]:
+    def _run_on_host(self, key: PlanKey, inputs: list[NDArray[Any]], error: Error) -> list[Any]:
         """Repeat a run that the engine refused: TensorFlow's answer, or its error with the name of the node.
 
         A run with effects other than assertions is not repeated, as some of them have happened.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.dataclass import dataclass
-from tfport.errors import RunFailed
+from tfport.errors import Error, RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_parts import IslandParts
 from tfport.runtime.onnx.island_shares import Share
@@ -34,6 +34,10 @@ class EngineFailed(RunFailed):
 
 class NumbersRefused(EngineFailed):
     """An engine does not handle some numbers of the inputs; without their rows it may run."""
+
+
+class IslandRejected(Error):
+    """An engine does not take an island at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,18 @@ from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopHandle
-from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, EngineFailed, IslandHints
+from tfport.runtime.engines.engine import (
+    CPU_FORM,
+    NO_HINTS,
+    Compiled,
+    EngineFailed,
+    IslandHints,
+    IslandRejected,
+)
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
+from tfport.runtime.engines.onnx_message import node_message
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
@@ -214,13 +222,13 @@ def run_error(error: Exception, where: str = "the engine") -> Error:
     message = first_line(error)
     if (limit := limit_message_of(message)) is not None:
         return ResourceExhausted(limit)
-    return _memory_error(message, where, "for the tensors of its runs") or EngineFailed(message)
+    return _memory_error(message, where, "for the tensors of its runs") or EngineFailed(node_message(message))
 
 
 def session_error(error: Exception, engine: str) -> Error:
     """Why a session cannot be made."""
     message = first_line(error)
-    rejected = Error(f"{engine} rejects the model that tfport made: {message}")
+    rejected = IslandRejected(f"{engine} rejects the model that tfport made: {message}")
     return _memory_error(message, engine, "for the weights") or rejected
 
 

@@ -9,7 +9,14 @@ from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
+from tfport.runtime.engines.engine import (
+    NO_HINTS,
+    Compiled,
+    EngineFailed,
+    IslandForm,
+    IslandHints,
+    IslandRejected,
+)
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -102,7 +109,7 @@ class OpenVino:
             compiled = self._core.compile_model(read, "CPU", options)
             compiled.create_infer_request()  # some models fail only here
         except RuntimeError as error:
-            raise Error(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
+            raise IslandRejected(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
         return compiled
 
 

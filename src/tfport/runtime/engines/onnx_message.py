@@ -1,0 +1,28 @@
+"""Read an error message of ONNX Runtime: which node it is about, and what is wrong.
+
+    node_message("[ONNXRuntimeError] : … Name:'Reshape:a/b#7' Status Message: …/reshape_helper.h:91 … …")
+    "`a/b` (Reshape): The input tensor cannot be reshaped to the requested shape. …"
+
+The names of nodes are those that `onnx` gives them: op, name in the model, and a number.
+"""
+
+from __future__ import annotations
+
+import re
+
+_RUN = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : Non-zero status code returned while running \w+ node\. "
+    r"Name:'(?P<op>\w+):(?P<node>[^'#]*)#?\d*' Status Message: (?P<text>.+)",
+    re.DOTALL,
+)
+# a file of ONNX Runtime, its function, and the condition that it checked
+_LOCATION = re.compile(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
+
+
+def node_message(message: str) -> str:
+    """The message in tfport's form, without source locations; as it is if it is not about one node."""
+    found = _RUN.fullmatch(message)
+    if found is None:
+        return message
+    text = _LOCATION.sub("", found["text"], count=1) if _LOCATION.match(found["text"]) else found["text"]
+    return f"`{found['node']}` ({found['op']}): {text}"
