@@ -21,8 +21,8 @@ _LOCATION = re.compile(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
 
 def node_message(message: str) -> str:
     """The message in tfport's form, without source locations; as it is if it is not about one node."""
-    found = _RUN.fullmatch(message)
-    if found is None:
+    match = _RUN.fullmatch(message)
+    if match is None:
         return message
-    text = _LOCATION.sub("", found["text"], count=1) if _LOCATION.match(found["text"]) else found["text"]
-    return f"`{found['node']}` ({found['op']}): {text}"
+    text = _LOCATION.sub("", match["text"], count=1) if _LOCATION.match(match["text"]) else match["text"]
+    return f"`{match['node']}` ({match['op']}): {text}"
