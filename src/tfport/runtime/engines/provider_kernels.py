@@ -8,6 +8,7 @@ from typing import Any
 import onnxruntime as ort
 
 from tfport.runtime.engines.session_settings import session_options, share, to_share
+from tfport.runtime.engines.usual_kernels import KernelKey, usual_kernels
 from tfport.runtime.onnx.model import SMALL, NodeForms, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
@@ -21,7 +22,9 @@ class ProviderKernels:
 
     def __init__(self, providers: Sequence[Any] = ON_CPU, forms: NodeForms = NodeForms.FASTEST) -> None:
         self._providers, self._forms = list(providers), forms
-        self._known: dict[tuple[object, ...], bool] = {}
+        self._known: dict[KernelKey, bool] = {}
+        if tuple(providers) == ON_CPU:
+            self._known.update(dict.fromkeys(usual_kernels(), True))
 
     def has(self, node: OnnxNode) -> bool:
         key = (

@@ -102,15 +102,16 @@ class AffineReader(ActivationReader):
         if step.attrs.get("transpose_a") or right.array is None or right.array.ndim != 2:
             return None
         matrix = right.array.T if step.attrs.get("transpose_b") else right.array
-        if left in self.sources:  # even if its size is unknown
-            return Affine({left: matrix}, np.zeros(matrix.shape[1], matrix.dtype))
-        inside = self.affine(left)
-        if inside is not None:
-            return inside.times(matrix)
         parts = self.producer.get(left)
-        if parts is None or parts.op != "ConcatV2":
-            return None
-        return self._product_of_parts(parts, matrix)
+        if parts is not None and parts.op == "ConcatV2" and left not in self.sources:
+            return self._product_of_parts(parts, matrix)
+        return self._times(left, matrix)
+
+    def _times(self, operand: Operand, matrix: NDArray[Any]) -> Affine | None:
+        if operand in self.sources:  # even if its size is unknown
+            return Affine({operand: matrix}, np.zeros(matrix.shape[1], matrix.dtype))
+        inside = self.affine(operand)
+        return inside.times(matrix) if inside is not None else None
 
     def _is_ones_like(self, operand: Operand, x: Operand) -> bool:
         """Whether an operand is the mask of a dropout of nothing: ones in the shape of another operand."""
@@ -129,12 +130,13 @@ class AffineReader(ActivationReader):
             return None
         known = sum(size for size in widths if size is not None)
         sizes = [matrix.shape[0] - known if size is None else size for size in widths]
-        if not all(operand in self.sources for operand in operands):
-            return None
         rows = np.split(matrix, np.cumsum(sizes)[:-1])
         total = Affine({}, np.zeros(matrix.shape[1], matrix.dtype))
         for operand, part in zip(operands, rows, strict=True):
-            total = total.plus(Affine({operand: part}, np.zeros_like(total.bias)))
+            product = self._times(operand, part)
+            if product is None:
+                return None
+            total = total.plus(product)
         return total
 
     def _sum(self, left: Operand, right: Operand) -> Affine | None:
