@@ -41,7 +41,7 @@ class AllElsewhere(AutoEngine):
         usual = OnnxRuntime(1)
         reference = usual.compile(model, weights, inputs, outputs, hints)
         with patch.multiple("tfport.runtime.onnx.island_shares", **EVERY_NODE):
-            shares = hints.shares(self.other.may_run, self.other.forms)
+            shares = hints.shares(self.other.nodes(), self.other.forms)
         shared = shared_island(shares, inputs, outputs, usual, self.other.made(1))
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:

@@ -62,7 +62,7 @@ def other_if_possible(compiled_by, leader, usual, rivals, *_):
 @pytest.fixture
 def auto(monkeypatch):
     """An engine whose islands go to the other engine as far as they may."""
-    other = OtherEngine("onnxruntime", may_run_elsewhere, NodeForms.OPENVINO, Careless)
+    other = OtherEngine("onnxruntime", lambda: may_run_elsewhere, NodeForms.OPENVINO, Careless)
     monkeypatch.setattr("tfport.runtime.engines.auto.OTHERS", {"openvino": other})
     monkeypatch.setattr("tfport.runtime.engines.raced_island.fastest", other_if_possible)
     monkeypatch.setattr(Careless, "runs", 0)

@@ -51,6 +51,17 @@ def test_how_much_may_differ(run, part, accepted):
     assert trials.accept_again(shifted(run, part)) == accepted
 
 
+def test_each_answer_has_its_own_tolerance():
+    def two(arrays):
+        return [*double(arrays), *enlarging(arrays)]
+
+    trials = Trials(two, [X], two([X]))
+    parts = [(9e-6, 1e-4, True), (1e-4, 0, False)]
+    for first, second, accepted in parts:
+        contender = [shifted(double, first), shifted(enlarging, second)]
+        assert trials.accept(lambda arrays, c=contender: [run(arrays)[0] for run in c]) == accepted
+
+
 def test_integers_must_be_equal_whatever_the_last_bits_do():
     def rounded(arrays):
         return [arrays[0].view(np.int32) % 2]

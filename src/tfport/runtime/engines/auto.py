@@ -76,7 +76,7 @@ class AutoEngine:
     ) -> Compiled:
         @functools.cache
         def shares(name: str) -> Sequence[Share]:
-            return hints.shares(OTHERS[name].may_run, OTHERS[name].forms) if hints.shares else ()
+            return hints.shares(OTHERS[name].nodes(), OTHERS[name].forms) if hints.shares else ()
 
         def compiled_by(choice: Choice) -> Compiled:
             onnx_runtime = OnnxRuntime(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tfport.dataclass import dataclass
 from tfport.runtime.engines.engine import Engine
-from tfport.runtime.engines.litert.litert_nodes import may_run_in_litert
+from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.program import OnnxNode
@@ -20,7 +20,8 @@ class OtherEngine:
 
     package: str
     """The module that must be installed."""
-    may_run: Callable[[OnnxNode], bool]
+    nodes: Callable[[], Callable[[OnnxNode], bool]]
+    """Says, for the nodes of one island in their order, which the engine may compute."""
     forms: NodeForms
     made: Callable[[int], Engine]
     """The engine for a number of threads."""
@@ -45,7 +46,7 @@ def _openvino(threads: int) -> Engine:
 
 
 OTHERS = {
-    "litert": OtherEngine("ai_edge_litert", may_run_in_litert, NodeForms.PLAIN, _litert),
-    "openvino": OtherEngine("openvino", may_run_elsewhere, NodeForms.OPENVINO, _openvino),
+    "litert": OtherEngine("ai_edge_litert", LiteRtNodes, NodeForms.PLAIN, _litert),
+    "openvino": OtherEngine("openvino", lambda: may_run_elsewhere, NodeForms.OPENVINO, _openvino),
 }
 """By the name that a choice has."""

@@ -20,6 +20,8 @@ from tfport.runtime.engines.trial_inputs import trial_inputs
 
 FACTOR = 10
 """How much more may differ than what the last bits of the inputs change: each layer rounds once more."""
+CHANGES = 2
+"""How often the last bits are changed for each of the inputs, to see what they do."""
 MOST = 1e-2
 """A larger part of the largest answer never differs."""
 
@@ -52,7 +54,8 @@ class Trials:
         """For each answer, how much of the largest one may differ."""
         changes = [0.0] * len(self._given[1])
         for inputs, expected in self._all:
-            for _, answers in self._answered([[_next_to(array) for array in inputs]]):
+            near = ([_next_to(array, seed) for array in inputs] for seed in range(CHANGES))
+            for _, answers in self._answered(near):
                 parts = map(difference, expected, answers)
                 changes = [max(pair) for pair in zip(changes, parts, strict=True)]
         return [min(FACTOR * change, MOST) for change in changes]
@@ -68,10 +71,9 @@ class Trials:
                 continue
 
 
-def _next_to(array: Any) -> Any:
-    """Floats with their last bit changed, up and down in turn."""
+def _next_to(array: Any, seed: int) -> Any:
+    """Floats with their last bit changed, up or down: in turn, the changes of neighbors might cancel out."""
     if array.dtype.kind != "f":
         return array
-    towards = np.full(array.size, np.inf, array.dtype)
-    towards[::2] = -np.inf
-    return np.nextafter(array, towards.reshape(array.shape))
+    up = np.random.default_rng(seed).integers(2, size=array.shape, dtype=np.int8)
+    return np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))

@@ -20,7 +20,8 @@ REFUSED = {
         lambda b, x: b.Resize(x, None, None, b.ints(1, 4, 9, 11), mode="nearest"),
         IMAGE,
     ),
-    "Slice with steps": (lambda b, x: b.Slice(x, b.ints(0), b.ints(4), b.ints(1), b.ints(2)), IMAGE),
+    "Div by zero": (lambda b, x: b.Div(x, number(b, 0)), IMAGE),
+    "Slice backwards": (lambda b, x: b.Slice(x, b.ints(3), b.ints(0), b.ints(1), b.ints(-1)), IMAGE),
 }
 
 

@@ -22,8 +22,9 @@ OPTIONS = {
     "MINIMUM": "MaximumMinimumOptions", "MUL": "MulOptions", "PAD": "PadOptions",
     "REDUCE_MAX": "ReducerOptions", "REDUCE_MIN": "ReducerOptions", "RESHAPE": "ReshapeOptions",
     "RESIZE_BILINEAR": "ResizeBilinearOptions", "SLICE": "SliceOptions", "SOFTMAX": "SoftmaxOptions",
-    "SPACE_TO_DEPTH": "SpaceToDepthOptions", "SUB": "SubOptions", "SUM": "ReducerOptions",
-    "TRANSPOSE": "TransposeOptions", "TRANSPOSE_CONV": "TransposeConvOptions",
+    "SPACE_TO_DEPTH": "SpaceToDepthOptions", "STRIDED_SLICE": "StridedSliceOptions",
+    "SUB": "SubOptions", "SUM": "ReducerOptions", "TRANSPOSE": "TransposeOptions",
+    "TRANSPOSE_CONV": "TransposeConvOptions",
 }  # fmt: skip
 """The table of options of each operator that has one."""
 

@@ -10,12 +10,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
 from tfport.runtime.engines.litert.interpreters import Interpreters, sentence_of
-from tfport.runtime.engines.litert.litert_nodes import may_run_in_litert
+from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.litert.translate import translate
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
@@ -41,7 +43,7 @@ class LiteRt:
         self.threads = threads
 
     def takes(self, node: OnnxNode) -> bool:
-        return may_run_in_litert(node)
+        return LiteRtNodes()(node)
 
     def has_kernel(self, node: OnnxNode) -> bool:
         return self.takes(node)
@@ -62,10 +64,12 @@ class LiteRt:
                 began = time.perf_counter()
                 try:
                     for tensor, array in zip(lite.inputs, arrays, strict=True):
-                        interpreter.set_tensor(tensor, array)
+                        interpreter.set_tensor(tensor, np.asarray(array))
                     interpreter.invoke()
                     results = [
-                        interpreter.get_tensor(output) if isinstance(output, int) else output.copy()
+                        np.asarray(interpreter.get_tensor(output))
+                        if isinstance(output, int)
+                        else output.copy()
                         for output in lite.outputs
                     ]
                 except (RuntimeError, ValueError) as error:

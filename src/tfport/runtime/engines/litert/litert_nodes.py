@@ -2,7 +2,7 @@
 
 Only nodes that make ordinary numbers of ordinary numbers, as for OpenVINO (`openvino_nodes`): nothing is
 divided by what is computed, and there are no roots or exponentials. XNNPACK has float32 only; integers are
-those of shapes, which are known when a model is translated. What depends on sizes is decided then.
+those of shapes, which are known when a model is translated. What else depends on sizes is decided then.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfport.runtime.engines.litert.known_sizes import KNOWN
+from tfport.runtime.engines.litert.known_sizes import KNOWN, OF_SIZES
 from tfport.runtime.engines.litert.rules.whole_axes import CENTERS
 from tfport.runtime.engines.litert.translate import RULES
-from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -24,17 +23,31 @@ _FLOAT = "float32"
 _CAST = frozenset(["int32", "uint8", _FLOAT])
 
 
-def may_run_in_litert(node: OnnxNode) -> bool:
-    inputs = [operand for operand in node.inputs if operand is not None]
-    if node.domain or any(node.programs) or not inputs or not all(map(_is_finite, inputs)):
-        return False
-    if all(output.dtype.is_integer for output in node.outputs):
-        return node.op == "Shape" or (node.op in KNOWN and inputs[0].dtype.is_integer)
-    if node.op not in RULES or any(output.dtype.name != _FLOAT for output in node.outputs):
-        return False
-    if node.op != "Cast" and inputs[0].dtype.name != _FLOAT:
-        return False
-    return node.op not in _CONDITIONS or _CONDITIONS[node.op](node)
+class LiteRtNodes:
+    """Asked about the nodes of an island in the order in which they run."""
+
+    def __init__(self) -> None:
+        self._sizes: set[Operand] = set()
+        """What follows from the sizes of the inputs alone."""
+
+    def __call__(self, node: OnnxNode) -> bool:
+        """Whether LiteRT may compute a node, or it is known before a run."""
+        inputs = [operand for operand in node.inputs if operand is not None]
+        if node.domain or any(node.programs) or not inputs or not all(map(_is_finite, inputs)):
+            return False
+        if node.op in OF_SIZES or (node.op in KNOWN and all(map(self._is_known, inputs))):
+            self._sizes.update(node.outputs)
+            return True
+        if node.op not in RULES or any(output.dtype.name != _FLOAT for output in node.outputs):
+            return False
+        if node.op == "Div":
+            return self._is_known(inputs[1]) and inputs[0].dtype.name == _FLOAT
+        if node.op != "Cast" and inputs[0].dtype.name != _FLOAT:
+            return False
+        return node.op not in _CONDITIONS or _CONDITIONS[node.op](node)
+
+    def _is_known(self, operand: Operand) -> bool:
+        return operand.array is not None or operand in self._sizes
 
 
 def _has_weights(node: OnnxNode) -> bool:
@@ -61,15 +74,6 @@ def _is_padding(node: OnnxNode) -> bool:
     return is_zero and bool((pads.array >= 0).all())
 
 
-def _divides(node: OnnxNode) -> bool:
-    divisor = node.inputs[1]
-    return (
-        divisor is not None
-        and divisor.array is not None
-        and bool((np.abs(divisor.array) >= LEAST_DIVISOR).all())
-    )
-
-
 def _is_dense(node: OnnxNode) -> bool:
     attrs = node.attrs
     return (
@@ -91,19 +95,18 @@ _CONDITIONS: dict[str, Callable[[OnnxNode], bool]] = {
     "Conv": _is_convolution,
     "ConvTranspose": _is_convolution,
     "DepthToSpace": lambda node: node.attrs.get("mode", "DCR") == "DCR",
-    "Div": _divides,
     "Elu": lambda node: node.attrs.get("alpha", 1) == 1,
     "Gemm": _is_dense,
     "MaxPool": _is_pooling,
     "PRelu": _has_weights,
     "Pad": _is_padding,
     "Resize": _is_linear,
-    "Slice": lambda node: len(node.inputs) < 5 or _is_one(node.inputs[4]),
+    "Slice": lambda node: len(node.inputs) < 5 or _is_forward(node.inputs[4]),
 }
 
 
-def _is_one(steps: Operand | None) -> bool:
-    return steps is None or (steps.array is not None and bool((steps.array == 1).all()))
+def _is_forward(steps: Operand | None) -> bool:
+    return steps is None or (steps.array is not None and bool((steps.array > 0).all()))
 
 
 def _is_finite(operand: Operand) -> bool:

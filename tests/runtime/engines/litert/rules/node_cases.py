@@ -97,6 +97,18 @@ CASES = {
         IMAGE,
     ),
     "Slice": (lambda b, x: b.Slice(x, b.ints(1, -3), b.ints(3, 100), b.ints(1, 3)), IMAGE),
+    "Slice with steps": (
+        lambda b, x: b.Slice(x, b.ints(1, 0), b.ints(6, 5), b.ints(2, 3), b.ints(2, 3)),
+        IMAGE,
+    ),
+    "Slice with steps of turned ones": (
+        lambda b, x: b.Slice(b.Transpose(x, perm=[0, 2, 3, 1]), b.ints(1), b.ints(100), b.ints(3), b.ints(2)),
+        IMAGE,
+    ),
+    "Div by a number of elements": (
+        lambda b, x: b.Div(x, b.cast(b.nodes("ReduceProd", b.Shape(x), keepdims=0)[0], FLOAT32)),
+        IMAGE,
+    ),
     "Softmax": one("Softmax", axis=-1),
     "Softmax of channels": one("Softmax", axis=1),
     "SpaceToDepth": one("SpaceToDepth", (2, 3, 4, 6), blocksize=2),
@@ -116,6 +128,7 @@ CASES = {
 }
 for _op in ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"):
     CASES[_op] = (lambda b, x, op=_op: getattr(b, op)(x, b.ints(2, 3), keepdims=1), IMAGE)
+    CASES[f"{_op} of all"] = (lambda b, x, op=_op: getattr(b, op)(x, keepdims=0), IMAGE)
     CASES[f"{_op} without axes"] = (lambda b, x, op=_op: getattr(b, op)(x, b.ints(-1, 1), keepdims=0), IMAGE)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from tfport.runtime.engines.litert.island_node import IslandNode
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value, plain_order
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
+from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
 
 BINARY = {
     "Add": "ADD",
@@ -54,6 +55,8 @@ def clip(out: LiteScribe, node: IslandNode) -> IslandValue:
 def binary(out: LiteScribe, node: IslandNode) -> IslandValue:
     """Two inputs, or more one after another."""
     result, *others = (node.value(number) for number in range(len(node.inputs)))
+    if node.op == "Div" and (np.abs(others[0].constant()) < LEAST_DIVISOR).any():
+        raise NotInLite("a divisor about zero")
     for other in others:
         sizes = np.broadcast_shapes(result.sizes, other.sizes)
         result = broadcast(out, BINARY[node.op], [result, other], sizes)

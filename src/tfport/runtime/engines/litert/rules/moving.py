@@ -10,8 +10,6 @@ from tfport.runtime.engines.litert.island_node import IslandNode
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, channels_last
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 
-FAR = 2**31 - 1
-
 
 def identity(_out: LiteScribe, node: IslandNode) -> IslandValue:
     return node.first
@@ -83,13 +81,15 @@ def slices(out: LiteScribe, node: IslandNode) -> IslandValue:
     x = node.first
     starts, ends = ([int(place) for place in node.value(number).constant()] for number in (1, 2))
     axes, steps = node.list_of("axes", 3) or range(len(starts)), node.list_of("steps", 4)
-    if steps is not None and any(step != 1 for step in steps):
-        raise NotInLite("Slice with steps")
-    begins, sizes = [0] * len(x.sizes), list(x.sizes)
-    for start, end, axis in zip(starts, ends, axes, strict=True):
-        begin, stop, _ = slice(start, end).indices(x.sizes[axis])
-        begins[axis], sizes[axis] = begin, stop - begin
-    return _part(out, x, begins, sizes)
+    steps = steps or [1] * len(starts)
+    if min(steps) < 1:
+        raise NotInLite("Slice backwards")
+    ranges = [range(size) for size in x.sizes]
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        ranges[axis] = range(x.sizes[axis])[slice(start, end, step)]
+    if max(steps) == 1:
+        return _part(out, x, [place.start for place in ranges], [len(place) for place in ranges])
+    return _part_with_steps(out, x, ranges)
 
 
 def split(out: LiteScribe, node: IslandNode) -> list[IslandValue]:
@@ -141,6 +141,14 @@ def _part(out: LiteScribe, x: IslandValue, begins: Sequence[int], sizes: Sequenc
         raise NotInLite("an empty part")
     places = out.ints(*(begins[axis] for axis in x.order)), out.ints(*(sizes[axis] for axis in x.order))
     return out.add("SLICE", [x.tensor, *places], sizes, x.order)
+
+
+def _part_with_steps(out: LiteScribe, x: IslandValue, ranges: Sequence[range]) -> IslandValue:
+    lying = [ranges[axis] for axis in x.order]
+    if not all(lying):
+        raise NotInLite("an empty part")
+    places = [out.ints(*(getattr(place, end) for place in lying)) for end in ("start", "stop", "step")]
+    return out.add("STRIDED_SLICE", [x.tensor, *places], [len(place) for place in ranges], x.order)
 
 
 def _with_sizes(out: LiteScribe, x: IslandValue, sizes: Sequence[int]) -> IslandValue:
