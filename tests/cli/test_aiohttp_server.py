@@ -84,3 +84,17 @@ def test_everything_can_be_imported_by_a_star():
         "from aiohttp import *; print(ClientSession.__name__)"
     )
     assert output(program) == ["ClientSession"]
+
+
+@pytest.mark.parametrize("source", [None, "", "version = 3"])
+def test_a_package_without_a_readable_version_is_imported_as_usual(tmp_path, source):
+    path = tmp_path / "__init__.py"
+    if source is not None:
+        path.write_text(source)
+    program = (
+        "import importlib.util, sys; find = importlib.util.find_spec; spec = find('aiohttp');"
+        "spec.origin = sys.argv[1]; importlib.util.find_spec = lambda name: spec;"
+        "from tfport.cli.aiohttp_server import import_server_only; import_server_only();"
+        "import aiohttp; print(type(aiohttp).__name__, aiohttp.ClientSession.__name__)"
+    )
+    assert output(program, str(path)) == ["module", "ClientSession"]

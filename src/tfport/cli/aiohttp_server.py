@@ -26,15 +26,22 @@ _completing = threading.RLock()
 def import_server_only() -> None:
     """Let `import aiohttp` return a package that has its modules, and all else when it is used."""
     spec = importlib.util.find_spec(NAME) if NAME not in sys.modules else None
-    if spec is None or spec.origin is None:
-        return
-    with open(spec.origin, "rb") as file:
-        version = re.search(_VERSION, file.read(4096), re.MULTILINE)
-    if version is not None:  # the modules of the server need it
+    version = _version(spec.origin) if spec is not None and spec.origin is not None else ""
+    if spec is not None and version:  # the modules of the server need it
         package = importlib.util.module_from_spec(spec)
         package.__class__ = ServerPackage
-        package.__version__ = version[1].decode()  # type: ignore[attr-defined]
+        package.__version__ = version  # type: ignore[attr-defined]
         sys.modules[NAME] = package
+
+
+def _version(path: str) -> str:
+    """The version that the source of the package states; empty if it cannot be read, as in an archive."""
+    try:
+        with open(path, "rb") as file:
+            stated = re.search(_VERSION, file.read(4096), re.MULTILINE)
+    except OSError:
+        return ""
+    return stated[1].decode() if stated else ""
 
 
 class ServerPackage(ModuleType):
