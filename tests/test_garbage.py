@@ -1,6 +1,7 @@
 """The search for garbage is paused while a model is loaded and planned, and only then."""
 
 import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,38 @@ def test_a_model_is_loaded_and_planned_without_a_search(make, searches):
     finally:
         gc.set_threshold(*before)
     assert len(searches) <= 2  # due when tracing and compiling are done
+
+
+def test_what_was_made_is_not_searched_next(searches):
+    gc.collect()
+    searches.clear()
+    with no_search_for_garbage():
+        made = [[i] for i in range(5000)]
+    assert not searches
+    assert not {id(one) for one in made} & {id(one) for one in gc.get_objects(generation=0)}
+    gc.collect()  # but it is searched with all others
+    assert searches
+
+
+def test_garbage_in_cycles_is_found_later():
+    class Cycle:
+        pass
+
+    with no_search_for_garbage():
+        cycle = Cycle()
+        cycle.itself = cycle
+        found = weakref.ref(cycle)
+        del cycle
+    gc.collect()
+    assert found() is None
+
+
+def test_what_the_program_froze_stays_frozen():
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with no_search_for_garbage():
+            pass
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()

@@ -21,4 +21,12 @@ def no_search_for_garbage() -> Iterator[None]:
     try:
         yield
     finally:
+        _make_all_old()
         gc.enable()
+
+
+def _make_all_old() -> None:
+    """Let the next search skip what was made: only a search of all objects looks at it."""
+    if not gc.get_freeze_count():  # otherwise the program froze objects, which stay so
+        gc.freeze()
+        gc.unfreeze()
