@@ -66,6 +66,15 @@ def test_a_model_is_loaded_and_planned_without_a_search(make, searches):
     assert len(searches) <= 2  # due when tracing and compiling are done
 
 
+@pytest.fixture
+def nothing_frozen():
+    """`conftest.py` freezes what is imported."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("nothing_frozen")
 def test_what_was_made_is_not_searched_next(searches):
     gc.collect()
     searches.clear()
@@ -77,6 +86,7 @@ def test_what_was_made_is_not_searched_next(searches):
     assert searches
 
 
+@pytest.mark.usefixtures("nothing_frozen")
 def test_garbage_in_cycles_is_found_later():
     class Cycle:
         pass
@@ -92,10 +102,7 @@ def test_garbage_in_cycles_is_found_later():
 
 def test_what_the_program_froze_stays_frozen():
     gc.freeze()
-    try:
-        frozen = gc.get_freeze_count()
-        with no_search_for_garbage():
-            pass
-        assert gc.get_freeze_count() == frozen > 0
-    finally:
-        gc.unfreeze()
+    frozen = gc.get_freeze_count()
+    with no_search_for_garbage():
+        pass
+    assert gc.get_freeze_count() == frozen > 0
