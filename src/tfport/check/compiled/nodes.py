@@ -7,8 +7,8 @@ Recorded from 2.21 with small models:
 - A session first removes what nothing needs, and replaces branches that ask to be lowered by Switch nodes,
   for which XLA has no kernel. Python does neither, but functions that are called plainly are inlined, without
   what nothing needs.
-- What depends on constants alone and has no side effects is computed before; what depends on shapes, if they
-  are known.
+- What depends on constants and known shapes alone and has no side effects is computed before, but not always:
+  `Spence` of a constant is, `StatelessRandomBinomial` is not.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ KNOWN_EARLY = (
     "Shape", "ShapeN", "Size", "Rank",
     "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
 )  # fmt: skip
-"""Ops whose values may be known before anything is compiled."""
-LATE, MAYBE, EARLY = range(3)
-"""Whether TensorFlow computes a value before it compiles the function."""
+"""Ops whose values may be known before anything is compiled, whatever they read."""
 COMPUTED = "TensorFlow may compute it before it compiles the function, as its inputs are shapes or constants"
 CHOSEN = "TensorFlow compiles only the branch that a constant chooses"
 
@@ -59,7 +57,7 @@ class CompiledCall:
 
     def __init__(self, call: Node, function: Function, callers: Callers, *, in_session: bool) -> None:
         self.call, self.function, self._callers, self._in_session = call, function, callers, in_session
-        self._known: dict[Value, int] = {}
+        self._known: dict[Value, bool] = {}
         self._calls: dict[str, list[Node]] = {}
         """The plain calls of each function."""
         self._bodies: dict[Function, tuple[list[Node], str]] = {}
@@ -76,7 +74,7 @@ class CompiledCall:
             is_plain = node.op in CALLS or node.op in names
             if node not in (live if is_plain else nodes):
                 continue
-            chosen = doubt or (CHOSEN if node.op in CASES and self._when(node.inputs[0]) else "")
+            chosen = doubt or (CHOSEN if node.op in CASES and self._may_be_known(node.inputs[0]) else "")
             for called in filter(None, map(function.library.functions.get, names)):
                 if is_plain:
                     self._calls.setdefault(called.name, []).append(node)
@@ -105,29 +103,28 @@ class CompiledCall:
             return
         defaults = {a.name: decode(a.default_value) for a in definition.attr if a.HasField("default_value")}
         attrs, registered = {**defaults, **node.attrs}, kernels.get(node.op, ())
-        when = self._when_computed(node) if is_read else LATE
-        if when != EARLY and not _supports(registered, attrs):
-            yield Uncompiled(node, node.op, _types(registered, attrs), COMPUTED if when == MAYBE else "")
+        if not _supports(registered, attrs):
+            doubt = COMPUTED if is_read and self._may_be_computed(node) else ""
+            yield Uncompiled(node, node.op, _types(registered, attrs), doubt)
 
-    def _when_computed(self, node: Node) -> int:
-        if node.op in KNOWN_EARLY:
-            return MAYBE
-        return LATE if node.is_stateful else min(map(self._when, node.inputs), default=EARLY)
+    def _may_be_computed(self, node: Node) -> bool:
+        """Whether TensorFlow may compute a node before it compiles the function."""
+        return node.op in KNOWN_EARLY or (not node.is_stateful and all(map(self._may_be_known, node.inputs)))
 
-    def _when(self, value: Value) -> int:
+    def _may_be_known(self, value: Value) -> bool:
         if value not in self._known:
-            self._known[value] = LATE  # a loop is no constant
-            self._known[value] = self._when_known(value)
+            self._known[value] = False  # a loop is no constant
+            self._known[value] = self._is_constant(value)
         return self._known[value]
 
-    def _when_known(self, value: Value) -> int:
+    def _is_constant(self, value: Value) -> bool:
         function = value.node.graph
         if not isinstance(value.node, Argument) or not isinstance(function, Function):
-            return self._when_computed(value.node)
+            return self._may_be_computed(value.node)
         if function is self.function or function.name not in self._calls:
-            return LATE
+            return False
         place, calls = function.arguments.index(value), self._calls[function.name]
-        return min(self._when(c.inputs[place]) if place < len(c.inputs) else LATE for c in calls)
+        return all(place < len(c.inputs) and self._may_be_known(c.inputs[place]) for c in calls)
 
 
 def _types(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> str:
