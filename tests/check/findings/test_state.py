@@ -62,3 +62,35 @@ def test_the_checkpoint_beside_the_graph_is_named(tmp_path, files, fix):
     (finding,) = report.findings
     assert finding.message == "the outputs need 1 variables, such as `v`, and a GraphDef has no weights"
     assert finding.fixes()[0].startswith(fix.format(folder=tmp_path))
+
+
+LOOP = """
+x = Placeholder() {dtype=float32, shape=()}
+v = VarHandleOp() {dtype=float32, shape=(), container="", shared_name="v"}
+$c = While(x, v) {T=[float32, resource], cond=@cond, body=@body, output_shapes=[(), ()]}
+y = Neg(c) {T=float32}
+def cond(x: float32, v: resource) -> (y: bool):
+  k = Const() {dtype=float32, value=float32()[3]}
+  l = Less(x, k) {T=float32}
+  return y=l
+def body(x: float32, v: resource) -> (y: float32, w: resource):
+  r = ReadVariableOp(v) {dtype=float32}
+  a = AddV2(x, r) {T=float32}
+  return y=a, w=v
+"""
+SET_IN_LOOP = LOOP.replace("  r = Read", "  s = AssignVariableOp(v, x) {dtype=float32}\n  r = Read")
+READ_BEFORE = "r = ReadVariableOp(v) {dtype=float32}\nx2 = AddV2(x, r) {T=float32}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (LOOP.replace("$", READ_BEFORE).replace("While(x,", "While(x2,"), "fails"),
+        (SET_IN_LOOP.replace("$", READ_BEFORE).replace("While(x,", "While(x2,"), "runs"),
+        (LOOP.replace("$", ""), "runs"),  # the loop may not be entered
+    ],
+)
+def test_a_variable_that_a_loop_only_reads_is_not_set_by_it(text, verdict):
+    model = graph_to_def(graph(text)).SerializeToString()
+    report = tfport.check(model, on="tensorflow==2.21.0", loader="capi", fetches=["y:0"], feeds=["x:0"])
+    assert report.verdict == verdict

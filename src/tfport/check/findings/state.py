@@ -22,10 +22,12 @@ from tfport.graph.dtypes import INVALID, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
+from tfport.graph.reach import functions_of
 from tfport.graph.state import VARIABLES, filled_at_load, shared_name
 
 STATIC_TABLES = ("HashTable", "HashTableV2")
 META, INDEX = ".meta", ".index"
+LOOPS = ("While", "StatelessWhile")
 SIGNATURES = Noticed(
     serving=AT_RUN,
     python_2={"0": AT_RUN, "2.0": AT_LOAD},
@@ -245,11 +247,12 @@ def _reads_variable(model: Model, contexts: NodeContexts) -> bool:
 
 
 def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
-    """Whether a signature runs an op on it other than a plain read; calls are followed."""
+    """Whether a signature runs an op on it other than a plain read, or perhaps none; calls are followed."""
     seen: set[Value] = set()
-    stack = [value for value in node.read_outputs if any(map(contexts.is_needed, value.uses))]
+    stack = [(value, False) for value in node.read_outputs if any(map(contexts.is_needed, value.uses))]
+    is_read = is_in_loop = False  # what only a loop reads may not be read, as loops may not be entered
     while stack:
-        value = stack.pop()
+        value, in_loop = stack.pop()
         if value in seen:
             continue
         seen.add(value)
@@ -257,13 +260,27 @@ def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
             if user.graph is node.graph and not contexts.is_needed(user):
                 continue
             if user.op in _PASS_ON:
-                stack += user.read_outputs
+                stack += [(passed, in_loop) for passed in user.read_outputs]
+            elif user.op in LOOPS:
+                is_in_loop = True
+                stack += [(passed, True) for passed in _in_loop(user, value)]
             elif (function := callee(user)) is not None:
                 args = function.arguments
-                stack += [args[i] for i, v in enumerate(user.inputs) if v is value and i < len(args)]
-            elif user.op not in _READS and _can_set(user, value):
+                places = (i for i, v in enumerate(user.inputs) if v is value and i < len(args))
+                stack += [(args[place], in_loop) for place in places]
+            elif user.op in _READS:
+                is_read = is_read or not in_loop
+            elif _can_set(user, value):
                 return True
-    return False
+    return is_in_loop and not is_read
+
+
+def _in_loop(loop: Node, value: Value) -> Iterator[Value]:
+    """What a value that is passed to a loop is in its functions and after it."""
+    places = [place for place, passed in enumerate(loop.inputs) if passed is value]
+    functions = filter(None, map(loop.graph.library.functions.get, functions_of(loop)))
+    for values in (loop.outputs, *(function.arguments for function in functions)):
+        yield from (values[place] for place in places if place < len(values))
 
 
 def _can_set(user: Node, value: Value) -> bool:
