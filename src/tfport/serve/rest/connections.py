@@ -103,8 +103,11 @@ class HttpConnection(web.RequestHandler):
         since = self._header_since
         if self.transport is None or since is None or self._loop.time() - since <= seconds:
             return False
+        descriptor = self.transport.get_extra_info("socket").fileno()
+        if descriptor < 0:  # closed already
+            return True
         with _ReadySelector() as selector:
-            selector.register(self.transport.get_extra_info("socket").fileno(), selectors.EVENT_READ)
+            selector.register(descriptor, selectors.EVENT_READ)
             return not selector.select(0)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
