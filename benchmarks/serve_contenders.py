@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,14 +45,19 @@ class Running:
 @contextmanager
 def running(contender: str, model: BenchModel) -> Iterator[Running]:
     ports = {"grpc": _free(), "rest": _free()}
-    began = time.perf_counter()
-    process = subprocess.Popen(_command(contender, model, ports), stderr=subprocess.DEVNULL)
-    try:
-        answer = _first_answer(process, ports["rest"], model)
-        yield Running(contender, process, ports, time.perf_counter() - began, answer)
-    finally:
-        process.terminate()
-        process.wait(30)
+    with tempfile.TemporaryFile() as messages:
+        began = time.perf_counter()
+        process = subprocess.Popen(_command(contender, model, ports), stderr=messages)
+        try:
+            answer = _first_answer(process, ports["rest"], model)
+            if answer is None:
+                messages.seek(0)
+                last = messages.read().decode(errors="replace").strip().splitlines()[-1:]
+                raise SystemExit(f"{contender}, {model.name}: no answer: {''.join(last)}")
+            yield Running(contender, process, ports, time.perf_counter() - began, answer)
+        finally:
+            process.terminate()
+            process.wait(30)
 
 
 def _command(contender: str, model: BenchModel, ports: dict[str, int]) -> list[str | Path]:
@@ -63,7 +69,8 @@ def _command(contender: str, model: BenchModel, ports: dict[str, int]) -> list[s
     return [*command, "--enable_batching"] if contender == BATCHED else command
 
 
-def _first_answer(process: subprocess.Popen[bytes], port: int, model: BenchModel) -> bytes:
+def _first_answer(process: subprocess.Popen[bytes], port: int, model: BenchModel) -> bytes | None:
+    """Return the first answer; None if there is none in time, or the process has ended."""
     body, end = model.rest.read_bytes(), time.perf_counter() + PATIENCE
     while time.perf_counter() < end and process.poll() is None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
@@ -78,7 +85,7 @@ def _first_answer(process: subprocess.Popen[bytes], port: int, model: BenchModel
         finally:
             connection.close()
         time.sleep(0.005)
-    raise SystemExit(f"{process.args}: no answer")
+    return None
 
 
 def _free() -> int:
