@@ -45,3 +45,9 @@ def test_an_error_keeps_its_exit_code(tmp_path, redirection):
 def test_messages_are_written_as_before(tmp_path):
     done = subprocess.run([*MAIN, "inspect", tmp_path / "absent"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n"), done.stderr[:8]) == (2, 1, "tfport: ")
+
+
+@pytest.mark.parametrize("args", [("targets",), ("targets", "--json"), ("--version",)])
+def test_a_full_disk_behind_standard_output_is_one_sentence(args):
+    done = subprocess.run(shell(">/dev/full", *args), stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "tfport: standard output: no space left on device\n")

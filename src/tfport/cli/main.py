@@ -7,6 +7,7 @@ Every error is one sentence on standard error, without a traceback.
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import io
 import os
@@ -28,6 +29,7 @@ _DOCUMENTATION = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars"
 """Modules that only document NumPy: a tenth of the time to import it."""
 UNDECIDED = 2
 INTERRUPTED = 130
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EPILOG = """Run `tfport COMMAND --help` for the arguments of a command.
 
 examples:
@@ -63,13 +65,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("tfport: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
+        return UNDECIDED
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename is not None:
+            raise
+        _discard_output()
+        print(f"tfport: standard output: {os.strerror(error.errno).lower()}", file=sys.stderr)
         return UNDECIDED
     finally:
         if argv is None:
             gc.freeze()  # the process ends, which would search once more
         gc.enable()
     return code
+
+
+def _discard_output() -> None:
+    """Let what is left in the buffer go nowhere, as it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
