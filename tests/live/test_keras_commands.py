@@ -42,6 +42,18 @@ def test_a_feature_space_loads_and_answers_as_in_keras(tmp_path):
     np.testing.assert_allclose(answer, expected.numpy(), rtol=1e-5)
 
 
+def test_operations_in_an_h5_file_that_keras_3_cannot_open_are_rewritten(tmp_path):
+    x = keras.Input((3,), name="x")
+    model = keras.Model(x, layers.Dense(2)(x + 3.0) * 0.5)
+    model.save(tmp_path / "m.h5")
+    with pytest.raises(ValueError, match="should be passed as a keyword argument"):
+        keras.models.load_model(tmp_path / "m.h5")
+    tfport.fix(str(tmp_path / "m.h5"), target=f"keras=={keras.__version__}").save(str(tmp_path / "m.keras"))
+    rows = np.float32([[1, 2, 3], [4, 5, 6]])
+    rewritten = keras.models.load_model(tmp_path / "m.keras")
+    assert np.array_equal(rewritten(rows).numpy(), model(rows).numpy())
+
+
 @pytest.mark.parametrize("suffix", [".keras", ".h5"])
 def test_the_summary_has_the_shapes_and_parameters_of_keras(tmp_path, suffix):
     model = two_heads()

@@ -13,6 +13,7 @@ from tfport.fix.keras.replacements import CAUSAL, replaced
 from tfport.formats.keras.records import Json
 from tfport.keras.build import input_spec
 from tfport.keras.config import (
+    BARE_OPERATION,
     INPUT_LAYER,
     SEQUENTIAL,
     SERIALIZED_TENSOR,
@@ -70,7 +71,9 @@ class ConfigWriter:
         if layer.model is not None:
             return self.model(layer.model, instance)
         if is_operation(layer) and self.dialect.is_3:
-            written = typed(layer.class_name, plain(layer.config), layer.module, self.dialect)
+            known = self.dialect.release.find("operation", layer.class_name)
+            module = known.module if known and layer.module == BARE_OPERATION else layer.module
+            written = typed(layer.class_name, plain(layer.config), module, self.dialect)
             return {**written, "registered_name": layer.class_name}
         original, layer = layer.class_name, replaced(layer, self.dialect)
         if layer.class_name != original:
