@@ -185,6 +185,7 @@ def fix(
     device: str | None = None,
     gpu: str | None = None,
     libraries: Sequence[str] = (),
+    output: str | os.PathLike[str] = "",
     **options: Any,
 ) -> Fixed:
     """Rewrite a model until a target accepts it, and compare its outputs with those of the original.
@@ -197,20 +198,22 @@ def fix(
         device: The device available on the target: `cpu` or `gpu`.
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
         libraries: Custom-op libraries for TensorFlow that the target loads. They are read, never loaded here.
+        output: The path for `.save`, whose end decides whether a Keras or TensorFlow Lite file stays one or
+            becomes a SavedModel; by default it stays one for a target that runs such files only.
         **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
             `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `prove`, `runs`,
             `fetches`, `feeds`.
     """
     from tfport.atlas.resolve.targets import resolve_targets
     from tfport.check.target_libraries import with_libraries
-    from tfport.fix.fix import fix_model
+    from tfport.fix.fix_to import fix_to
     from tfport.fix.options import FixOptions
     from tfport.graph.model import Model
 
     targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
     subject = model if isinstance(model, Model) else load(model)
     (chosen,) = with_libraries([_single(targets, target)], libraries)
-    return fix_model(subject, chosen, FixOptions(**options))
+    return fix_to(subject, chosen, os.fspath(output), FixOptions(**options))
 
 
 def verify_certificate(

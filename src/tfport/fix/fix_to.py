@@ -6,6 +6,7 @@ from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.errors import Error
 from tfport.fix.export import export_for
 from tfport.fix.fix import Progress, fix_model
+from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.fix import fix_keras, is_keras_output
 from tfport.fix.lite.fix import SUFFIXES, fix_lite
 from tfport.fix.options import FixOptions
@@ -21,7 +22,11 @@ def fix_to(
     options: FixOptions,
     progress: Progress = lambda doing: None,
 ) -> Fixed:
-    """Rewrite a model for a target; the name of the output decides what a Keras model becomes."""
+    """Rewrite a model for a target; the name of the output decides what a Keras model becomes.
+
+    Without a name, a Keras or TensorFlow Lite file for a runtime of such files stays one.
+    """
+    output = output or _usual_output(model, target)
     if target.kind == CONVERTER_KIND:
         raise Error(
             f"{target.name} converts models and runs none, so nothing is rewritten for it; "
@@ -36,3 +41,9 @@ def fix_to(
     if model.keras is not None or model.lite is not None:
         return export_for(model, target, as_graph=output.endswith(".pb"), options=options, progress=progress)
     return fix_model(model, target, options, progress)
+
+
+def _usual_output(model: Model, target: Target) -> str:
+    if isinstance(model, KerasModel) and target.kind == KERAS_KIND and target.keras is not None:
+        return f"model{Dialect(target.keras).suffix}"
+    return f"model{SUFFIXES[0]}" if model.lite is not None and target.kind == LITE_KIND else ""

@@ -58,6 +58,15 @@ def answers(path, x):
     return next(iter(tfport.Session(str(path)).signature("serving_default")(**x).values()))
 
 
+def test_in_python_a_keras_file_stays_one_for_a_keras(tmp_path):
+    source = str(write_h5(tmp_path / "m.h5"))
+    assert written(tfport.fix(source, target=KERAS_3), tmp_path / "m.keras")["module"] == "keras"
+    named = tfport.fix(source, target=KERAS_2, output=tmp_path / "2.h5")
+    assert written(named, tmp_path / "2.h5")["class_name"] == "Sequential"
+    tfport.fix(source, target=KERAS_2).save(tmp_path / "saved")
+    assert (tmp_path / "saved/saved_model.pb").exists()
+
+
 @pytest.mark.parametrize("config", [MODEL, {"class_name": "Sequential", "config": MODEL["config"]["layers"]}])
 def test_a_sequential_model_as_dict_or_list_becomes_an_archive(tmp_path, config):
     source = write_h5(tmp_path / "m.h5", config=config)
