@@ -58,6 +58,13 @@ def answers(path, x):
     return next(iter(tfport.Session(str(path)).signature("serving_default")(**x).values()))
 
 
+def test_an_h5_file_that_cannot_be_written_is_one_plain_sentence(tmp_path):
+    fixed = fixed_to(write_h5(tmp_path / "m.h5"), tmp_path / "2.h5", KERAS_2)
+    with pytest.raises(OSError, match="No such file or directory") as raised:
+        fixed.write(tmp_path / "absent/more/2.h5")
+    assert raised.value.strerror == "No such file or directory"
+
+
 def test_in_python_a_keras_file_stays_one_for_a_keras(tmp_path):
     source = str(write_h5(tmp_path / "m.h5"))
     assert written(tfport.fix(source, target=KERAS_3), tmp_path / "m.keras")["module"] == "keras"

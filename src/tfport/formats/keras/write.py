@@ -8,8 +8,11 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import os
+import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +33,7 @@ Arrays = Sequence[tuple[str, "NDArray[Any]"]]
 
 def write_h5(path: Path, config: Json, layers: Mapping[str, Arrays], version: str) -> None:
     """Write a whole model; `layers` has the arrays of every layer of the outermost model."""
-    with _h5py().File(path, "w") as file:
+    with _new_file(path) as file:
         _describe(file, version)
         file.attrs["model_config"] = json.dumps(config).encode()
         group = file.create_group("model_weights")
@@ -76,6 +79,18 @@ def _names(group: Any, attribute: str, names: Sequence[str]) -> None:
         return
     for number, part in enumerate(np.array_split(array, parts)):
         group.attrs[f"{attribute}{number}"] = part
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Any]:
+    """An HDF5 file to write; of its errors only what the operating system says is of use."""
+    try:
+        with _h5py().File(path, "w") as file:
+            yield file
+    except OSError as error:
+        if (number := re.search(r"errno = (\d+)", str(error))) is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
 
 
 def _h5py() -> Any:
