@@ -71,9 +71,7 @@ class FlatbufferWriter:
             case "table":
                 self._point(at, self._table(field.type, value))
             case "scalars":
-                data = (
-                    bytes(value) if field.code == "B" else struct.pack(f"<{len(value)}{field.code}", *value)
-                )
+                data = value if isinstance(value, bytes | memoryview) else self._packed(field, value)
                 width = struct.calcsize(f"<{field.code}")
                 alignment = ALIGNED.get((table, field.name), max(4, width))
                 self._point(at, self._vector(data, width, alignment))
@@ -87,10 +85,17 @@ class FlatbufferWriter:
         union = next(f.type for f in self.schema.tables[table] if f.name == value_name)
         return self.schema.unions[union].index(name)
 
-    def _vector(self, data: bytes, width: int, alignment: int, *, ends_with_zero: bool = False) -> int:
+    def _packed(self, field: TableField, value: Sequence[Any]) -> bytes:
+        return bytes(value) if field.code == "B" else struct.pack(f"<{len(value)}{field.code}", *value)
+
+    def _vector(
+        self, data: bytes | memoryview, width: int, alignment: int, *, ends_with_zero: bool = False
+    ) -> int:
         self._pad(alignment, ahead=4)
         at = len(self.out)
-        self.out += struct.pack("<I", len(data) // width) + data + (b"\0" if ends_with_zero else b"")
+        self.out += struct.pack("<I", len(data) // width)
+        self.out += data
+        self.out += b"\0" if ends_with_zero else b""
         return at
 
     def _vector_of_tables(self, table: str, rows: Sequence[Mapping[str, Any]]) -> int:
