@@ -1,5 +1,7 @@
 """Functions that XLA must compile; `tests/truth` (cases `compiled_*`) has what TensorFlow does with them."""
 
+import itertools
+
 import pytest
 from tests.recorded_models import graph
 
@@ -104,3 +106,24 @@ def test_a_release_whose_compiler_was_not_recorded_is_in_doubt():
 
 def test_tfport_itself_compiles_nothing():
     assert not compiled(checked("m = Spence(x) {T=float32}|return y=m", on="tfport", loader=None))
+
+
+@pytest.mark.parametrize(("first", "verdict"), [("x", "fails"), ("k", "unknown")])
+def test_a_node_after_thousands_of_others(first, verdict):
+    names = [first, *(f"n{place}" for place in range(3000))]
+    chain = "|".join(f"{b} = Neg({a}) {{T=float32}}" for a, b in itertools.pairwise(names))
+    constant = "k = Const() {dtype=float32, value=float32(2)[1, 2]}"
+    report = checked(f"{constant}|{chain}|m = Spence({names[-1]}) {{T=float32}}|return y=m")
+    assert report.verdict == verdict
+
+
+def test_functions_that_call_each_other_a_thousand_times():
+    call = "  y = PartitionedCall(x) {f=@%s, Tin=[float32], Tout=[float32]}\n  return y=y\n"
+    bodies = [
+        f"def {'body' if place == 0 else f'f{place}'}(x: float32) -> (y: float32):\n" + call % f"f{place + 1}"
+        for place in range(1000)
+    ]
+    last = "def f1000(x: float32) -> (y: float32):\n  m = Spence(x) {T=float32}\n  return y=m\n"
+    content = graph_to_def(graph(f"{X}{CALL}{''.join(bodies)}{last}")).SerializeToString()
+    (finding,) = compiled(tfport.check(content, on="tensorflow==2.21.0", loader="capi"))
+    assert finding.function == "f1000"

@@ -14,6 +14,7 @@ Recorded from 2.21 with small models:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tfport.atlas.target import Target
 from tfport.check.compiled.functions import CALLS
@@ -52,6 +53,16 @@ class Uncompiled:
     doubt: str = ""
 
 
+class _Body(NamedTuple):
+    """A function that is compiled."""
+
+    function: Function
+    doubt: str
+    """Why it might not be."""
+    whole: bool
+    """With nodes that nothing needs."""
+
+
 class CompiledCall:
     """What is compiled for a call of a function."""
 
@@ -62,13 +73,17 @@ class CompiledCall:
         """The plain calls of each function."""
         self._bodies: dict[Function, tuple[list[Node], str]] = {}
         """The functions that are compiled, with their nodes, and why they might not be."""
-        self._add(function, "", whole=not in_session)
+        pending = [_Body(function, "", whole=not in_session)]
+        while pending:
+            body = pending.pop()
+            if body.function not in self._bodies:
+                pending += reversed(list(self._added(body)))
 
-    def _add(self, function: Function, doubt: str, *, whole: bool) -> None:
-        if function in self._bodies:
-            return
+    def _added(self, body: _Body) -> Iterator[_Body]:
+        """Add a function; returns those that it calls."""
+        function, doubt = body.function, body.doubt
         live = live_nodes(function)
-        nodes = [node for node in function if whole or node in live]
+        nodes = [node for node in function if body.whole or node in live]
         self._bodies[function] = (nodes, doubt)
         for node, names in self._callers.of(function):
             is_plain = node.op in CALLS or node.op in names
@@ -78,7 +93,7 @@ class CompiledCall:
             for called in filter(None, map(function.library.functions.get, names)):
                 if is_plain:
                     self._calls.setdefault(called.name, []).append(node)
-                self._add(called, chosen, whole=not self._in_session and not is_plain)
+                yield _Body(called, chosen, whole=not self._in_session and not is_plain)
 
     def uncompiled(self, kernels: JitKernels, target: Target) -> Iterator[Uncompiled]:
         """The nodes that XLA with these kernels does not compile."""
@@ -112,19 +127,33 @@ class CompiledCall:
         return node.op in KNOWN_EARLY or (not node.is_stateful and all(map(self._may_be_known, node.inputs)))
 
     def _may_be_known(self, value: Value) -> bool:
-        if value not in self._known:
-            self._known[value] = False  # a loop is no constant
-            self._known[value] = self._is_constant(value)
+        """Whether a value may depend on constants alone, however many nodes lie between."""
+        pending = [value] if value not in self._known else []
+        while pending:
+            current = pending[-1]
+            sources = self._sources(current)
+            self._known.setdefault(current, False)  # a loop is no constant
+            before = [source for source in sources or () if source not in self._known]
+            if before:
+                pending += before
+            else:
+                self._known[current] = sources is not None and all(self._known[s] for s in sources)
+                pending.pop()
         return self._known[value]
 
-    def _is_constant(self, value: Value) -> bool:
-        function = value.node.graph
-        if not isinstance(value.node, Argument) or not isinstance(function, Function):
-            return self._may_be_computed(value.node)
+    def _sources(self, value: Value) -> Sequence[Value] | None:
+        """The values that one is computed from; None if it is never known before."""
+        node, function = value.node, value.node.graph
+        if not isinstance(node, Argument) or not isinstance(function, Function):
+            if node.op in KNOWN_EARLY:
+                return ()
+            return None if node.is_stateful else node.inputs
         if function is self.function or function.name not in self._calls:
-            return False
+            return None
         place, calls = function.arguments.index(value), self._calls[function.name]
-        return all(place < len(c.inputs) and self._may_be_known(c.inputs[place]) for c in calls)
+        if any(place >= len(call.inputs) for call in calls):
+            return None
+        return [call.inputs[place] for call in calls]
 
 
 def _types(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> str:

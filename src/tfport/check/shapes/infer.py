@@ -35,6 +35,8 @@ from tfport.graph.shapes import UNKNOWN, Shape
 OUTPUT_SHAPES = "_output_shapes"
 MOST_FUNCTION_NODES = 2000
 """Larger function libraries are not inferred: it would take longer than the rest of a check."""
+MOST_CALLS = 50
+"""Shapes are passed on into calls within calls up to this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +87,13 @@ class _Inference:
         self._edits: dict[Node, Node] = {}
         """By node whose shapes the writer of the file may not have seen: the node that was edited."""
 
-    def refused_in(self, graph: Graph) -> Iterator[RefusedShapes | UndecidedShapes]:
+    def refused_in(self, graph: Graph, depth: int = 0) -> Iterator[RefusedShapes | UndecidedShapes]:
+        """`depth`: how many calls the graph is away from the first one."""
         nodes = list(_ordered(graph))
         shapes_in_file = {node: stated for node in nodes if (stated := stated_shapes(node))}
         for node in nodes:
-            if self._follow_calls and (called := callee(node)) is not None:
-                yield from self._refused_in_call(called, self._inputs(node))
+            if self._follow_calls and depth < MOST_CALLS and (called := callee(node)) is not None:
+                yield from self._refused_in_call(called, self._inputs(node), depth + 1)
             function, stated = FUNCTIONS.get(node.op), shapes_in_file.get(node, [])
             if function is None and stated and self._edit_before(node) is None:
                 self._known[node] = stated  # nothing to compare with, and no reason for doubt
@@ -100,14 +103,14 @@ class _Inference:
             if shapes_in_file:
                 self._note_edit(node, stated)
 
-    def _refused_in_call(self, called: Function, passed: Shapes) -> Iterator[RefusedShapes]:
+    def _refused_in_call(self, called: Function, passed: Shapes, depth: int) -> Iterator[RefusedShapes]:
         if (called, tuple(passed)) in self._called or not any(shape.dims for shape in passed):
             return
         self._called.add((called, tuple(passed)))
         self._known.update(
             {value.node: [shape] for value, shape in zip(called.arguments, passed, strict=False)}
         )
-        for refused in self.refused_in(called):
+        for refused in self.refused_in(called, depth):
             # the body is not imported again: only that compares `_output_shapes`
             if isinstance(refused, RefusedShapes) and refused.output is None:
                 yield refused
