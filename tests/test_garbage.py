@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tfport
+from tfport import garbage
 from tfport.atlas.known_ops import known_ops
 from tfport.formats.find import find_model
 from tfport.garbage import no_search_for_garbage
@@ -67,8 +68,9 @@ def test_a_model_is_loaded_and_planned_without_a_search(make, searches):
 
 
 @pytest.fixture
-def nothing_frozen():
+def nothing_frozen(monkeypatch):
     """`conftest.py` freezes what is imported."""
+    monkeypatch.setattr(garbage, "_has_frozen_objects", False)
     gc.unfreeze()
     yield
     gc.freeze()
@@ -100,9 +102,13 @@ def test_garbage_in_cycles_is_found_later():
     assert found() is None
 
 
-def test_what_the_program_froze_stays_frozen():
+@pytest.mark.usefixtures("nothing_frozen")
+def test_what_the_program_froze_stays_frozen_and_is_counted_once(monkeypatch):
     gc.freeze()
-    frozen = gc.get_freeze_count()
-    with no_search_for_garbage():
-        pass
-    assert gc.get_freeze_count() == frozen > 0
+    frozen, count, asked = gc.get_freeze_count(), gc.get_freeze_count, []
+    monkeypatch.setattr(garbage.gc, "get_freeze_count", lambda: asked.append(None) or count())
+    for _ in range(3):
+        with no_search_for_garbage():
+            pass
+    assert len(asked) == 1
+    assert count() == frozen > 0

@@ -10,6 +10,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_has_frozen_objects = False
+
 
 @contextmanager
 def no_search_for_garbage() -> Iterator[None]:
@@ -26,7 +28,13 @@ def no_search_for_garbage() -> Iterator[None]:
 
 
 def _make_all_old() -> None:
-    """Let the next search skip what was made: only a search of all objects looks at it."""
-    if not gc.get_freeze_count():  # otherwise the program froze objects, which stay so
+    """Let the next search skip what was made: only a search of all objects looks at it.
+
+    Objects that the program froze, as a server does, stay so. Python counts them one by one, which takes long
+    if they are many: it is asked until there are some, and never again.
+    """
+    global _has_frozen_objects
+    _has_frozen_objects = _has_frozen_objects or bool(gc.get_freeze_count())
+    if not _has_frozen_objects:
         gc.freeze()
         gc.unfreeze()
