@@ -169,7 +169,7 @@ def test_a_configuration_is_passed_on(server):
 
 
 def test_reflection_agrees_with_the_real_descriptors(server):
-    from tfport.serve.grpc.reflection import SERVICES, real_names
+    from tfport.serve.grpc.reflection_files import SERVICES, real_names
 
     pool = real_names()
     real = {"PredictionService": prediction_service_pb2, "ModelService": model_service_pb2}
