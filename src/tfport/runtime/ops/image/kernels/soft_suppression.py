@@ -15,7 +15,9 @@ import numpy as np
 Overlap = Callable[[int, Any], Any]
 """Function of a box index and an array of others: the overlap of the box with each of them."""
 MOST_BEST = 1024
+"""Boxes for which weights are computed once for all."""
 MOST_WEIGHTS = 1 << 22
+"""Weights that are kept at most: one for each of these boxes and each selected one."""
 
 
 def select_softly(
