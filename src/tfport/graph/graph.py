@@ -120,7 +120,11 @@ class Graph:
     @property
     def has_branches(self) -> bool:
         """Whether it has, or had, TF1 control flow: nodes that run in one branch or in each iteration."""
-        return not self._ops.isdisjoint(BRANCHES)
+        return self.has_any(BRANCHES)
+
+    def has_any(self, ops: Iterable[str]) -> bool:
+        """Whether it has, or had, a node of one of these ops."""
+        return not self._ops.isdisjoint(ops)
 
     @property
     def missing(self) -> dict[str, Node]:

@@ -37,6 +37,7 @@ from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
+from tfport.runtime.ops.control.repeated_parts import SUPPRESSIONS
 from tfport.runtime.order import reached, walk
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
@@ -125,15 +126,21 @@ class Tracer:
                 node.trace(self, env, bindings or {})
                 self._note_origins(before, roots[0].graph)
 
+    def one_by_one(self, ends: Iterable[Node], env: Env, bindings: CallAttrs) -> None:
+        """Trace the nodes that `ends` need and `env` does not have, none of them as part of a structure."""
+        for node in walk(ends, env):
+            assert isinstance(node, Node)
+            self._node(node, env, bindings)
+
     def structures(self, ends: Sequence[Node]) -> Structures | None:
-        """The TF1 branches and loops that `ends` need."""
-        if not ends or not ends[0].graph.has_branches:
+        """The TF1 branches and loops that `ends` need, and loops over repeated parts."""
+        if not ends or not (ends[0].graph.has_branches or ends[0].graph.has_any(SUPPRESSIONS)):
             return None
         graph = ends[0].graph
         if graph not in self._structures:
             from tfport.runtime.ops.control.switch_merge import Structures
 
-            self._structures[graph] = Structures.of(reached(ends))
+            self._structures[graph] = Structures.to_trace(reached(ends), ends)
         return self._structures[graph]
 
     def values(self, value: Value, env: Env, bindings: CallAttrs) -> list[Operand]:

@@ -140,7 +140,8 @@ def _trace_iterations(
     outputs = [Operand(loop.initial[i].dtype, shapes[i], name=loop.name) for i in kept]
     outputs += [_rows(change.item, loop.name) for change in changes.values()]
     if outputs or has_effect([program]):
-        _add_step(tracer, loop, program, [first, *(loop.initial[i] for i in kept)], outputs)
+        starts = [first, *(loop.initial[i] for i in kept)]
+        add_loop(tracer, loop.name, loop.op, program, starts, outputs)
     for i, output in zip((*kept, *changes), outputs, strict=True):
         facts = tracer.lists.get(loop.initial[i])
         if i in changes:
@@ -209,24 +210,28 @@ def _rows(item: Operand, name: str) -> Operand:
     return Operand(item.dtype, None if item.shape is None else (None, *item.shape), name=name)
 
 
-def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs: Operands) -> None:
+def add_loop(
+    tracer: Tracer, name: str, op: str, program: Program, starts: Operands, outputs: Operands
+) -> None:
+    """Add the step of a loop whose iterations are a program: `starts` are its condition or trip count and the
+    first values of what it carries."""
     captured = captured_by([program])
     inputs = (*starts, *captured, *resources_used_by([program]))
     items = program.results[len(starts) :]
-    run = _run(InnerProgram(program, tracer.engine, captured), len(starts), items, loop.name)
+    run = _run(InnerProgram(program, tracer.engine, captured), len(starts), items, name)
     effect = has_effect([program])
-    if effect and _without_asserts(tracer, loop, program, starts, outputs, (inputs, run)):
+    if effect and _without_asserts(tracer, name, op, program, starts, outputs, (inputs, run)):
         return
     lowered = _loop_node(tracer, program, starts, outputs) if program.is_lowered and outputs else None
     reason = "" if lowered else why_on_host([program])
     prepare: Prepare | None = None
-    if (early := _with_early_draws(tracer, loop, program, starts, outputs)) is not None:
+    if (early := _with_early_draws(tracer, name, op, program, starts, outputs)) is not None:
         draws, in_engine = early
         in_parts = _either(draws, in_engine, run, len(starts), len(inputs))
         inputs, run = (*inputs, *draws.sources), lambda arrays: in_parts(arrays)()
         prepare = in_parts if tracer.engine.threads > 1 else None
         reason = "its random numbers are drawn before it; its iterations run in the engine"
-    step = Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,))
+    step = Step(name, op, inputs, tuple(outputs), lowered, run, effect, reason, (program,))
     step.prepare = prepare
     tracer.add(step)
 
@@ -241,20 +246,20 @@ def _loop_node(
 
 
 def _with_early_draws(
-    tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs: Operands
+    tracer: Tracer, name: str, op: str, program: Program, starts: Operands, outputs: Operands
 ) -> tuple[LoopDraws, InnerProgram] | None:
     """The loop in the engine, with random numbers that are drawn before it, if it has a trip count."""
     if starts[0].dtype == BOOL or not outputs:
         return None
-    draws = loop_draws(tracer, loop.name, program, starts[1:])
+    draws = loop_draws(tracer, name, program, starts[1:])
     if draws is None:
         return None
-    args = [Operand(start.dtype, start.shape, name=loop.name) for start in starts]
-    results = [Operand(output.dtype, output.shape, name=loop.name) for output in outputs]
+    args = [Operand(start.dtype, start.shape, name=name) for start in starts]
+    results = [Operand(output.dtype, output.shape, name=name) for output in outputs]
     nodes = _loop_node(tracer, draws.body, args, results)
     if nodes is None:
         return None
-    step = Step(loop.name, loop.op, (*args, *draws.rows), tuple(results), nodes)
+    step = Step(name, op, (*args, *draws.rows), tuple(results), nodes)
     inner = Program([*args, *draws.rows], [step], results)
     return draws, InnerProgram(inner, tracer.engine, captured_by([program]))
 
@@ -273,21 +278,22 @@ def _either(draws: LoopDraws, in_engine: InnerProgram, on_host: Run, carried: in
 
 def _without_asserts(
     tracer: Tracer,
-    loop: Loop,
+    name: str,
+    op: str,
     program: Program,
     starts: Operands,
     outputs: Operands,
     step: tuple[tuple[Operand, ...], Run],
 ) -> bool:
     """Add the loop to the engine, which ends it where an assertion fails, and an assertion after it."""
-    part = lifted(tracer, loop.name, program)
+    part = lifted(tracer, name, program)
     if part is None:
         return False
-    before = Operand(BOOL, (), name=loop.name)
-    holds = Operand(BOOL, (), name=loop.name)
+    before = Operand(BOOL, (), name=name)
+    holds = Operand(BOOL, (), name=name)
     last = len(starts)
     continues, *results = part.program.results
-    decided = tracer.program([], lambda: [all_of(tracer, loop.name, [continues, part.holds])])
+    decided = tracer.program([], lambda: [all_of(tracer, name, [continues, part.holds])])
     body = Program(
         [*program.args, before],
         [*part.program.steps, *decided.steps],
@@ -298,8 +304,8 @@ def _without_asserts(
     if nodes is None or not body.is_lowered:
         return False
     inputs, run = step
-    tracer.add(Step(loop.name, loop.op, inputs, (*outputs, holds), nodes, and_true(run), programs=(body,)))
-    add_assert(tracer, loop.name, holds)
+    tracer.add(Step(name, op, inputs, (*outputs, holds), nodes, and_true(run), programs=(body,)))
+    add_assert(tracer, name, holds)
     return True
 
 

@@ -24,6 +24,7 @@ from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.conditions import Conditions, Literal
 from tfport.runtime.ops.control.functional import is_only_stacked
 from tfport.runtime.ops.control.loops import Loop, trace_loop
+from tfport.runtime.ops.control.repeated_loop import repeated_loops
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.order import ControlUnit, is_ordered
 from tfport.runtime.trace import Tracer
@@ -55,7 +56,8 @@ class Structures:
             loops.update(dict.fromkeys(frame.exits, frame))
         loop_merges = {merge for frame in frames.values() for merge in frame.merges}
         exits = {exit_: f.enters for f in frames.values() for exit_ in f.exits}
-        conditions = Conditions(nodes, exits, loop_merges)
+        has_switches = any(node.op in SWITCHES for node in nodes)  # otherwise nothing has a condition
+        conditions = Conditions(nodes if has_switches else (), exits, loop_merges)
         decided = {
             node: literal.condition
             for node in sorted(nodes, key=lambda node: node.name)
@@ -66,6 +68,12 @@ class Structures:
             # another branch lies between branches of one condition: they stay separate
             units = {**loops, **_branches(decided, conditions, loops, separate=True)}
         return cls(units, conditions)
+
+    @classmethod
+    def to_trace(cls, nodes: set[Node], fetched: Collection[Node]) -> Structures:
+        """The same, and loops over repeated parts; some of the nodes are fetched."""
+        plain = cls.of(nodes)
+        return cls({**plain.units, **repeated_loops(nodes, fetched, plain.conditions)}, plain.conditions)
 
 
 def _branches(
