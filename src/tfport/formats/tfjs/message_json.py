@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
+from enum import Enum
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -19,56 +21,108 @@ from tfport.errors import UnreadableFile
 REAL = (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
 BUFFER = "data"  # Node.js writes bytes as {"type": "Buffer", "data": […]}
 MOST_SHOWN = 40
+MOST_REMEMBERED = 256
+"""The longest values, as text, of which equal ones are expected."""
 
 
 def fill(message: Message, data: object, where: str) -> None:
     """Set the fields of `message` from the JSON object `data`."""
-    if not isinstance(data, dict):
-        raise bad(where, "an object", data)
-    descriptor = message.DESCRIPTOR
-    for key, value in data.items():
-        field = descriptor.fields_by_camelcase_name.get(key) or descriptor.fields_by_name.get(key)
-        if field is not None and value is not None:
-            try:
-                set_field(message, field, value, f"{where}.{key}")
-            except (ValueError, TypeError, OverflowError):  # out of range, or not UTF-8
-                raise bad(f"{where}.{key}", f"a {kind_name(field)}", value) from None
+    _Filler().fill(message, data, where)
 
 
-def set_field(message: Message, field: Any, value: object, where: str) -> None:
-    current: Any = getattr(message, field.name)
-    if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        fill_map(current, field, value, where)
-    elif hasattr(current, "extend"):
-        if not isinstance(value, list):
-            raise bad(where, "a list", value)
-        for index, item in enumerate(value):
-            add_item(current, field, item, f"{where}[{index}]")
-    elif field.message_type is not None:
-        current.SetInParent()  # {"list": {}} is an empty list, not a missing one
-        fill(current, value, where)
-    else:
-        setattr(message, field.name, scalar(field, value, where))
+class Holds(Enum):
+    """What a field has."""
+
+    VALUE = "one value"
+    MESSAGE = "one message"
+    LIST = "several of either"
+    MAP = "several of either, by key"
 
 
-def add_item(current: Any, field: Any, item: object, where: str) -> None:
-    if field.message_type is not None:
-        fill(current.add(), item, where)
-    else:
-        current.append(scalar(field, item, where))
+@functools.lru_cache(1024)
+def field_of(kind: type[Message], key: str) -> tuple[Any, Holds]:
+    """The field of a message with a name in JSON, or None, and what it has."""
+    descriptor = kind.DESCRIPTOR
+    field = descriptor.fields_by_camelcase_name.get(key) or descriptor.fields_by_name.get(key)
+    if field is None:
+        return None, Holds.VALUE
+    is_message = field.message_type is not None
+    if is_message and field.message_type.GetOptions().map_entry:
+        return field, Holds.MAP
+    if hasattr(getattr(kind(), field.name), "extend"):
+        return field, Holds.LIST
+    return field, Holds.MESSAGE if is_message else Holds.VALUE
 
 
-def fill_map(current: Any, field: Any, value: object, where: str) -> None:
-    if not isinstance(value, dict):
-        raise bad(where, "an object", value)
-    key_field = field.message_type.fields_by_name["key"]
-    value_field = field.message_type.fields_by_name["value"]
-    for key, item in value.items():
-        at = scalar(key_field, key, where)
-        if value_field.message_type is not None:
-            fill(current[at], item, f"{where}.{key}")
+class _Filler:
+    """Sets the fields of messages; equal values of maps, such as attributes of nodes, are parsed once."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[tuple[type[Message], str], Message] = {}
+
+    def fill(self, message: Message, data: object, where: str) -> None:
+        if not isinstance(data, dict):
+            raise bad(where, "an object", data)
+        kind = type(message)
+        for key, value in data.items():
+            field, holds = field_of(kind, key)
+            if field is not None and value is not None:
+                try:
+                    self._set_field(message, field, holds, value, f"{where}.{key}")
+                except (ValueError, TypeError, OverflowError):  # out of range, or not UTF-8
+                    raise bad(f"{where}.{key}", f"a {kind_name(field)}", value) from None
+
+    def _set_field(self, message: Message, field: Any, holds: Holds, value: object, where: str) -> None:
+        if holds is Holds.VALUE:
+            setattr(message, field.name, scalar(field, value, where))
+            return
+        current: Any = getattr(message, field.name)
+        if holds is Holds.MAP:
+            self._fill_map(current, field, value, where)
+        elif holds is Holds.LIST:
+            if not isinstance(value, list):
+                raise bad(where, "a list", value)
+            for index, item in enumerate(value):
+                self._add_item(current, field, item, f"{where}[{index}]")
         else:
-            current[at] = scalar(value_field, item, f"{where}.{key}")
+            current.SetInParent()  # {"list": {}} is an empty list, not a missing one
+            self.fill(current, value, where)
+
+    def _add_item(self, current: Any, field: Any, item: object, where: str) -> None:
+        if field.message_type is not None:
+            self.fill(current.add(), item, where)
+        else:
+            current.append(scalar(field, item, where))
+
+    def _fill_map(self, current: Any, field: Any, value: object, where: str) -> None:
+        if not isinstance(value, dict):
+            raise bad(where, "an object", value)
+        key_field, value_field = entry_of(field)
+        for key, item in value.items():
+            at = scalar(key_field, key, where)
+            if value_field.message_type is not None:
+                self._fill_value(current[at], item, f"{where}.{key}")
+            else:
+                current[at] = scalar(value_field, item, f"{where}.{key}")
+
+    def _fill_value(self, message: Message, data: object, where: str) -> None:
+        written = repr(data)
+        if len(written) > MOST_REMEMBERED:
+            self.fill(message, data, where)
+            return
+        parsed = self._parsed.get((type(message), written))
+        if parsed is None:
+            self.fill(message, data, where)
+            self._parsed[type(message), written] = message
+        else:
+            message.CopyFrom(parsed)
+
+
+@functools.lru_cache(1024)
+def entry_of(field: Any) -> tuple[Any, Any]:
+    """The fields of the keys and the values of a map."""
+    fields = field.message_type.fields_by_name
+    return fields["key"], fields["value"]
 
 
 def scalar(field: Any, value: object, where: str) -> object:

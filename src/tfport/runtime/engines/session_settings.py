@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime as ort
 
 from tfport.runtime.engines.byte_products import PRECISE_SETTING, byte_products_saturate
+from tfport.runtime.onnx.contiguous_copy import contiguous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,7 @@ _Shared = dict[str, tuple[ort.OrtValue, "NDArray[Any]"]]
 
 def to_share(weights: Mapping[str, NDArray[Any]]) -> _Shared:
     """Constants that sessions use without copying them."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    arrays = {name: contiguous(array) for name, array in weights.items()}
     return {name: (_ort_value(array), array) for name, array in arrays.items()}
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.onnx.contiguous_copy import contiguous
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -228,7 +229,7 @@ def _fused_node(conv: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
 
 
 def _constant(like: Operand, value: NDArray[Any]) -> Operand:
-    return Operand(like.dtype, value=value.astype(like.dtype.numpy, order="C", copy=False), name="fused")
+    return Operand(like.dtype, value=contiguous(value.astype(like.dtype.numpy, copy=False)), name="fused")
 
 
 def _per_channel(array: NDArray[Any], channels: int, rank: int) -> NDArray[Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tfport.dataclass import dataclass
 from tfport.graph.graph import Node, Value
@@ -41,14 +41,37 @@ class Conditions:
     """The conditions of some nodes of a graph; inside a loop, without those of the loop itself."""
 
     def __init__(
-        self, nodes: Iterable[Node], exits: Mapping[Node, Sequence[Node]], loop_merges: Collection[Node]
+        self, nodes: Collection[Node], exits: Mapping[Node, Sequence[Node]], loop_merges: Collection[Node]
     ) -> None:
         self._exits, self._loop_merges = exits, loop_merges
         self._of: dict[Node, Literals] = {}
         self._levels: dict[Node, Levels] = {}
-        for node in nodes:
+        self._dependent = self._found_dependent(nodes)
+        for node in self._dependent:
             if node not in self._of:
                 self._fill(node)
+
+    def _found_dependent(self, nodes: Collection[Node]) -> set[Node]:
+        """The nodes that depend on a switch or a merge of a branch: no other has conditions or levels."""
+        exits: dict[Node, list[Node]] = {}
+        for exit_, enters in self._exits.items():
+            for enter in enters:
+                exits.setdefault(enter, []).append(exit_)
+        stack = [node for node in nodes if self._is_in_branch(node)]
+        dependent = set(stack)
+        while stack:
+            for user in stack.pop().users:
+                for node in exits.get(user, ()) if user.op in ENTERS else (user,):
+                    if node not in dependent and node in nodes and node not in self._loop_merges:
+                        dependent.add(node)
+                        stack.append(node)
+        return dependent
+
+    def _is_in_branch(self, node: Node) -> bool:
+        """Whether a node is a switch or a merge, and not that of a loop variable."""
+        if node.op in MERGES:
+            return node not in self._loop_merges
+        return node.op in SWITCHES and not any(value.node.op == "LoopCond" for value in node.inputs[1:2])
 
     def of(self, node: Node) -> Literals:
         return self._of.get(node, NONE)
@@ -89,21 +112,18 @@ class Conditions:
             self._levels[node] = self._level(node)
 
     def _dependencies(self, node: Node) -> list[Node]:
-        """The nodes that determine when a node runs."""
+        """The nodes with conditions that determine when a node runs."""
         if node in self._exits:
             return [n for enter in self._exits[node] for n in self._inputs(enter)]
-        if node.op in ENTERS or node in self._loop_merges:
-            return []
         return self._inputs(node)
 
     def _inputs(self, node: Node) -> list[Node]:
-        return [value.node for value in node.inputs] + list(node.controls)
+        before = (*(value.node for value in node.inputs), *node.controls)
+        return [other for other in before if other in self._dependent]
 
     def _decide(self, node: Node) -> Literals:
         if node in self._exits:
             return NONE.union(*(self._all_inputs(enter) for enter in self._exits[node]))
-        if node.op in ENTERS or node in self._loop_merges:
-            return NONE
         if node.op in MERGES:
             decided = self.decided_by(node)
             sides = [self.of_value(value) for value in node.inputs]

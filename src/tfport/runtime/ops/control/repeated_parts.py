@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tfport.dataclass import dataclass
+from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
@@ -27,6 +28,7 @@ SUPPRESSIONS = frozenset(
 CONTROL_FLOW = frozenset(
     f"{ref}{op}" for ref in ("", "Ref") for op in ("Switch", "Merge", "Enter", "Exit", "NextIteration")
 ) | {"LoopCond"}
+AttrsAsRead = dict[str, pb.AttrValue]
 Copy = dict[Node, Node]
 """For each node of the first copy, that of another one."""
 
@@ -64,7 +66,7 @@ def repeated_parts(
     groups: dict[tuple[int, Literals, frozenset[Node]], list[Node]] = {}
     wide = (node for node in among if node.op == CONCAT and len(node.inputs) > LEAST_COPIES)
     for node in sorted(wide, key=lambda node: node.name):
-        copy = _copy([node.inputs[0]], [node.inputs[1]])
+        copy = _copy([node.inputs[0]], [node.inputs[1]], {})
         suppressions = frozenset(inner for inner in copy or () if inner.op in SUPPRESSIONS)
         if suppressions:
             key = len(node.inputs), conditions.of(node), suppressions
@@ -76,7 +78,8 @@ def repeated_parts(
 def _parts(ends: list[Node]) -> RepeatedParts | None:
     count = len(ends[0].inputs) - 1
     roots = [[end.inputs[i] for end in ends] for i in range(count)]
-    others = [_copy(roots[0], other) for other in roots[1:]]
+    attrs: dict[Node, AttrsAsRead] = {}
+    others = [_copy(roots[0], other, attrs) for other in roots[1:]]
     first = others[0]
     if first is None or not all(map(_is_plain, first)):
         return None
@@ -85,7 +88,7 @@ def _parts(ends: list[Node]) -> RepeatedParts | None:
         return None
     varying = {}
     for node in first:
-        if node.op == CONSTANT and any(not _same_attrs(node, copy[node]) for copy in copies):
+        if node.op == CONSTANT and any(not _same_attrs(node, copy[node], attrs) for copy in copies):
             tensors = _alike([node, *(copy[node] for copy in copies)])
             if tensors is None:
                 return None
@@ -111,10 +114,11 @@ def _is_read(parts: RepeatedParts, among: Collection[Node], fetched: Collection[
     )
 
 
-def _copy(first: Sequence[Value], other: Sequence[Value]) -> Copy | None:
+def _copy(first: Sequence[Value], other: Sequence[Value], attrs: dict[Node, AttrsAsRead]) -> Copy | None:
     """The nodes that differ on the way to some values, with those on the way to other values.
 
-    None if they do not compute the same, but for constants.
+    None if they do not compute the same, but for constants. `attrs`: those of the first nodes, which are
+    compared with many others.
     """
     pairs: Copy = {}
     shared: set[Node] = set()
@@ -129,7 +133,7 @@ def _copy(first: Sequence[Value], other: Sequence[Value]) -> Copy | None:
             if known is not same:
                 return None
             continue
-        if node.op != same.op or (node.op != CONSTANT and not _same_attrs(node, same)):
+        if node.op != same.op or (node.op != CONSTANT and not _same_attrs(node, same, attrs)):
             return None
         pairs[node] = same
         before = _nodes_of(node.inputs, same.inputs)
@@ -154,12 +158,15 @@ def _is_plain(node: Node) -> bool:
     return not node.is_stateful and node.op not in CONTROL_FLOW and callee(node) is None
 
 
-def _same_attrs(node: Node, other: Node) -> bool:
+def _same_attrs(node: Node, other: Node, known: dict[Node, AttrsAsRead]) -> bool:
     read, other_read = node.attrs_as_read, other.attrs_as_read
     if read is not None and other_read is not None:
-        if dict(read) == dict(other_read):  # faster than to compare the maps, or to decode them
+        attrs_read = known.get(node)
+        if attrs_read is None:
+            attrs_read = known[node] = dict(read)
+        if attrs_read == dict(other_read):  # faster than to compare the maps, or to decode them
             return True
-        if not any(name.startswith("_") for name in read):
+        if not any(name.startswith("_") for name in attrs_read):
             return False
     attrs, others = _public(node.attrs), _public(other.attrs)
     return attrs.keys() == others.keys() and all(_same(attrs[name], others[name]) for name in attrs)

@@ -56,12 +56,12 @@ class Structures:
             loops.update(dict.fromkeys(frame.exits, frame))
         loop_merges = {merge for frame in frames.values() for merge in frame.merges}
         exits = {exit_: f.enters for f in frames.values() for exit_ in f.exits}
-        has_switches = any(node.op in SWITCHES for node in nodes)  # otherwise nothing has a condition
-        conditions = Conditions(nodes if has_switches else (), exits, loop_merges)
+        conditions = Conditions(nodes, exits, loop_merges)
+        merges = [node for node in nodes if node.op in MERGES and node not in loop_merges]
         decided = {
             node: literal.condition
-            for node in sorted(nodes, key=lambda node: node.name)
-            if node.op in MERGES and node not in loop_merges and (literal := conditions.decided_by(node))
+            for node in sorted(merges, key=lambda node: node.name)
+            if (literal := conditions.decided_by(node))
         }
         units = {**loops, **_branches(decided, conditions, loops, separate=False)}
         if not is_ordered(decided, units):
