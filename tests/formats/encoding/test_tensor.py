@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from tfport.errors import UnreadableFile
-from tfport.formats.encoding.tensor import NUMPY, TYPED_LIST, from_numpy, to_numpy, type_name
+from tfport.formats.encoding.tensor import MANY, NUMPY, TYPED_LIST, from_numpy, to_numpy, type_name
 from tfport.formats.proto import graph_pb2 as pb
 
 NUMBERS = sorted(number for number, kind in NUMPY.items() if not kind.hasobject)
@@ -121,6 +121,27 @@ TOO_LONG = [  # TensorFlow ignores the end of a list, of every type
 @pytest.mark.parametrize(("tensor", "elements"), TOO_LONG, ids=str)
 def test_the_end_of_a_list_that_is_too_long_is_ignored(tensor, elements):
     assert to_numpy(tensor).tolist() == elements
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name", "kind", "parts"),
+    [
+        (pb.DT_FLOAT, "float_val", np.float32, 1),
+        (pb.DT_DOUBLE, "double_val", np.float64, 1),
+        (pb.DT_COMPLEX64, "scomplex_val", np.float32, 2),
+        (pb.DT_COMPLEX128, "dcomplex_val", np.float64, 2),
+    ],
+)
+@pytest.mark.parametrize("more", [0, 1, 5])
+def test_a_long_list_of_floats(dtype, name, kind, parts, more):
+    values = np.linspace(-1, 1, MANY + more, dtype=kind)
+    values[3:6] = [np.nan, -0.0, np.inf]
+    size = len(values) // parts
+    read = to_numpy(proto(dtype, (size,), **{name: values.tolist(), "version_number": 7}))
+    assert read.dtype == NUMPY[dtype]
+    assert read.flags.aligned
+    assert not read.flags.writeable
+    np.testing.assert_array_equal(read.view(kind), values[: size * parts])
 
 
 REFUSED = [

@@ -42,6 +42,12 @@ _ROWS = [
 NUMPY: dict[int, np.dtype[Any]] = {number: kind for number, kind, _ in _ROWS}
 """The NumPy type of each DataType that has elements, by number."""
 TYPED_LIST: dict[int, str] = {number: field for number, _, field in _ROWS}
+_FLOATS = {
+    "float_val": np.dtype("<f4"), "double_val": np.dtype("<f8"),
+    "scomplex_val": np.dtype("<f4"), "dcomplex_val": np.dtype("<f8"),
+}  # fmt: skip
+"""The lists whose elements are written as they are in memory."""
+MANY = 256
 MOST_ELEMENTS = 2**40
 MOST_EXPANDED = 2**32
 """The most bytes that a short list may be expanded to."""
@@ -86,6 +92,9 @@ def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
     """The elements in the typed list."""
     name = TYPED_LIST[proto.dtype]
     values = getattr(proto, name)
+    if name in _FLOATS and len(values) > MANY:
+        parts = _packed(proto, name)
+        return parts[: len(parts) // 2 * 2].view(kind) if kind.kind == "c" else parts
     if name != "float8_val":
         values = list(values)  # NumPy reads a list of Python much faster than one of protobuf
     if name == "half_val":  # bit patterns, one in each int32
@@ -100,6 +109,17 @@ def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
         out[:] = values
         return out
     return np.array(values, np.int64 if name == "int_val" else kind).astype(kind, copy=False)
+
+
+def _packed(proto: pb.TensorProto, name: str) -> NDArray[Any]:
+    """A list of floats, from the bytes that it is written as: much faster than one by one."""
+    from tfport.formats.encoding.wire import walk
+
+    data = proto.SerializeToString()
+    number = proto.DESCRIPTOR.fields_by_name[name].number
+    (field,) = [field for field in walk(data).fields if field.number == number]
+    written = np.frombuffer(data, _FLOATS[name], field.size // _FLOATS[name].itemsize, field.start)
+    return written.astype(written.dtype.newbyteorder("="))  # a copy, as they may lie at any address
 
 
 def expand(flat: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
