@@ -17,6 +17,7 @@ from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
+from tfport.runtime.onnx.crops.cropped_layers import with_cropped_layers
 from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
 from tfport.runtime.onnx.fast_prelu import HAS_BLOCKS, with_fast_prelus
 from tfport.runtime.onnx.fast_softplus import with_fast_softplus
@@ -194,6 +195,7 @@ class _Writer:
     def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Iterable[OnnxNode]:
         if self.forms is NodeForms.PLAIN:
             return nodes
+        nodes = with_cropped_layers(nodes, results)
         if self.forms is NodeForms.OPENVINO:
             return nodes if FUSES_PRELU else with_fast_prelus(nodes)
         return with_fast_prelus(with_fast_convolutions(with_fast_softplus(accurate(nodes, results))))
