@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tfport.errors import MalformedGraph
+from tfport.late_pattern import late_pattern
 
 T = TypeVar("T")
 
 # the end of a number, so that `1x`, `3/conv` and `inf_2` are names
 _END = r"(?![\w/.>:\\-])"
 _REAL = r"(?:inf|nan|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     rf"""\s*(?:(?P<comment>\#.*)
           | (?P<bytes>b(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
           | (?P<string>"(?:[^"\\]|\\.)*")

@@ -8,7 +8,6 @@ not use. A program whose effects must not happen twice stays on the GPU.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections import Counter
@@ -161,6 +160,8 @@ def similar_sizes(arrays: Sequence[Any]) -> Sizes:
 
 def program_key(program: Program, settings: tuple[str, ...]) -> str:
     """A hash of what the speed of a program depends on: ops, types and shapes, but not the weights."""
+    import hashlib  # imported here, as few sessions choose a device by measuring
+
     digest = hashlib.blake2b(repr((machine(), settings)).encode(), digest_size=20)
     for part in _parts(program):
         digest.update(part.encode())

@@ -115,7 +115,8 @@ class CheckpointV1:
         proto = self._parsed(table, value).data.data
         proto.dtype = saved.dtype  # type: ignore[assignment]  # only the list of tensors has the type
         kind, shape = NUMPY[saved.dtype], slices.shape_of(slices.within(part, saved.shape))
-        flat = from_content(proto.tensor_content, kind) if proto.tensor_content else from_list(proto, kind)
+        content = proto.tensor_content  # each access of the field is a copy
+        flat = from_content(content, kind) if content else from_list(proto, kind)
         if len(flat) != prod(shape):
             raise self._bad(name, f"{prod(shape)} elements in slice {slices.text(part)}", str(len(flat)))
         flat.flags.writeable = False

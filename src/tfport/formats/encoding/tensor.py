@@ -69,9 +69,10 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
         raise UnreadableFile(f"a {name} tensor has the invalid shape {list(shape)}")
     if size == 0:  # TensorFlow ignores what is stored (Tensor::FromProto)
         return expand(np.empty(0, kind), shape, name)
-    if not proto.tensor_content:
+    content = proto.tensor_content  # each access of the field is a copy
+    if not content:
         return expand(from_list(proto, kind), shape, name)
-    flat = from_content(proto.tensor_content, kind)
+    flat = from_content(content, kind)
     if len(flat) != size:
         raise UnreadableFile(
             f"a {name} tensor of shape {list(shape)} must have {size} elements, found {len(flat)}"

@@ -7,7 +7,6 @@ whether two engines agree may depend on them, but a model that was trained again
 from __future__ import annotations
 
 import functools
-import hashlib
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -24,6 +23,8 @@ _PACKAGES = ("tfport", "onnxruntime", "onnxruntime-gpu", "openvino", "ai-edge-li
 
 def island_key(graph: pb.GraphProto, weights: Mapping[str, NDArray[Any]], *settings: Any) -> str:
     """A hash of an island with its settings on this machine."""
+    import hashlib  # imported here, as few sessions have islands that race
+
     digest = hashlib.blake2b(repr((machine(), settings)).encode(), digest_size=20)
     for part in _parts(graph, _Numbers()):
         digest.update(part)

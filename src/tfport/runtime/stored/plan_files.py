@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +39,8 @@ class PlanFiles:
 
     def begin(self) -> Path | None:
         """A new folder to write a plan to; None if nothing can be written."""
+        import tempfile  # imported here, as few sessions store plans
+
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(dir=self.folder, prefix=UNFINISHED))
@@ -86,6 +86,8 @@ def mark_used(plan: Path) -> None:
 
 def remove(folder: Path) -> None:
     """Remove a plan; other processes see all of it or nothing."""
+    import shutil  # imported here, as few sessions remove any
+
     aside = folder
     if not folder.name.startswith(UNFINISHED):
         aside = folder.parent.parent / f"{UNFINISHED}{folder.name}-{os.getpid()}"

@@ -19,7 +19,7 @@ from tfport.graph.tensors import Tensor
 from tfport.runtime.ops.control.conditions import Conditions, Literals
 
 CONCAT, CONSTANT = "ConcatV2", "Const"
-LEAST_COPIES = 8
+LEAST_COPIES = 6
 MOST_ELEMENTS = 64
 """The largest constant that may differ between copies."""
 SUPPRESSIONS = frozenset(
@@ -122,12 +122,11 @@ def _copy(first: Sequence[Value], other: Sequence[Value], attrs: dict[Node, Attr
     """
     pairs: Copy = {}
     shared: set[Node] = set()
-    stack = _nodes_of(first, other)
+    stack: list[tuple[Node, Node]] = []
+    if not _add_nodes(first, other, stack, shared):
+        return None
     while stack:
         node, same = stack.pop()
-        if node is same:
-            shared.add(node)
-            continue
         known = pairs.get(node)
         if known is not None:
             if known is not same:
@@ -136,19 +135,35 @@ def _copy(first: Sequence[Value], other: Sequence[Value], attrs: dict[Node, Attr
         if node.op != same.op or (node.op != CONSTANT and not _same_attrs(node, same, attrs)):
             return None
         pairs[node] = same
-        before = _nodes_of(node.inputs, same.inputs)
-        if before is None or len(node.controls) != len(same.controls):
+        if len(node.controls) != len(same.controls):
             return None
-        stack += before
-        stack += zip(node.controls, same.controls, strict=True)
-    return pairs if stack is not None and shared.isdisjoint(pairs) else None
+        for waited, other_waited in zip(node.controls, same.controls, strict=True):
+            if waited is other_waited:
+                shared.add(waited)
+            else:
+                stack.append((waited, other_waited))
+        if not _add_nodes(node.inputs, same.inputs, stack, shared):
+            return None
+    return pairs if shared.isdisjoint(pairs) else None
 
 
-def _nodes_of(first: Sequence[Value], other: Sequence[Value]) -> list[tuple[Node, Node]] | None:
-    """The nodes of two lists of values; None if these are not the same outputs."""
-    if len(first) != len(other) or any(a.index != b.index for a, b in zip(first, other, strict=True)):
-        return None
-    return [(a.node, b.node) for a, b in zip(first, other, strict=True)]
+def _add_nodes(
+    first: Sequence[Value], other: Sequence[Value], stack: list[tuple[Node, Node]], shared: set[Node]
+) -> bool:
+    """Add the nodes of two lists of values to those to compare, or to shared ones.
+
+    False if these are not the same outputs.
+    """
+    if len(first) != len(other):
+        return False
+    for a, b in zip(first, other, strict=True):
+        if a is b:
+            shared.add(a.node)
+        elif a.index == b.index:
+            stack.append((a.node, b.node))
+        else:
+            return False
+    return True
 
 
 def _is_plain(node: Node) -> bool:
