@@ -36,6 +36,7 @@ from tfport.runtime.lower import LOWERINGS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.control.equal_constants import CONST, EqualConstants
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.repeated_parts import SUPPRESSIONS
 from tfport.runtime.order import reached, walk
@@ -85,6 +86,7 @@ class Tracer:
         """What is known about tensor lists; see `ops.control.list_facts`."""
         self.facts = ValueFacts()
         self._common = CommonSteps()
+        self._constants = EqualConstants()
         self.traced: dict[Operand, TracedStep] = {}
         """What computes an operand, for recognizing what several nodes compute together."""
         self.counters: set[Operand] = set()
@@ -235,6 +237,10 @@ class Tracer:
     def _node(self, node: Node, env: Env, bindings: CallAttrs) -> None:
         if node.op in ("_Retval", "_ControlReturn"):
             return
+        constant, equal = self._constants.find(node) if node.op == CONST else (None, None)
+        if equal is not None:
+            env[node.output(0)] = equal
+            return
         attrs = substitute(node.attrs, bindings) if bindings else node.attrs
         signature = self.signature_of(node)
         if signature is not None:
@@ -246,6 +252,8 @@ class Tracer:
             types = [operand.dtype for operand in inputs]
             definition = self.implementations.definition_of(node.op)
             raise planning_error(error, node.name, node.op, definition, attrs, types) from error
+        if constant is not None:
+            self._constants.record(constant, outputs[0])
         for i, operand in enumerate(outputs):
             env[node.output(i)] = operand
 
