@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ class Running:
     """A running server that has answered."""
 
     contender: str
+    model: str
     process: subprocess.Popen[bytes]
     ports: dict[str, int]
     first: float
@@ -43,18 +44,19 @@ class Running:
 
 
 @contextmanager
-def running(contender: str, model: BenchModel) -> Iterator[Running]:
+def running(contender: str, model: BenchModel, flags: Sequence[str] = ()) -> Iterator[Running]:
+    """Start a server; `flags` are more flags of `tfport serve`."""
     ports = {"grpc": _free(), "rest": _free()}
     with tempfile.TemporaryFile() as messages:
         began = time.perf_counter()
-        process = subprocess.Popen(_command(contender, model, ports), stderr=messages)
+        process = subprocess.Popen([*_command(contender, model, ports), *flags], stderr=messages)
         try:
             answer = _first_answer(process, ports["rest"], model)
             if answer is None:
                 messages.seek(0)
                 last = messages.read().decode(errors="replace").strip().splitlines()[-1:]
                 raise SystemExit(f"{contender}, {model.name}: no answer: {''.join(last)}")
-            yield Running(contender, process, ports, time.perf_counter() - began, answer)
+            yield Running(contender, model.name, process, ports, time.perf_counter() - began, answer)
         finally:
             process.terminate()
             process.wait(30)
@@ -64,7 +66,9 @@ def _command(contender: str, model: BenchModel, ports: dict[str, int]) -> list[s
     if contender in SCRIPTS:
         script = HERE / SCRIPTS[contender]
         return [sys.executable, script, model.path, model.name, str(ports["grpc"]), str(ports["rest"])]
-    command = [Path(sys.executable).with_name("tfport"), "serve", model.path, "--model_name", model.name,
+    named = [model.path, "--model_name", model.name]
+    what = ["--model_config_file", model.path] if model.path.is_file() else named
+    command = [Path(sys.executable).with_name("tfport"), "serve", *what,
                "--port", str(ports["grpc"]), "--rest_api_port", str(ports["rest"])]  # fmt: skip
     return [*command, "--enable_batching"] if contender == BATCHED else command
 

@@ -19,7 +19,7 @@ from tfport.formats.proto import serving_pb2 as pb
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / ".cache" / "bench-serve"
-MOBILENET = HERE.parent / ".cache" / "bench-runtime" / "mobilenet_v2"
+RUNTIME_MODELS = HERE.parent / ".cache" / "bench-runtime"
 MODELS = ("dense", "mobilenet_v2")
 
 
@@ -45,12 +45,12 @@ def bench_model(name: str) -> BenchModel:
     ((key, array),) = np.load(bench.inputs).items()
     body = orjson.dumps({"instances": array}, option=orjson.OPT_SERIALIZE_NUMPY)
     bench.rest.write_bytes(body)
-    bench.grpc.write_bytes(_predict(name, key, array))
+    bench.grpc.write_bytes(predict_request(name, key, array))
     return bench
 
 
 def _made(name: str) -> Path:
-    path, maker = (MOBILENET, "runtime_models.py") if name == "mobilenet_v2" else (CACHE / name, __file__)
+    path, maker = (CACHE / name, __file__) if name == "dense" else (RUNTIME_MODELS / name, "runtime_models.py")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, HERE / maker, name, path], check=True, capture_output=True)
@@ -67,9 +67,12 @@ def _copied(folder: Path) -> Path:
     return path
 
 
-def _predict(name: str, key: str, array: np.ndarray) -> bytes:
+def predict_request(name: str, key: str, array: np.ndarray, version: int = 0) -> bytes:
+    """Return a serialized gRPC request; 0 is the newest version."""
     request = pb.PredictRequest()
     request.model_spec.name = name
+    if version:
+        request.model_spec.version.value = version
     tensor = request.inputs[key]
     tensor.dtype = 1
     for size in array.shape:

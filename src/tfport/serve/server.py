@@ -66,6 +66,7 @@ from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner
 from tfport.serve.session_config import SessionConfig, hide_other_gpus, read_session_config
 from tfport.serve.status import FAULTS, StatusCode, StatusError
+from tfport.serve.unused_memory import UnusedMemory
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
@@ -160,6 +161,7 @@ class Server:
             self.health_port = await self.health.start()
         if self.gpu_copies:
             self._tasks.append(asyncio.create_task(GpuWatch(self.gpu_copies, self.fail).run()))
+        self._tasks.append(asyncio.create_task(UnusedMemory().run()))
         self.started = True
 
     def _session_config(self) -> SessionConfig:

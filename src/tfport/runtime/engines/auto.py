@@ -46,6 +46,7 @@ class AutoEngine:
         *,
         spins: bool = True,
         max_bytes: int = 0,
+        shares_arena: bool = False,
         choices: ChoiceCache | None = None,
         patience: float = PATIENCE,
     ) -> None:
@@ -54,7 +55,10 @@ class AutoEngine:
         `patience`: seconds in an island after which it races. Only ONNX Runtime takes part with `max_bytes`,
         as the memory of the others cannot be limited.
         """
-        self._usual = OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
+        self._onnx_runtime = functools.partial(
+            OnnxRuntime, spins=spins, max_bytes=max_bytes, shares_arena=shares_arena
+        )
+        self._usual = self._onnx_runtime(threads)
         self.threads = self._usual.threads
         self._choices = choices or choices_of_user()
         self._patience = patience
@@ -79,9 +83,7 @@ class AutoEngine:
             return hints.shares(OTHERS[name].nodes(), OTHERS[name].forms) if hints.shares else ()
 
         def compiled_by(choice: Choice) -> Compiled:
-            onnx_runtime = OnnxRuntime(
-                choice.threads, spins=self._usual.spins, max_bytes=self._usual.max_bytes
-            )
+            onnx_runtime = self._onnx_runtime(choice.threads)
             if choice.engine in OTHERS:
                 other = OTHERS[choice.engine].made(choice.threads)
                 return shared_island(shares(choice.engine), inputs, outputs, onnx_runtime, other)
@@ -114,10 +116,11 @@ class AutoEngine:
         return choices
 
 
-def litert_engine(threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> AutoEngine:
-    """LiteRT for all that it computes as ONNX Runtime does, without a race; ONNX Runtime for the rest."""
+def litert_engine(threads: int | None = None, **options: Any) -> AutoEngine:
+    """LiteRT for all that it computes as ONNX Runtime does, without a race; ONNX Runtime for the rest.
+
+    `options` are those of `AutoEngine`.
+    """
     count = threads or len(os.sched_getaffinity(0))
     OTHERS["litert"].made(count)  # an error if it is not installed
-    return AutoEngine(
-        threads, spins=spins, max_bytes=max_bytes, choices=FixedChoice(Choice("litert", count)), patience=0
-    )
+    return AutoEngine(threads, choices=FixedChoice(Choice("litert", count)), patience=0, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.engine import Engine, Rival
@@ -20,15 +21,16 @@ def make_engine(
     *,
     spins: bool = True,
     max_bytes: int = 0,
+    shares_arena: bool = False,
     device: str = "cpu",
     gpu: GpuOptions = NO_GPU_OPTIONS,
 ) -> Engine:
-    """The engine of this name for a device; `spins` and `max_bytes`: see `OnnxRuntime`.
+    """The engine of this name for a device; `spins`, `max_bytes`, `shares_arena`: see `OnnxRuntime`.
 
     The device `auto` is a GPU that is measured against the CPU. If the GPU cannot be used, that is a warning
     (`NoGpu`), or an error if the options require it; `auto` then uses the CPU without a warning.
     """
-    on_cpu = _cpu_engine(name, threads, spins=spins, max_bytes=max_bytes)
+    on_cpu = _cpu_engine(name, threads, spins=spins, max_bytes=max_bytes, shares_arena=shares_arena)
     chosen = parse_device(device)
     if not chosen.is_gpu:
         return on_cpu
@@ -54,15 +56,15 @@ def _rival(on_cpu: Engine, device: DeviceName, gpu: GpuOptions, threads: int | N
     return Rival(on_cpu, choices_of_user(), settings, gpu.require)
 
 
-def _cpu_engine(name: str, threads: int | None, *, spins: bool, max_bytes: int) -> Engine:
+def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:
     if name == "onnxruntime":
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
-        return OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
+        return OnnxRuntime(threads, **options)
     if name == "auto":
         from tfport.runtime.engines.auto import AutoEngine
 
-        return AutoEngine(threads, spins=spins, max_bytes=max_bytes)
+        return AutoEngine(threads, **options)
     if name == "openvino":
         from tfport.runtime.engines.openvino import OpenVino
 
@@ -70,7 +72,7 @@ def _cpu_engine(name: str, threads: int | None, *, spins: bool, max_bytes: int) 
     if name == "litert":
         from tfport.runtime.engines.auto import litert_engine
 
-        return litert_engine(threads, spins=spins, max_bytes=max_bytes)
+        return litert_engine(threads, **options)
     if name == "none":
         from tfport.runtime.engines.no_engine import NoEngine
 

@@ -26,12 +26,12 @@ from tfport.runtime.engines.engine import (
     IslandRejected,
 )
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
-from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.onnx_message import node_message
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
+from tfport.runtime.engines.shared_arena import shrink_arenas, use_shared_arena
 from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
 from tfport.runtime.profile.engine_events import record_events
 from tfport.runtime.profile.recorder import Recorder, current_recorder
@@ -62,13 +62,22 @@ class OnnxRuntime:
     form = CPU_FORM
     rival = None
 
-    def __init__(self, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        threads: int | None = None,
+        *,
+        spins: bool = True,
+        max_bytes: int = 0,
+        shares_arena: bool = False,
+    ) -> None:
         """`spins`: idle threads spin while they wait; faster if nothing else needs the core.
 
         `max_bytes`: memory for the tensors of all runs together; 0 means no limit.
+        `shares_arena`: that memory is in the arena of the process (`shared_arena`), as it is with a limit.
         """
         self.threads = threads or len(os.sched_getaffinity(0))
         self.spins, self.max_bytes = spins, max_bytes
+        self.shares_arena = shares_arena or max_bytes > 0
 
     def takes(self, node: OnnxNode) -> bool:
         if any(node.programs):
@@ -143,8 +152,8 @@ class OnnxRuntime:
                 options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
             if flushes:
                 options.add_session_config_entry("session.set_denormal_as_zero", "1")
-            if self.max_bytes:
-                use_limited_arena(options, self.max_bytes)
+            if self.shares_arena:
+                use_shared_arena(options, self.max_bytes)
             if hints.save_as is not None and threads == usual_threads and not checked:
                 save_optimized(options, hints.save_as)
             return opened(options, checked)
@@ -176,11 +185,11 @@ def _run_again(run: Callable[..., Sequence[Any]], *arguments: Any) -> Sequence[A
     try:
         return run(*arguments)
     except ResourceExhausted:
-        shrink_arena()
+        shrink_arenas()
         try:
             return run(*arguments)
         except ResourceExhausted:
-            shrink_arena()
+            shrink_arenas()
             raise
 
 

@@ -102,6 +102,7 @@ def session_opener(
             threads,
             spins=False,
             max_bytes=limits.max_bytes * parallel_calls,
+            shares_arena=True,
             device=device,
             gpu=gpu if budget is None else budget.options_for(device, gpu),
         )

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tfport.runtime.freed_memory import return_freed_memory
 from tfport.serve.models.loading import delete_copy
 from tfport.serve.servable import Servable
 
@@ -47,4 +48,5 @@ def free(copy: Path | None) -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    return_freed_memory()
     delete_copy(copy)

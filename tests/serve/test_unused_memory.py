@@ -1,0 +1,81 @@
+"""When a server returns memory, and that it then has it no more."""
+
+import asyncio
+
+import pytest
+
+from tfport.serve.unused_memory import GROWTH, UnusedMemory, resident_bytes
+
+
+class Process:
+    """Memory in units of what is worth returning: `needed` is in use, `unused` can be returned."""
+
+    def __init__(self) -> None:
+        self.needed, self.unused, self.seconds, self.given = 1.0, 0.0, 0.0, 0
+        self.memory = UnusedMemory(self.give, self.resident, lambda: self.seconds)
+
+    def give(self) -> None:
+        self.unused, self.given = 0.0, self.given + 1
+
+    def resident(self) -> int:
+        return int((self.needed + self.unused) * GROWTH)
+
+    def check(self, *, busy: bool = False) -> int:
+        """How often memory was returned, after one more check."""
+        self.seconds += 5.0 if busy else 0.01
+        self.memory.check()
+        return self.given
+
+
+@pytest.fixture
+def process() -> Process:
+    return Process()
+
+
+def test_a_little_memory_is_kept_for_the_next_runs(process):
+    process.unused = 0.9
+    assert process.check(busy=True) == 0
+    assert process.check() == 0
+
+
+def test_a_load_that_is_over_leaves_no_memory_behind(process):
+    process.unused = 8
+    assert process.check() == 1
+    assert process.resident() == GROWTH
+
+
+def test_memory_is_returned_once_if_all_of_it_is_needed(process):
+    process.needed = 5  # such as a second model
+    assert process.check() == 1
+    assert [process.check() for _ in range(3)] == [1, 1, 1]
+
+
+def test_what_runs_in_progress_need_is_returned_after_them(process):
+    process.needed = 8
+    assert process.check(busy=True) == 1
+    process.needed, process.unused = 1, 7  # the runs have ended
+    assert process.check() == 2
+    assert process.unused == 0
+
+
+def test_resident_memory_grows_with_what_the_process_writes():
+    before = resident_bytes()
+    block = bytearray(GROWTH)
+    block[::4096] = b"x" * len(block[::4096])
+    assert resident_bytes() > before + GROWTH // 2
+
+
+def test_a_server_checks_until_it_is_stopped(process):
+    process.unused = 8
+
+    async def serve() -> None:
+        task = asyncio.create_task(process.memory.run(0.001))
+        while not process.given:
+            await asyncio.sleep(0.001)
+        process.unused = 8
+        while process.given < 2:
+            await asyncio.sleep(0.001)
+        task.cancel()
+
+    asyncio.run(asyncio.wait_for(serve(), 30))
+    assert process.unused == 0
