@@ -1,6 +1,7 @@
 """When a server returns memory, and that it then has it no more."""
 
 import asyncio
+import weakref
 
 import pytest
 
@@ -79,3 +80,16 @@ def test_a_server_checks_until_it_is_stopped(process):
 
     asyncio.run(asyncio.wait_for(serve(), 30))
     assert process.unused == 0
+
+
+def test_answers_in_reference_cycles_are_freed_first(process):
+    class Answer:
+        """Refers to itself, as a failed call does through its traceback."""
+
+        def __init__(self) -> None:
+            self.itself = self
+
+    answer = weakref.ref(Answer())
+    process.unused = 8
+    process.check()
+    assert answer() is None

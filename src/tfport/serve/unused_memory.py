@@ -9,6 +9,7 @@ use. Under a steady load of such batches that costs less than a hundredth of the
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,7 @@ class UnusedMemory:
         is_idle, self._used = used - self._used < IDLE_SECONDS, used
         if self._resident() <= self._needed + GROWTH:
             return
+        gc.collect()  # answers in reference cycles are in the memory of runs; models are not searched
         self._give()
         if is_idle:  # runs in progress would need more than remains
             self._needed = self._resident()
