@@ -17,7 +17,7 @@ from tfport.registry.unresolved import Question
 
 OUT = Path(__file__).resolve().parent.parent / "docs/codes"
 GROUPS = {
-    "00": "Versions of the graph",
+    "00": "Format, and versions of the graph",
     "01": "The graph itself",
     "02": "Files",
     "03": "State and signatures",

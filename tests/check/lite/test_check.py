@@ -103,6 +103,30 @@ def test_wrong_pairs_of_file_and_target(what, target, sentence):
     assert str(raised.value).startswith(sentence)
 
 
+@pytest.mark.parametrize(("what", "target", "sentence"), ERRORS)
+def test_each_of_several_targets_has_its_own_verdict(what, target, sentence):
+    model, other = (
+        (FILES / "relu.tflite", "ai-edge-litert==2.3.0")
+        if what == "lite"
+        else (FILES.parents[2] / "models" / "classifier", "tensorflow==2.15.1")
+    )
+    for targets in ([target, other], [other, target]):
+        report = tfport.check(model, on=targets)
+        results = {result.target.requirement: result for result in report.results}
+        assert results[other].verdict == "runs"
+        refused = results[target]
+        assert (refused.verdict, refused.stage) == ("fails", "load")
+        assert [finding.code for finding in refused.findings] == ["TFP004"]
+        assert refused.findings[0].message.startswith(sentence)
+        assert refused.findings[0].fixes()[0].startswith("name ")
+        assert (report.verdict, report.exit_code) == ("fails", 1)
+
+
+def test_targets_that_all_read_other_formats_are_refused():
+    with pytest.raises(Error, match="keras 3.15.1 has no TensorFlow Lite interpreter"):
+        tfport.check(FILES / "relu.tflite", on=["keras==3.15.1", "tensorflow==1.4.1"])
+
+
 def test_an_unknown_delegate_and_another_loader_are_refused():
     with pytest.raises(Error, match="unknown delegate `gpu`; expected xnnpack, flex or none"):
         tfport.check(FILES / "relu.tflite", on="ai-edge-litert==2.3.0", delegate="gpu")

@@ -24,6 +24,7 @@ from tfport.check.keras.keras3_calls import failing_calls
 from tfport.check.keras.load import simulated_load
 from tfport.check.keras.silent_changes import silent_changes, stored_layers
 from tfport.check.loaders import KERAS
+from tfport.check.other_format import OtherFormat
 from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.keras.records import KerasFile
@@ -46,9 +47,10 @@ def loads_keras_file(model: Model, target: Target, loaders: Sequence[str] | None
     is_file = file is not None and file.layout in LAYOUTS
     if target.kind == KERAS_KIND:
         if not is_file:
-            raise Error(
-                f"{target.name} loads Keras files, and {model.where} is a {model.format.name}; "
-                "name a TensorFlow, such as tensorflow==2.15.1"
+            raise OtherFormat(
+                f"{target.name} loads Keras files, and {model.where} is a {model.format.name}",
+                "name a TensorFlow, such as tensorflow==2.15.1",
+                KERAS,
             )
         if other := next((name for name in loaders or () if name != KERAS), None):
             raise Error(f"{target.name} has one loader, `keras`; `{other}` is one of TensorFlow")

@@ -8,6 +8,7 @@ from tfport.atlas.target import LITE_KIND, Target
 from tfport.check.findings.finding import Finding
 from tfport.check.lite.interpreter import simulated_interpreter
 from tfport.check.loaders import LITE
+from tfport.check.other_format import OtherFormat
 from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.lite.records import LiteFile
@@ -17,16 +18,18 @@ from tfport.graph.model import Model
 def loads_lite_file(model: Model, target: Target, loaders: Sequence[str] | None) -> bool:
     """Whether the interpreter of a target loads the model; an error if there is none."""
     if target.kind == LITE_KIND and model.lite is None:
-        raise Error(
-            f"{target.name} runs TensorFlow Lite files, and {model.where} is a {model.format.name}; "
-            "name a TensorFlow, such as tensorflow==2.15.1, or convert the model"
+        raise OtherFormat(
+            f"{target.name} runs TensorFlow Lite files, and {model.where} is a {model.format.name}",
+            "name a TensorFlow, such as tensorflow==2.15.1, or convert the model",
+            LITE,
         )
     if model.lite is None or target.kind == "tfport":
         return False
     if target.lite is None:
-        raise Error(
-            f"{target.name} has no TensorFlow Lite interpreter, which {model.where} needs; "
-            "name one, such as ai-edge-litert==2.3.0 or tensorflow==2.15.1"
+        raise OtherFormat(
+            f"{target.name} has no TensorFlow Lite interpreter, which {model.where} needs",
+            "name one, such as ai-edge-litert==2.3.0 or tensorflow==2.15.1",
+            LITE,
         )
     if other := next((name for name in loaders or () if name != LITE), None):
         raise Error(f"a TensorFlow Lite file has one loader, its interpreter; `{other}` is one of TensorFlow")

@@ -18,7 +18,7 @@ from tfport.check.findings.lite_converter import (
     NotConvertible,
 )
 from tfport.check.lite.conversion_patterns import is_part_of_gelu, list_problem
-from tfport.errors import Error
+from tfport.check.other_format import OtherFormat
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.reach import called_by, needed_by
@@ -38,7 +38,8 @@ def converts(model: CheckedModel, target: Target) -> bool:
     if target.kind != CONVERTER_KIND:
         return False
     if model.model.lite is not None:
-        raise Error(f"{model.model.where} is a TensorFlow Lite file already; name an interpreter")
+        already = f"{model.model.where} is a TensorFlow Lite file already"
+        raise OtherFormat(already, "name an interpreter", CONVERTER_KIND)
     model.model.require_graph()
     return True
 

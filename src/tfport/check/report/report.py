@@ -8,8 +8,9 @@ from typing import Any
 from tfport.atlas.target import CONVERTER_KIND, OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
-from tfport.check.findings.finding import ERROR, Finding
+from tfport.check.findings.finding import ERROR, LOAD, Finding
 from tfport.check.lite.origin import lite_origin
+from tfport.check.other_format import OtherFormat
 from tfport.check.target_libraries import with_libraries
 from tfport.dataclass import dataclass, field
 from tfport.graph.graph_outputs import GraphOutputs
@@ -82,11 +83,16 @@ def check_model(
     """Check a model on targets; `ways_out` also searches the nearest releases that run it."""
     subject = CheckedModel(model, signatures, fetches=fetches, feeds=feeds, checksums=checksums)
     loaders = loaders_of(loader)
-    results = [
-        result
-        for target in with_libraries(targets, libraries)
-        for result in check_on(subject, target, loaders, soft_placement=soft_placement)
-    ]
+    results: list[Result] = []
+    refused: list[OtherFormat] = []
+    for target in with_libraries(targets, libraries):
+        try:
+            results += check_on(subject, target, loaders, soft_placement=soft_placement)
+        except OtherFormat as error:
+            refused.append(error)
+            results.append(_other_format(subject, target, error))
+    if refused and len(refused) == len(results):
+        raise refused[0]
     if ways_out:
         _add_ways_out(subject, results, soft_placement)
     return CheckReport(
@@ -101,6 +107,15 @@ def check_model(
         lite=lite_origin(model.lite) if model.lite is not None else "",
         subject=model,
     )
+
+
+def _other_format(subject: CheckedModel, target: Target, error: OtherFormat) -> Result:
+    """The result of a target that does not read the format of the model."""
+    from tfport.check.findings.model_format import OtherModelFormat  # imported here: few need it
+
+    signatures = sorted(subject.signatures)
+    finding = OtherModelFormat(on=target, what=error.what, advice=error.advice, signatures=signatures)
+    return Result(target, (error.loader,), FAILS, LOAD, [finding])
 
 
 def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: bool | None) -> None:
@@ -136,4 +151,4 @@ def _rewrite_advice(target: Target) -> list[str]:
 
 def by_release(finding: Finding) -> bool:
     """Whether another release may help: not if files are missing or the graph is invalid."""
-    return not finding.code.startswith(("TFP01", "TFP02", "TFP03"))
+    return not finding.code.startswith(("TFP004", "TFP01", "TFP02", "TFP03"))

@@ -1,0 +1,28 @@
+"""The finding about a target that reads models of another format."""
+
+from __future__ import annotations
+
+from tfport.check.findings.finding import LOAD, Finding, finding
+from tfport.check.noticed import LITE
+
+
+@finding("TFP004", "other-format", noticed=LITE)
+class OtherModelFormat(Finding):
+    """{what}
+
+    ## Cause
+    A TensorFlow Lite interpreter reads TensorFlow Lite files only, a package of Keras only Keras
+    files, and a release without an interpreter no TensorFlow Lite file. It is reported if another
+    target of the same command reads the model; otherwise the command is refused.
+    ## Fix
+    Name a target that reads the format, or convert the model.
+    ## Example
+        tfport check examples/wake_word.tflite --on ai-edge-litert==2.3.0 keras==3.15.1
+    """
+
+    what: str
+    advice: str
+    stage: str | None = LOAD
+
+    def fixes(self) -> list[str]:
+        return [self.advice]
