@@ -133,7 +133,9 @@ def main(arguments: list[str]) -> None:
         model = bench_model(name)
         for kind in chosen:
             numbers = measured(kind, model)
-            print(f"| {model.name} | {kind} | {' | '.join(f'{n:.0f}' for n in numbers.values())} |", flush=True)
+            print(
+                f"| {model.name} | {kind} | {' | '.join(f'{n:.0f}' for n in numbers.values())} |", flush=True
+            )
 
 
 if __name__ == "__main__":

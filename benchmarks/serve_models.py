@@ -50,7 +50,9 @@ def bench_model(name: str) -> BenchModel:
 
 
 def _made(name: str) -> Path:
-    path, maker = (CACHE / name, __file__) if name == "dense" else (RUNTIME_MODELS / name, "runtime_models.py")
+    path, maker = (
+        (CACHE / name, __file__) if name == "dense" else (RUNTIME_MODELS / name, "runtime_models.py")
+    )
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, HERE / maker, name, path], check=True, capture_output=True)

@@ -52,7 +52,7 @@ def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[K
     for (device, kind, label), numbers in lines.items():
         groups.setdefault((device, label, spans(builds, numbers)), []).append(kind)
     entries = [
-        KernelAvailability(device, tuple(_sorted(kind for kind in types if kind)), label, releases)
+        KernelAvailability(device, tuple(sorted_types(kind for kind in types if kind)), label, releases)
         for (device, label, releases), types in groups.items()
     ]
     order = [build.version for build in builds]
@@ -61,7 +61,7 @@ def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[K
     )
 
 
-def _sorted(types: Iterable[str]) -> list[str]:
+def sorted_types(types: Iterable[str]) -> list[str]:
     return sorted(types, key=lambda name: DType.parse(name).number)
 
 

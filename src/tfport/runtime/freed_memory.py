@@ -11,7 +11,6 @@ import ctypes
 import functools
 from collections.abc import Callable
 
-
 _OTHERS: list[Callable[[], None]] = []
 
 

@@ -34,6 +34,22 @@ def test_a_history_shows_changes_and_kernels(tfport):
     assert ["CPU", "since", "1.14.0", "float32,", "float16"] in map(str.split, out.splitlines())
 
 
+def test_a_history_shows_what_xla_compiles(tfport):
+    rows = [line.split() for line in tfport("ops", "StringSplit", "Bincount")[1].splitlines()]
+    assert ["XLA_CPU_JIT", "none", "in", "2.9.1", "to", "2.21.0"] in rows
+    assert ["XLA_CPU_JIT", "2.10.1", "to", "2.21.0", "float32,", "float64,", "int32,", "int64"] in rows
+
+
+def test_json_has_what_xla_compiles(tfport):
+    described = json.loads(tfport("ops", "Resampler", "Bincount", "--json")[1])["ops"]
+    of_addon, of_tensorflow = (op["compiled_by_xla"] for op in described)
+    assert of_addon == []
+    on_cpu, on_gpu = of_tensorflow
+    assert (on_cpu["device"], on_cpu["recorded"]) == ("XLA_CPU_JIT", {"first": "2.9.1", "last": "2.21.0"})
+    assert on_cpu["kernels"][0]["releases"] == [{"first": "2.10.1", "last": "2.21.0"}]
+    assert on_gpu["recorded"] == {"first": "2.21.0", "last": "2.21.0"}
+
+
 def test_later_versions_of_an_op_are_listed(tfport):
     assert (
         "later       BatchMatMulV2 since 1.14.0, BatchMatMulV3 since 2.6.0" in tfport("ops", "BatchMatMul")[1]

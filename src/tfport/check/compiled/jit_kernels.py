@@ -39,10 +39,16 @@ def newest_jit_kernels(kind: str) -> JitKernels:
     return kernels
 
 
+def kernels_by_release(device: str) -> dict[str, JitKernels]:
+    """The kernels for a JIT device, by recorded release."""
+    by_release = {release: _kernels(release, device) for release in _record()["releases"]}
+    return {release: kernels for release, kernels in by_release.items() if kernels is not None}
+
+
 def releases_compiling(op: str, device: str) -> list[str] | None:
     """The recorded releases that have a kernel of an op for a JIT device; None if none is recorded."""
-    recorded = [release for release, devices in _record()["releases"].items() if device in devices]
-    return [r for r in recorded if op in (_kernels(r, device) or ())] if recorded else None
+    recorded = kernels_by_release(device)
+    return [release for release, kernels in recorded.items() if op in kernels] if recorded else None
 
 
 def _recorded_release(version: str) -> str | None:

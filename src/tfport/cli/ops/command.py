@@ -100,9 +100,13 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     unknown = [n for n, history in by_name.items() if not history and n not in {h.op for h in lite}]
     if args.json:
         from tfport.atlas.history_json import ops_json
+        from tfport.check.compiled.jit_history import jit_history
         from tfport.cli.json_output import print_json
 
-        print_json(ops_json(atlas, args.names))
+        document = ops_json(atlas, args.names)
+        for history, described in zip(known, document["ops"], strict=True):
+            described["compiled_by_xla"] = [on_device.to_json() for on_device in jit_history(history)]
+        print_json(document)
     elif known or lite:
         from tfport.check.console import show
         from tfport.cli.ops.lite_view import lite_op_page

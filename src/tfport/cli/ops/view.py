@@ -44,6 +44,7 @@ def op_page(history: OpHistory, width: int) -> Iterator[ReportPart]:
     for provision in history.provisions:
         missing = history.kernels_missing if provision is history.stock else ()
         yield from _kernels(provision, history.type_attr, missing, width)
+    yield from _compiled(history, width)
 
 
 def _where(provision: ProviderHistory) -> str:
@@ -83,6 +84,19 @@ def _kernels(
         if not provision.kernels:
             yield title("kernels")
         yield indented(Text(f"not recorded: {spans_text(missing)}", style="dim"))
+
+
+def _compiled(history: OpHistory, width: int) -> Iterator[ReportPart]:
+    """What XLA compiles; releases register that with the first compilation, so the atlas does not have it."""
+    from tfport.check.compiled.jit_history import jit_history  # here, as a search does not need it
+
+    rows = []
+    for on_device in jit_history(history):
+        lines = list(_kernel_rows(on_device.kernels, bool(history.type_attr)))
+        rows += lines or [(on_device.device, f"none in {on_device.recorded}", "")]
+    if rows:
+        yield title("kernels for jit_compile=True")
+        yield columns(rows, width)
 
 
 def _kernel_rows(lines: list[KernelAvailability], typed: bool) -> Iterator[tuple[str, str, str]]:

@@ -62,7 +62,9 @@ def cropping(
     for axis, (before, after) in zip(axes, pairs_per_axis(b, cropping, len(axes)), strict=True):
         size = x.shape[axis]
         if size is not None and before + after >= size:
-            raise b.refuse(f"it removes {before} + {after} elements of axis {axis}, which has {size}: none remain")
+            raise b.refuse(
+                f"it removes {before} + {after} elements of axis {axis}, which has {size}: none remain"
+            )
         if before or after:
             x = slice_axis(b, x, axis, before, -after if after else None)
     return x.with_mask(None)
