@@ -1,8 +1,8 @@
 """Return freed memory to the system.
 
 While a model is compiled, copies of its weights are made and freed. The C library keeps most of that
-memory, as pieces of it are in use: after compiling ResNet-50, a quarter of the resident memory is free. Engines
-that keep the memory of earlier runs return it too (`also_return`).
+memory, as pieces of it are in use: after compiling ResNet-50, a quarter of the resident memory is free.
+Engines that keep the memory of earlier runs return it too (`also_return`).
 """
 
 from __future__ import annotations

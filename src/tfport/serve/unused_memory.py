@@ -1,9 +1,9 @@
 """Return memory to the system that only an earlier load needed.
 
-The tensors of a run are in memory that later runs use again, because asking the system for it costs up to a
-tenth of the processor time of a run. But a batch of 64 images needs half a gigabyte, and the next such batch may
-never come. So the server looks from time to time whether its memory has grown, and then returns what is not in
-use. Under a steady load of such batches that costs less than a hundredth of the processor time.
+The tensors of a run are in memory that later runs use again, because asking the system for it takes up to a
+tenth of the processor time of a run. But a batch of 64 images needs half a gigabyte, and the next such batch
+may never come. So the server looks every few seconds whether its memory has grown, and then returns what is
+not in use: under a steady load, only the next run after that takes longer.
 """
 
 from __future__ import annotations

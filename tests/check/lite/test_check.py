@@ -123,7 +123,7 @@ def test_each_of_several_targets_has_its_own_verdict(what, target, sentence):
 
 
 def test_targets_that_all_read_other_formats_are_refused():
-    with pytest.raises(Error, match="keras 3.15.1 has no TensorFlow Lite interpreter"):
+    with pytest.raises(Error, match=r"keras 3\.15\.1 has no TensorFlow Lite interpreter"):
         tfport.check(FILES / "relu.tflite", on=["keras==3.15.1", "tensorflow==1.4.1"])
 
 

@@ -1,8 +1,8 @@
 """One arena for the tensors of all runs of a process, which can be limited and gives back what is unused.
 
 By default each session of ONNX Runtime has an arena of its own, which keeps what its largest run needed until
-the session ends. Sessions with a shared arena take turns with the same memory; `shrink_arenas` returns what no
-run uses to the system. Weights are not in it. An arena has one limit: there is one for each.
+the session ends. Sessions with a shared arena take turns with the same memory; `shrink_arenas` returns what
+no run uses to the system. Weights are not in it. An arena has one limit: there is one for each.
 
 With a limit, free memory in pieces that are too small would look like a lack of it, so a run that fails is
 repeated after the arena has shrunk.
