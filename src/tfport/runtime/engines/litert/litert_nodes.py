@@ -96,6 +96,7 @@ _CONDITIONS: dict[str, Callable[[OnnxNode], bool]] = {
     "ConvTranspose": _is_convolution,
     "DepthToSpace": lambda node: node.attrs.get("mode", "DCR") == "DCR",
     "Elu": lambda node: node.attrs.get("alpha", 1) == 1,
+    "Gelu": lambda node: node.attrs.get("approximate") == "tanh",
     "Gemm": _is_dense,
     "MaxPool": _is_pooling,
     "PRelu": _has_weights,

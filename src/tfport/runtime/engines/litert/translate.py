@@ -54,6 +54,7 @@ RULES: dict[str, Rule] = {
     "ConvTranspose": convolution.transposed_convolution,
     "DepthToSpace": moving.blocks,
     "Flatten": moving.flatten,
+    "Gelu": elementwise.gelu,
     "Gemm": products.gemm,
     "GlobalAveragePool": whole_axes.global_mean,
     "HardSigmoid": elementwise.hard_sigmoid,

@@ -47,6 +47,7 @@ CASES = {
     "DepthToSpace": one("DepthToSpace", (2, 8, 3, 2), blocksize=2),
     "Div": (lambda b, x: b.Div(x, floats(b, 5)), IMAGE),
     "Flatten": one("Flatten", axis=2),
+    "Gelu": one("Gelu", approximate="tanh"),
     "Gemm": (lambda b, x: b.Gemm(x, floats(b, 5, 3), floats(b, 3)), (2, 5)),
     "Gemm of turned weights": (lambda b, x: b.Gemm(x, floats(b, 3, 5), None, transB=1), (2, 5)),
     "GlobalAveragePool": one("GlobalAveragePool"),

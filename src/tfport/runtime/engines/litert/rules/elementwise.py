@@ -10,6 +10,7 @@ from tfport.runtime.engines.litert.island_node import IslandNode
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value, plain_order
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
+from tfport.runtime.onnx.patterns.gelu import CUBIC, ROOT
 
 BINARY = {
     "Add": "ADD",
@@ -69,6 +70,18 @@ def hard_sigmoid(out: LiteScribe, node: IslandNode) -> IslandValue:
     )
     scaled = broadcast(out, "MUL", [node.first, alpha], node.first.sizes)
     return _of_elements(out, "RELU_0_TO_1", broadcast(out, "ADD", [scaled, beta], scaled.sizes))
+
+
+def gelu(out: LiteScribe, node: IslandNode) -> IslandValue:
+    """The approximate form, by TANH, which XNNPACK has."""
+    if node.attrs.get("approximate") != "tanh":
+        raise NotInLite("Gelu by the error function")
+    x, sizes = node.first, node.first.sizes
+    cube = broadcast(out, "MUL", [broadcast(out, "MUL", [x, x], sizes), x], sizes)
+    sum_ = broadcast(out, "ADD", [x, broadcast(out, "MUL", [cube, _number(CUBIC)], sizes)], sizes)
+    tanh = _of_elements(out, "TANH", broadcast(out, "MUL", [sum_, _number(ROOT)], sizes))
+    half = broadcast(out, "MUL", [x, _number(0.5)], sizes)
+    return broadcast(out, "MUL", [half, broadcast(out, "ADD", [tanh, _number(1.0)], sizes)], sizes)
 
 
 def batch_normalization(out: LiteScribe, node: IslandNode) -> IslandValue:
