@@ -10,6 +10,7 @@ from tfport.runtime.onnx.loops.early_nodes import with_early_nodes
 from tfport.runtime.onnx.patterns.simplify import simplified
 from tfport.runtime.onnx.reshape_chains import with_fewer_reshapes
 from tfport.runtime.onnx.squeezed_axes import with_fewer_squeezes
+from tfport.runtime.onnx.turned_products import with_turned_products
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -18,7 +19,8 @@ def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[
     """The nodes of a graph after the ONNX passes: simplified, fewer transposes, fused convolutions."""
     early = with_early_nodes(nodes)
     simple = with_fewer_reshapes(live_nodes(simplified(early, outputs), outputs))
-    straight = with_fewer_transposes(live_nodes(simple, outputs), outputs)
+    turned = with_turned_products(live_nodes(simple, outputs), outputs)
+    straight = with_fewer_transposes(live_nodes(turned, outputs), outputs)
     return live_nodes(fuse_convolutions(with_fewer_squeezes(straight, outputs), outputs), outputs)
 
 

@@ -98,6 +98,7 @@ _CONDITIONS: dict[str, Callable[[OnnxNode], bool]] = {
     "Elu": lambda node: node.attrs.get("alpha", 1) == 1,
     "Gelu": lambda node: node.attrs.get("approximate") == "tanh",
     "Gemm": _is_dense,
+    "MatMul": lambda node: node.inputs[0] is not None and node.inputs[0].array is None,
     "MaxPool": _is_pooling,
     "PRelu": _has_weights,
     "Pad": _is_padding,
