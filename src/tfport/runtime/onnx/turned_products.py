@@ -1,11 +1,11 @@
-"""Products along an axis that is not the last one: matrices are multiplied from the left, and nothing is turned.
+"""Products along an axis that is not the last one: the matrix is on the left, and the tensor is not turned.
 
     Transpose, products with constant matrices and what is computed between them, Transpose
 
 Mixers and gated MLPs mix positions so: the axis of positions becomes the last one, is multiplied, and goes
-back to its place. Both copy single elements, which takes longer than the product (a MatMul of 64 by 64 for 256
-rows of 128 channels: 157 ms with them, 13 ms without). Here the last axis stays the last one, and only whole
-rows are copied where other axes change places.
+back to its place. Both copy single elements, which takes longer than the product (64 by 64, for 256 rows of
+128 channels, one ARM64 thread: 157 ms with them, 13 ms without). Here the last axis stays the last one, and
+only whole rows are copied where other axes change places.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _OF_TWO = frozenset(["Add", "Div", "Mul", "Sub"])
 
 
 def with_turned_products(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
-    """The nodes with such products rewritten; nodes that become unused stay. `outputs`: those of the island."""
+    """The nodes with such products rewritten; nodes that become unused stay.
+
+    `outputs`: those of the island.
+    """
     if sum(node.op == "Transpose" for node in nodes) < 2:
         return list(nodes)
     producers = Producers(nodes, outputs)

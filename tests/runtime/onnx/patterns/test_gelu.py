@@ -86,7 +86,8 @@ def test_a_factor_that_is_read_elsewhere_stays():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"power": 2}, {"cubic": 0.05}, {"added": "half"}, {"added": "tanh_of_x"}, {"multiplied": "cube"}]
+    "changes",
+    [{"power": 2}, {"cubic": 0.05}, {"added": "half"}, {"added": "tanh_of_x"}, {"multiplied": "cube"}],
 )
 def test_something_else_is_not(changes):
     text = OF_BERT.format(**{**USUAL, **changes}) + "    tanh_of_x = Tanh(x) {T=float32}\n"
