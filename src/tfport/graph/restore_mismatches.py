@@ -43,11 +43,11 @@ def restore_mismatches(model: Model) -> Iterator[RestoreMismatch]:
         return
     model.checkpoint.names()  # all at once: single lookups cost more
     for node, source in restored_nodes(model):
-        if not _fits(node, source, model.checkpoint):
+        if not fits(node, source, model.checkpoint):
             yield from mismatches_of(variable_of(node, source), source[0], model.checkpoint)
 
 
-def _fits(node: Node, source: RestoreSource, checkpoint: Checkpoint) -> bool:
+def fits(node: Node, source: RestoreSource, checkpoint: Checkpoint) -> bool:
     """Whether a whole tensor obviously has the type and shape of its variable, as almost all have."""
     key, part, stored, reshaped = source
     shape = node.attr("shape")

@@ -159,12 +159,12 @@ def _fillers(model: Model) -> dict[Node, tuple[str, str | None]]:
     files = {asset.tensor.partition(":")[0]: asset.file for asset in assets(model)}
     fills: dict[Node, tuple[str, Node | None]] = {}
     kept: dict[Node, Node] = {}  # TF2 stores the path of an asset in a variable
-    for node, outer in _steps(model.init_nodes):
+    for node, outer in steps_of(model.init_nodes):
         if node.op in _FILLS and len(node.inputs) > 1:
-            source = _origin(node.inputs[1], outer) if node.op in _FROM_FILE else None
-            fills[_origin(node.inputs[0], outer)] = (node.op, source)
+            source = origin(node.inputs[1], outer) if node.op in _FROM_FILE else None
+            fills[origin(node.inputs[0], outer)] = (node.op, source)
         elif node.op in _ASSIGNS and len(node.inputs) > 1:
-            kept[_origin(node.inputs[0], outer)] = _origin(node.inputs[1], outer)
+            kept[origin(node.inputs[0], outer)] = origin(node.inputs[1], outer)
     return {
         table: (op, files.get(kept.get(source, source).name) if source else None)
         for table, (op, source) in fills.items()
@@ -174,9 +174,9 @@ def _fillers(model: Model) -> dict[Node, tuple[str, str | None]]:
 def filled_at_load(model: Model, *, by_signature: bool = True) -> set[Node]:
     """The variables and tables that restore and init ops assign."""
     nodes: set[Node] = set()
-    for node, outer in _steps([*model.init_nodes_for(by_signature=by_signature), *model.restore_nodes]):
+    for node, outer in steps_of([*model.init_nodes_for(by_signature=by_signature), *model.restore_nodes]):
         if node.op in _SETS and node.inputs:
-            nodes.add(_origin(node.inputs[0], outer))
+            nodes.add(origin(node.inputs[0], outer))
     return nodes
 
 
@@ -184,7 +184,7 @@ Outer = Mapping[Value, Value]
 """The values that the main graph passes for the arguments of a function."""
 
 
-def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
+def steps_of(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
     """All nodes that these nodes need, in the main graph and in called functions, with the arguments.
 
     A function is not followed again with the same arguments. Calls are followed up to a
@@ -198,7 +198,7 @@ def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
         for node in nodes:
             yield node, outer
             function = callee(node)
-            if function is None or steps >= MOST_STEPS or _arity(function) != len(node.inputs):
+            if function is None or steps >= MOST_STEPS or arity(function) != len(node.inputs):
                 continue
             passed = tuple(outer.get(v, v) for v in node.inputs)
             if (function.name, passed) not in followed:
@@ -207,13 +207,13 @@ def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
                 bodies.append((function, dict(zip(function.arguments, passed, strict=True))))
 
 
-def _arity(function: Function) -> int:
+def arity(function: Function) -> int:
     """The number of tensors that a function takes, without creating them."""
     args = function.args.values()
     return sum((arg.count(function.attrs) or 0) if arg.is_list else 1 for arg in args)
 
 
-def _origin(value: Value, outer: Outer) -> Node:
+def origin(value: Value, outer: Outer) -> Node:
     """The node that a value comes from, through arguments and nodes that only pass it on."""
     for _ in range(_DEEPEST):
         value = outer.get(value, value)
@@ -225,9 +225,9 @@ def _origin(value: Value, outer: Outer) -> Node:
 
 def _restored(model: Model) -> Iterator[tuple[Node, RestoreSource]]:
     """The node of each restored variable, with its checkpoint tensor."""
-    for node, outer in _steps(model.restore_nodes):
+    for node, outer in steps_of(model.restore_nodes):
         if node.op in _RESTORES:
-            names, parts = (_strings(node, place, outer) for place in _RESTORES[node.op])
+            names, parts = (constant_strings(node, place, outer) for place in _RESTORES[node.op])
             types = _restored_types(node)
             for index, name in enumerate(names):
                 part = parts[index] if index < len(parts) else ""
@@ -244,7 +244,7 @@ def _restored_types(node: Node) -> list[DType | None]:
     ]
 
 
-def _strings(node: Node, place: int | None, outer: Outer) -> list[str]:
+def constant_strings(node: Node, place: int | None, outer: Outer) -> list[str]:
     """The constant strings of an input of a node; empty if they are not constant."""
     if place is None or place >= len(node.inputs):
         return []
@@ -262,7 +262,7 @@ def _assigned(
     """The variables that a value is assigned to, and whether it is reshaped before."""
     for user in value.uses:
         if user.op in _ASSIGNS and len(user.inputs) == 2 and user.inputs[1] is value:
-            yield _origin(user.inputs[0], outer), reshaped
+            yield origin(user.inputs[0], outer), reshaped
         elif user.op in _PASSES and user.inputs[0] is value and depth < _DEEPEST:
             yield from _assigned(user.output(0), outer, depth + 1, reshaped or user.op in _RESHAPES)
 
@@ -276,11 +276,11 @@ def variables_read(ends: Iterable[Node]) -> set[Node]:
     read: set[Node] = set()
     assigned: set[Node] = set()
     skippable: dict[Graph, set[Node]] = {}
-    for node, outer in _steps(ends):
+    for node, outer in steps_of(ends):
         if node.graph not in skippable:
             skippable[node.graph] = _after_switches(node.graph)
         for place, value in enumerate(node.inputs):
-            source = _origin(value, outer)
+            source = origin(value, outer)
             if source.op not in VARIABLES:
                 continue
             if node.op.startswith("Assign") and not place:

@@ -36,7 +36,6 @@ from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
-from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.choice_cache import GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
@@ -47,14 +46,15 @@ from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.model_tracer import ModelTracer
-from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
 from tfport.runtime.plan_cache import AnyPlan, PlanCache, PlanKey
 from tfport.runtime.prepared_run import MAX_PREPARED, PreparedRun
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import Program, only_asserts
-from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
+from tfport.runtime.restore.object_restore import restore_from_objects
+from tfport.runtime.restore.plain_restore import restore_plainly
+from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.signature_call import signature_call
 from tfport.runtime.state import State
 from tfport.runtime.unsupported import raise_unsupported
@@ -62,6 +62,7 @@ from tfport.runtime.unsupported import raise_unsupported
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from tfport.runtime.custom.stub import Stubs
     from tfport.runtime.stored.stored_plans import StoredPlans
 
 Feeds = Mapping[str, "ArrayLike"]
@@ -84,7 +85,7 @@ class Session:
         cache: bool = False,
     ) -> None:
         self.limits = limits
-        self.registry = with_stubs(ready(registry), stubs)
+        self.registry = _with_stubs(ready(registry), stubs) if stubs else ready(registry)
         definitions = definitions_with(self.registry)
         self.model = model if isinstance(model, Model) else load_any_model(find_model(model), definitions)
         self.model.require_graph()
@@ -315,8 +316,9 @@ class Session:
         saver, prefix = self.model.meta.saver_def, self.model.checkpoint_prefix
         files = {asset.tensor: f"{ASSETS}/{asset.file}" for asset in assets(self.model)}
         if self.model.restore_nodes and prefix is not None and self.model.checkpoint is not None:
-            check_restorable(self.model)
-            self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
+            if not restore_plainly(self.model, self.state, self.registry):
+                check_restorable(self.model)
+                self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
             restore_from_objects(self.model, self.state)
         self._run_once(self.model.init_nodes, files)
         self.release_checkpoint()
@@ -357,6 +359,12 @@ class Session:
                 self._prepared.clear()
             self._prepared[fetches, feeds] = prepared
         return prepared
+
+
+def _with_stubs(registry: Registry, stubs: Stubs) -> Registry:
+    from tfport.runtime.custom.stub import with_stubs  # imported here: few sessions have any
+
+    return with_stubs(registry, stubs)
 
 
 def _stored_plans(session: Session) -> StoredPlans | None:

@@ -34,7 +34,9 @@ class Variable:
 
     def read(self) -> NDArray[Any]:
         if self.value is None:
-            from tfport.runtime.restore_checks import unset_sentence  # imported here, as it imports this
+            from tfport.runtime.restore.restore_checks import (
+                unset_sentence,  # imported here, as it imports this
+            )
 
             raise RunFailed(unset_sentence(self._state.model, [self.name]))
         return self.value

@@ -9,7 +9,7 @@ from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphVariable, variables
-from tfport.runtime.object_restore import checkpoint_keys
+from tfport.runtime.restore.object_restore import checkpoint_keys
 
 DATA = tuple[str, tuple[object, ...]]
 """A name, and an array with its DataType number."""

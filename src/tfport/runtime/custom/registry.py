@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.atlas.known_ops import known_ops
 from tfport.dataclass import dataclass
@@ -24,14 +24,15 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.op_signature import OpDefs
-from tfport.runtime import mismatch
-from tfport.runtime.custom.custom_kernel import CustomKernel, custom_kernel
-from tfport.runtime.custom.missing_kernel import why_missing
-from tfport.runtime.custom.parse_definition import parse_op_definition
-from tfport.runtime.custom.shape_functions import ShapeFunction, shape_rule
 from tfport.runtime.custom.source_location import call_site, location_of, with_package
 from tfport.runtime.implementations import BUILT_IN, OpImplementations
+from tfport.runtime.lower import Implementation
 
+if TYPE_CHECKING:
+    from tfport.runtime.custom.custom_kernel import CustomKernel
+    from tfport.runtime.custom.shape_functions import ShapeFunction
+
+# what only custom ops need is imported where it is used: most sessions have none
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -58,6 +59,8 @@ class Registry(OpImplementations):
         self, signature: str, *, shape: ShapeFunction | None = None, override: bool = False
     ) -> Callable[[F], F]:
         """Define an op; usable as a decorator. `override`: replace an existing definition."""
+        from tfport.runtime.custom.parse_definition import parse_op_definition
+
         self.define(parse_op_definition(signature), call_site(), shape=shape, override=override)
         return lambda function: function
 
@@ -93,7 +96,11 @@ class Registry(OpImplementations):
     ) -> None:
         """Register an op; BadRegistration if its name is taken."""
         op, provider = op_def.name, with_package(provider)
-        rule = shape_rule(op_def, shape, provider) if shape is not None else None
+        rule = None
+        if shape is not None:
+            from tfport.runtime.custom.shape_functions import shape_rule
+
+            rule = shape_rule(op_def, shape, provider)
         with self.lock:
             before = self.definitions.get(op)
             again = before == op_def and self.providers[op] == provider  # the same line ran again
@@ -128,6 +135,8 @@ class Registry(OpImplementations):
         lowers: bool = False,
     ) -> None:
         """Register a kernel; BadRegistration if it does not match its op, or clashes with another kernel."""
+        from tfport.runtime.custom.custom_kernel import custom_kernel
+
         provider = with_package(provider or location_of(function))
         definition = self.definition_of(op) or known_ops().get(op)
         if definition is None:
@@ -145,11 +154,7 @@ class Registry(OpImplementations):
         with self.lock:
             table = self.lowerings if lowers else self.kernels
             existing = table.get(op, [])
-            rivals = [
-                kernel
-                for kernel in existing
-                if isinstance(kernel, CustomKernel) and kernel.overlaps(new_kernel)
-            ]
+            rivals = [kernel for kernel in _custom(existing) if kernel.overlaps(new_kernel)]
             if rival := next((kernel for kernel in rivals if not new_kernel.is_again(kernel)), None):
                 raise BadRegistration(
                     f"{provider}: this kernel of {op} clashes with that of {rival.provider}; "
@@ -160,11 +165,17 @@ class Registry(OpImplementations):
 
     def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         definition = self.definition_of(op)
-        return [] if definition is None else list(mismatch.mismatches(definition, attrs, inputs))
+        if definition is None:
+            return []
+        from tfport.runtime.mismatch import mismatches
+
+        return list(mismatches(definition, attrs, inputs))
 
     def why_missing(self, op: str, attrs: Mapping[str, Attr], why: str) -> str | None:
         if self.definition_of(op) is None:
             return None
+        from tfport.runtime.custom.missing_kernel import why_missing
+
         return why_missing([*self.kernels_of(op), *self.lowerings_of(op)], attrs, why)
 
     def provider_of(self, op: str) -> str | None:
@@ -173,7 +184,7 @@ class Registry(OpImplementations):
             if op in registry.providers:
                 return registry.providers[op]
             declared = [*registry.lowerings.get(op, ()), *registry.kernels.get(op, ())]
-            if provider := next((k.provider for k in declared if isinstance(k, CustomKernel)), None):
+            if provider := next((kernel.provider for kernel in _custom(declared)), None):
                 return provider
         return None
 
@@ -187,8 +198,7 @@ class Registry(OpImplementations):
 
     def _registered(self, op: str) -> RegisteredOp:
         declared = [*self.lowerings_of(op), *self.kernels_of(op)]
-        kernels = tuple(kernel for kernel in declared if isinstance(kernel, CustomKernel))
-        return RegisteredOp(op, self.definition_of(op), self.provider_of(op) or "", kernels)
+        return RegisteredOp(op, self.definition_of(op), self.provider_of(op) or "", tuple(_custom(declared)))
 
     def registries(self) -> Iterator[Registry]:
         """This registry and those below it, except tfport's own."""
@@ -214,6 +224,14 @@ class Registry(OpImplementations):
 
             load_entry_points(PROCESS_WIDE)
         return self
+
+
+def _custom(kernels: Iterable[Implementation]) -> Iterator[CustomKernel]:
+    """Those that are custom kernels."""
+    if kernels:
+        from tfport.runtime.custom.custom_kernel import CustomKernel
+
+        yield from (kernel for kernel in kernels if isinstance(kernel, CustomKernel))
 
 
 PROCESS_WIDE = Registry(BUILT_IN)

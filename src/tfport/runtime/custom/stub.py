@@ -72,10 +72,8 @@ def stub(op: str, instead: Instead) -> Stub:
     return Stub(name, definition, instead, location_of(instead))
 
 
-def with_stubs(registry: Registry, stubs: Stubs | None) -> Registry:
+def with_stubs(registry: Registry, stubs: Stubs) -> Registry:
     """The registry of one session: `registry` with the stubs on top."""
-    if not stubs:
-        return registry
     stubbed = _Stubbed(registry)
     for each in [stub(*pair) for pair in stubs.items()] if isinstance(stubs, Mapping) else stubs:
         stubbed.add_stub(each)

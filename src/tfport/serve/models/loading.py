@@ -12,29 +12,31 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tfport.dataclass import dataclass
 from tfport.errors import DeadlineExceeded, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.find import find_model
+from tfport.formats.saved_model.warmup import WARMUP
 from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
-from tfport.runtime.custom.stub import Stubs
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.session import Session
 from tfport.serve.gpu_memory_budget import GpuMemoryBudget
-from tfport.serve.models.batch_warmup import warm_batches
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.prepare import prepare
 from tfport.serve.models.store import VersionStore
 from tfport.serve.models.version_folder import has_model, missing_model
-from tfport.serve.models.warmup import replay
 from tfport.serve.servable import RUN_CODES
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
+
+if TYPE_CHECKING:
+    from tfport.runtime.custom.stub import Stubs
 
 Opener = Callable[[str, ModelSettings], Session]
 """Opens a session of the model in a folder."""
@@ -137,10 +139,9 @@ def load_version(
         with bounded(stop, timeout):
             session = _opened(folder, settings, open_session)
             prepare(session, all_must_run=options.all_must_run)
-            warm_batches(session, options.batch_sizes(session.model.files))
-        iterations = options.warm_up_iterations
+            _warm_batches(session, options.batch_sizes(session.model.files))
         began = time.monotonic()
-        requests = replay(session, iterations, stop, timeout) if options.warm_up else 0
+        requests = _warmed_up(session, options, stop) if options.warm_up else 0
         seconds = time.monotonic() - began
     except DeadlineExceeded as error:
         delete_copy(copy_to)
@@ -153,6 +154,22 @@ def load_version(
         raise StatusError(failure.code, message) from None
     gc.freeze()  # models stay loaded: collecting garbage in them would slow down large requests
     return LoadedVersion(session, copy_to, requests, seconds)
+
+
+def _warm_batches(session: Session, sizes: Sequence[int]) -> None:
+    if sizes:
+        from tfport.serve.models.batch_warmup import warm_batches  # here, as few servers have sizes
+
+        warm_batches(session, sizes)
+
+
+def _warmed_up(session: Session, options: ManagerOptions, stop: StopSignal) -> int:
+    """Run the warm-up requests of a model, and count them."""
+    if not session.model.files.has(WARMUP):
+        return 0
+    from tfport.serve.models.warmup import replay  # here, as few models have any
+
+    return replay(session, options.warm_up_iterations, stop, options.load_seconds or None)
 
 
 def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Session:

@@ -18,7 +18,7 @@ from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.restore_mismatches import mismatches_of
 from tfport.graph.state import GraphVariable, filled_at_load, shared_name
-from tfport.runtime.restore_checks import raise_mismatches
+from tfport.runtime.restore.restore_checks import raise_mismatches
 from tfport.runtime.state import State
 
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
