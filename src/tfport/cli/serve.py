@@ -42,12 +42,22 @@ def run(args: argparse.Namespace) -> int:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         import_server_only()
+        _require_grpc()
         from tfport.serve.run import run as serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("tfport"):
             raise
         raise Error(f"tfport serve needs {error.name}: pip install 'tfport[serve]'") from None
     return serve(FlagValues(args, **flags), list(ignored_flag_warnings(args)))
+
+
+def _require_grpc() -> None:
+    """Raise an error if gRPC is not installed: the server imports it later, when the models are loaded."""
+    from importlib.util import find_spec
+
+    for name in ("grpc", "grpc_health"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
 
 
 def _flags_from_model(args: argparse.Namespace) -> dict[str, str]:

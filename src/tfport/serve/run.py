@@ -21,7 +21,6 @@ from tfport.serve.flags import FlagValues
 from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.servable import Servable
 from tfport.serve.server import Server
-from tfport.serve.startup_message import greeting, served
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 CHECK_DELAY = 0.5
@@ -60,6 +59,8 @@ async def serve_until_stopped(
     try:
         if await _done_before(stopping, server.start()):
             gc.enable()  # disabled in short commands, and while the first models are loaded
+            from tfport.serve.startup_message import greeting  # here, as REST answers already
+
             sys.stderr.write(greeting(server))  # in one piece: log lines come from another thread
             with capture_module_logs(logs.logger):
                 checking = asyncio.ensure_future(_check_signatures(server))
@@ -100,6 +101,8 @@ async def _done_before(event: asyncio.Event, work: Coroutine[Any, Any, None]) ->
 async def _check_signatures(server: Server) -> None:
     """Log which signatures run, from a thread: checking large models takes a while."""
     await asyncio.sleep(CHECK_DELAY)
+    from tfport.serve.startup_message import served
+
     servables = [servable for servable in served(server).values() if isinstance(servable, Servable)]
     try:
         await asyncio.to_thread(_log_verdicts, server, servables)

@@ -10,6 +10,7 @@ Everything runs in one event loop. Each part is documented in its module, the fl
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb
@@ -29,16 +29,13 @@ from tfport.runtime.custom.library_registry import registry_with
 from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
-from tfport.serve.batching.runner import batching_for
 from tfport.serve.file_limit import connections_allowed
 from tfport.serve.flags import NO_TENSORFLOW, FlagValues
 from tfport.serve.gpu_flags import device_names, gpu_options, memory_fraction, usable_gpus
 from tfport.serve.gpu_memory_budget import GpuMemoryBudget
 from tfport.serve.gpu_watch import GpuWatch, report_gpus
-from tfport.serve.grpc.health import CatalogHealth
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
-from tfport.serve.grpc.server import GrpcServer, grpc_services
 from tfport.serve.grpc.tls import Tls, read_ssl_config
 from tfport.serve.light_calls import LightCalls
 from tfport.serve.model_catalog import ModelCatalog
@@ -47,7 +44,6 @@ from tfport.serve.models.loading import session_opener
 from tfport.serve.models.manager import ModelManager
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.resources import LoadAttempt
-from tfport.serve.monitoring.config import metrics_path
 from tfport.serve.monitoring.exposition import CONTENT_TYPE
 from tfport.serve.monitoring.limited_lines import LimitedLines
 from tfport.serve.monitoring.logs import Logs
@@ -67,13 +63,16 @@ from tfport.serve.servable import Runner
 from tfport.serve.session_config import SessionConfig, hide_other_gpus, read_session_config
 from tfport.serve.status import FAULTS, StatusCode, StatusError
 from tfport.serve.unused_memory import UnusedMemory
-from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
 from tfport.serve.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
+    from tfport.serve.batching.runner import Batching
     from tfport.serve.front_ends.front_end_pool import FrontEndPool
+    from tfport.serve.grpc.server import GrpcServer
+
+GRPC_LISTENERS = "tfport.serve.grpc.listeners"
 
 SWITCH_SECONDS = 0.0005
 """How long a thread may keep Python's lock from the one that feeds a GPU."""
@@ -126,13 +125,7 @@ class Server:
         self._tasks: list[asyncio.Task[None]] = []
         self.parallel_calls = _parallel_calls(flags, self.session_config)
         self.pool = ThreadPoolExecutor(self.parallel_calls, "calls")
-        self.batching = batching_for(
-            flags.boolean("enable_batching"),
-            flags.text("batching_parameters_file"),
-            per_model=flags.boolean("enable_per_model_batching_parameters"),
-            metrics=self.metrics,
-            gpus=len(self.gpus),
-        )
+        self.batching = self._batching()
         self.request_log = RequestLog(self.metrics)
         self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
         self.registry = registry_with(_paths(flags, "library"), _paths(flags, "ops"))
@@ -140,11 +133,14 @@ class Server:
         tls = _tls(flags)
         tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
         self.connections = self._connection_limits()
-        self.grpc = self._grpc(tls, tokens)
+        _at_least(0, flags, "grpc_processes")
+        self.grpc_options = self._grpc_options(tls, tokens)
+        self.grpc: Sequence[GrpcServer | FrontEndPool] = ()
+        """What listens for gRPC, once the server has started."""
         self.rest = self._rest(tls, tokens)
-        if not self.grpc and self.rest is None:
+        if self.grpc_options.port is None and not self.grpc_options.socket_path and self.rest is None:
             raise Error("no port to listen on: --port and --rest_api_port are both 0")
-        self.health_pages = HealthPages(self.manager.ready)
+        self.health_pages = HealthPages(self.ready)
         self.health = self._health()
         self.grpc_port = self.rest_port = self.health_port = 0
 
@@ -153,16 +149,19 @@ class Server:
         await self.manager.start()
         self._report_failed_models()
         self._configure_request_log()
-        for listener in self.grpc:
-            self.grpc_port = await listener.start() or self.grpc_port
         if self.rest is not None:
             self.rest_port = await self.rest.start()
+        await self._start_grpc()
         if self.health is not None:
             self.health_port = await self.health.start()
         if self.gpu_copies:
             self._tasks.append(asyncio.create_task(GpuWatch(self.gpu_copies, self.fail).run()))
         self._tasks.append(asyncio.create_task(UnusedMemory().run()))
         self.started = True
+
+    def ready(self) -> bool:
+        """Whether all ports are open, and every model has an available version."""
+        return self.started and self.manager.ready()
 
     def _session_config(self) -> SessionConfig:
         path = self.flags.text("tensorflow_session_config_file")
@@ -202,6 +201,20 @@ class Server:
         """Serve another configuration, at a client's request."""
         await self.manager.reload(config)
         self._configure_request_log()
+
+    def _batching(self) -> Batching | None:
+        enabled, file = self.flags.boolean("enable_batching"), self.flags.text("batching_parameters_file")
+        if not enabled and not file:
+            return None
+        from tfport.serve.batching.runner import batching_for
+
+        return batching_for(
+            enabled,
+            file,
+            per_model=self.flags.boolean("enable_per_model_batching_parameters"),
+            metrics=self.metrics,
+            gpus=len(self.gpus),
+        )
 
     def _manager(self) -> ModelManager:
         flags, file = self.flags, self.flags.text("model_config_file")
@@ -300,37 +313,28 @@ class Server:
         except StatusError as error:
             self.logs.failed("request_log", error.message)
 
-    def _grpc(self, tls: Tls | None, tokens: AuthTokens | None) -> list[GrpcServer | FrontEndPool]:
-        """Return what listens for gRPC: this process, or front ends on the port and it on the socket."""
-        flags, path = self.flags, self.flags.text("grpc_socket_path")
-        port, processes = _port(flags, "port"), _at_least(0, flags, "grpc_processes")
-        options = self._grpc_options(tls, tokens)
-        more, files = [v2_grpc.service(self.catalog, self.manager.ready)], [v2_grpc.file_descriptor]
-        here = replace(options, port=None) if processes else options
-        listeners: list[GrpcServer | FrontEndPool] = []
-        if here.port is not None or path:
-            listeners.append(
-                GrpcServer(self.catalog, reload=self.reload, options=here, more=more, files=files)
-            )
-        if processes and port is not None:
-            from tfport.serve.front_ends.front_end_pool import FrontEndPool  # here, as few servers need it
+    async def _start_grpc(self) -> None:
+        """Listen for gRPC; it is imported in a thread, so that REST answers meanwhile."""
+        options = self.grpc_options
+        if options.port is None and not options.socket_path:
+            return
+        await asyncio.to_thread(importlib.import_module, GRPC_LISTENERS)
+        from tfport.serve.grpc.listeners import FrontEndOptions, grpc_listeners
 
-            services = grpc_services(self.catalog, self.reload, options, more)
-            health = CatalogHealth(self.catalog, [service.name for service in services])
-            copies = self.gpu_copies[0] if self.gpu_copies else None
-            listeners.append(
-                FrontEndPool(
-                    processes,
-                    services,
-                    health,
-                    options,
-                    files,
-                    self.logs,
-                    copies,
-                    groups=self._rows_together(),
-                )
-            )
-        return listeners
+        self.grpc = grpc_listeners(
+            self.catalog,
+            reload=self.reload,
+            ready=self.ready,
+            options=options,
+            front_ends=FrontEndOptions(
+                self.flags.number("grpc_processes"),
+                self.logs,
+                self.gpu_copies[0] if self.gpu_copies else None,
+                self._rows_together(),
+            ),
+        )
+        for listener in self.grpc:
+            self.grpc_port = await listener.start() or self.grpc_port
 
     def _grpc_options(self, tls: Tls | None, tokens: AuthTokens | None) -> GrpcOptions:
         flags = self.flags
@@ -371,11 +375,11 @@ class Server:
             tokens=tokens,
             metrics=self.metrics,
         )
-        routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.manager.ready, options)]
+        routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.ready, options)]
         routes += self._metrics_routes()
         return RestServer(
             self.catalog,
-            ready=self.manager.ready,
+            ready=self.ready,
             options=options,
             extra_routes=routes,
             extra_paths=v2_openapi.paths(with_tokens=tokens is not None),
@@ -410,7 +414,11 @@ class Server:
 
     def _metrics_routes(self) -> list[web.AbstractRouteDef]:
         file = self.flags.text("monitoring_config_file")
-        path = metrics_path(file) if file else None
+        if not file:
+            return []
+        from tfport.serve.monitoring.config import metrics_path
+
+        path = metrics_path(file)
         return [web.get(path, self._metrics_page)] if path is not None else []
 
     async def _metrics_page(self, request: web.Request) -> web.Response:

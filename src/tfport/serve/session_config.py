@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.files import reason
-from tfport.formats.proto import session_config_pb2 as pb
+
+if TYPE_CHECKING:
+    from tfport.formats.proto import session_config_pb2 as pb
 
 USED = ("gpu_options", "intra_op_parallelism_threads", "inter_op_parallelism_threads")
 GPU_USED = ("per_process_gpu_memory_fraction", "visible_device_list", "allow_growth")
 """Memory is taken as models need it, with `allow_growth` or without."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 LARGEST_FILE = 1 << 20
-_OPAQUE = pb.OpaqueOptions.DESCRIPTOR.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,12 @@ def hide_other_gpus(visible: tuple[int, ...]) -> None:
 def _parsed(text: str, path: str) -> pb.ConfigProto:
     from google.protobuf import text_format  # here, as few servers have such a file
 
+    from tfport.formats.proto import session_config_pb2 as pb
+
     try:
         return text_format.Parse(text, pb.ConfigProto())
     except text_format.ParseError as error:
-        if _OPAQUE not in str(error):
+        if pb.OpaqueOptions.DESCRIPTOR.name not in str(error):
             raise Error(f"{path}: not a ConfigProto text proto: {error}") from None
     try:
         return text_format.Parse(text, pb.ConfigProto(), allow_unknown_field=True)

@@ -8,6 +8,7 @@ from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Folder
 from tfport.formats.proto import model_server_config_pb2 as config_pb
+from tfport.formats.proto import monitoring_pb2
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import WARMUP, read_warmup
 from tfport.serve.monitoring import request_log as under_test
@@ -62,7 +63,7 @@ def test_a_record_holds_the_response_and_what_is_known_of_the_request(tmp_path):
     log.close()
     (path,) = written(tmp_path)
     records = [bytes(record) for record in read_records(Folder(tmp_path), path.name)]
-    parsed = [under_test.pb.PredictionLogWire.FromString(record) for record in records]
+    parsed = [monitoring_pb2.PredictionLogWire.FromString(record) for record in records]
     assert [log.WhichOneof("log_type") for log in parsed] == [f"{kind}_log" for kind in under_test.KINDS]
     assert parsed[3].predict_log.response == b"\x0a\x03abc"
     metadata = parsed[0].log_metadata

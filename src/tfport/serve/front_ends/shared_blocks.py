@@ -13,10 +13,12 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import insort
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ALIGNMENT = 64
 

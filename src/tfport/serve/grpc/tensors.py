@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
-from numpy.typing import NDArray
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.tensor import MOST_AXES, NUMPY, TYPED_LIST, expand, from_list, type_name
@@ -24,11 +23,14 @@ from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as pb
 from tfport.serve.grpc.varints import write_varints
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 MOST_FILLED = 2**28
 """Maximum bytes to expand a short list of elements to: small messages must not use much memory."""
 AS_BYTES = ("float_val", "double_val", "scomplex_val", "dcomplex_val")
 
-Array = NDArray[Any]
+Array: TypeAlias = "NDArray[Any]"
 Kind = np.dtype[Any]
 
 

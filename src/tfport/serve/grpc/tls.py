@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import grpc
+from typing import TYPE_CHECKING
 
 from tfport.dataclass import dataclass, field
 from tfport.errors import Error
-from tfport.formats.encoding.message import parse_text
-from tfport.formats.proto import serving_api_pb2 as pb
+
+if TYPE_CHECKING:
+    import grpc
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,17 @@ class Tls:
             raise Error("TLS needs a server certificate and a server key")
         if self.verify and not self.client_ca:
             raise Error("cannot verify clients: no certificate authority for clients is configured")
+        import grpc  # here, as servers read their options before they import it
+
         pair = (self.key, self.certificate)
         return grpc.ssl_server_credentials([pair], self.client_ca or None, self.verify)
 
 
 def read_ssl_config(text: bytes, where: str) -> Tls:
     """Parse an SSLConfig text proto; `where` is its name in errors."""
+    from tfport.formats.encoding.message import parse_text  # here, as few servers have TLS
+    from tfport.formats.proto import serving_api_pb2 as pb
+
     config = parse_text(pb.SSLConfig, text, where)
     return Tls(
         config.server_cert.encode(),

@@ -5,10 +5,12 @@ Vectorized: one step per byte of the longest number, each over many numbers at o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MORE, LOW, BITS = 0x80, 0x7F, 7
 CHUNK = 1 << 15

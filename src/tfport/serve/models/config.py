@@ -10,19 +10,19 @@ point to, `store` lists the versions that exist.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.late_pattern import late_pattern
 from tfport.serve.models.policy import AllVersions, LatestVersions, Policy, SpecificVersions
 from tfport.serve.status import invalid_argument
 
 PLATFORM = "tensorflow"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_POSITION = re.compile(r"^\d+:\d+ : ")
+_ADDRESS = late_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_POSITION = late_pattern(r"^\d+:\d+ : ")
 
 
 @dataclass(frozen=True, slots=True)

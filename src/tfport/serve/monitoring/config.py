@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from tfport.formats.proto import monitoring_pb2 as pb
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 DEFAULT_PATH = "/monitoring/prometheus/metrics"
@@ -13,7 +12,9 @@ LARGEST_FILE = 1 << 20
 
 def metrics_path(file: str | os.PathLike[str]) -> str | None:
     """Return the URL path of the metrics; None if the file does not enable them."""
-    from google.protobuf import text_format  # here, as few servers have such a file
+    from google.protobuf import text_format
+
+    from tfport.formats.proto import monitoring_pb2 as pb
 
     try:
         with open(file, "rb") as opened:

@@ -24,10 +24,7 @@ from pathlib import Path
 from google.protobuf.message import Message
 
 from tfport.dataclass import dataclass, field
-from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import model_server_config_pb2 as config_pb
-from tfport.formats.proto import monitoring_pb2 as pb
-from tfport.formats.proto.serving_pb2 import ModelSpec
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
@@ -131,6 +128,8 @@ class RequestLog:
         return fits
 
     def _write(self) -> None:
+        from tfport.formats.encoding.tfrecord import record  # here, as few servers log requests
+
         while (sample := self._waiting.get()) is not None:
             model, prefix, data = sample
             file = self._files.setdefault(prefix, _File(prefix))
@@ -163,6 +162,9 @@ def _rate(model: str, config: config_pb.LoggingConfig) -> float:
 def _log(
     config: config_pb.LoggingConfig, model: str, version: int, kind: str, request: bytes, response: bytes
 ) -> bytes:
+    from tfport.formats.proto import monitoring_pb2 as pb
+    from tfport.formats.proto.serving_pb2 import ModelSpec
+
     spec = ModelSpec(name=model)
     if version:
         spec.version.value = version

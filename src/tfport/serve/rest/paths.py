@@ -6,13 +6,16 @@ import re
 from urllib.parse import unquote
 
 from tfport.dataclass import dataclass
+from tfport.late_pattern import late_pattern
 from tfport.serve.status import invalid_argument
 
 _WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
-_POST = re.compile(rf"/v1/models/(?P<model>[^/:]+){_WHICH}:(?P<verb>classify|regress|predict)", re.IGNORECASE)
-_GET = re.compile(rf"/v1/models(?:/(?P<model>[^/:]+))?{_WHICH}(?:/(?P<verb>metadata))?", re.IGNORECASE)
+_POST = late_pattern(
+    rf"/v1/models/(?P<model>[^/:]+){_WHICH}:(?P<verb>classify|regress|predict)", re.IGNORECASE
+)
+_GET = late_pattern(rf"/v1/models(?:/(?P<model>[^/:]+))?{_WHICH}(?:/(?P<verb>metadata))?", re.IGNORECASE)
 _BY_METHOD = {"POST": _POST, "GET": _GET}
-MODEL_PATHS = re.compile(r"/v1/.*", re.IGNORECASE | re.DOTALL)
+MODEL_PATHS = late_pattern(r"/v1/.*", re.IGNORECASE | re.DOTALL)
 STATUS, METADATA, PREDICT, CLASSIFY, REGRESS = "", "metadata", "predict", "classify", "regress"
 
 

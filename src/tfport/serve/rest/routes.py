@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TypeVar
 
-from tfport.serve.classify import classify, regress
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.offload import offload
 from tfport.serve.request_metrics import RequestMetrics
@@ -13,7 +12,6 @@ from tfport.serve.rest import paths
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.describe import list_json, metadata_json, status_json
 from tfport.serve.rest.encode import encode
-from tfport.serve.rest.examples_json import classes_json, decode_examples, regressions_json
 from tfport.serve.rest.paths import ParsedPath
 from tfport.serve.servable import Servable
 from tfport.serve.workers.pool import Body, WorkerPool
@@ -45,17 +43,32 @@ async def answer_post(
     try:
         if path.verb == paths.PREDICT:
             return await _predict(servable, body, metrics, workers)
-        request = await workers.read(body, decode_examples)
-        if metrics:
-            metrics.examples(path.model, len(request.examples))
-        if path.verb == paths.CLASSIFY:
-            classes = await classify(servable, request.signature, request.examples, check_method=check_method)
-            return classes_json(classes)
-        return regressions_json(
-            await regress(servable, request.signature, request.examples, check_method=check_method)
-        )
+        return await _answer_examples(servable, path, body, metrics, workers, check_method)
     finally:
         servable.running -= 1
+
+
+async def _answer_examples(
+    servable: Servable,
+    path: ParsedPath,
+    body: Body,
+    metrics: RequestMetrics | None,
+    workers: WorkerPool,
+    check_method: bool,
+) -> bytes:
+    # here, as few clients send examples
+    from tfport.serve.classify import classify, regress
+    from tfport.serve.rest.examples_json import classes_json, decode_examples, regressions_json
+
+    request = await workers.read(body, decode_examples)
+    if metrics:
+        metrics.examples(path.model, len(request.examples))
+    if path.verb == paths.CLASSIFY:
+        classes = await classify(servable, request.signature, request.examples, check_method=check_method)
+        return classes_json(classes)
+    return regressions_json(
+        await regress(servable, request.signature, request.examples, check_method=check_method)
+    )
 
 
 async def _predict(
