@@ -43,6 +43,82 @@ def test_a_module_that_is_there_stays(module):
     assert sys.modules[module] is seldom_used
 
 
+SOURCE = """
+imports = []
+def double(x): return 2 * x
+class Base: kind = "base"
+kinds = {"a": int}
+Either = int
+"""
+NAMES = ("double", "Base", "kinds", "Either")
+
+
+@pytest.fixture
+def names(module, tmp_path):
+    """The stand-ins for what others import from a module, which has more."""
+    (tmp_path / "seldom_used.py").write_text(SOURCE)
+    defer(module, *NAMES)
+    from seldom_used import Base, Either, double, kinds
+
+    assert isinstance(sys.modules[module], DeferredModule)
+    return double, Base, kinds, Either
+
+
+def test_what_others_import_by_name_is_there_when_it_is_used(names, module):
+    double, base, kinds, either = names
+    item = kinds["a"]
+    assert isinstance(sys.modules[module], DeferredModule)  # an annotation needs no module
+    assert double(4) == 8
+    assert not isinstance(sys.modules[module], DeferredModule)
+    real = sys.modules[module]
+
+    class Derived(base):
+        pass
+
+    assert Derived.__mro__[1] is real.Base
+    assert isinstance(Derived(), base)
+    assert not isinstance(3, base)
+    assert base.kind == "base"
+    assert item("7") == 7
+    assert either | None == int | None
+    assert None | either == int | None
+
+
+def test_after_the_import_the_real_names_are_found(names, module):
+    deferred = sys.modules[module]
+    names[0](1)
+    assert deferred.double is sys.modules[module].double
+
+
+def test_a_stand_in_has_no_names_with_underscores(names, module):
+    assert not hasattr(names[0], "__wrapped__")
+    assert isinstance(sys.modules[module], DeferredModule)
+
+
+@pytest.mark.parametrize(("names", "expected"), [("", {"answer", "other"}), ("['other']", {"other"})])
+def test_a_star_imports_what_the_module_has(module, tmp_path, names, expected):
+    stated = f"__all__ = {names}\n" if names else ""
+    (tmp_path / "seldom_used.py").write_text(f"{stated}answer = 42\nother = 1\n_hidden = 2\n")
+    defer(module)
+    namespace: dict[str, object] = {}
+    exec(f"from {module} import *", namespace)
+    assert namespace.keys() - {"__builtins__"} == expected
+
+
+def test_its_package_has_a_deferred_module(tmp_path, monkeypatch):
+    (tmp_path / "some_package").mkdir()
+    (tmp_path / "some_package/__init__.py").touch()
+    (tmp_path / "some_package/part.py").write_text("answer = 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import some_package
+
+    defer("some_package.part")
+    assert some_package.part.answer == 42
+    assert not isinstance(some_package.part, DeferredModule)
+    for name in ("some_package", "some_package.part"):
+        monkeypatch.delitem(sys.modules, name)
+
+
 @pytest.mark.parametrize("implementation", ["upb", "python"])
 @pytest.mark.parametrize("module", ["internal.python_message", "descriptor_database"])
 def test_messages_work_with_both_implementations_of_protobuf(implementation, module):

@@ -2,7 +2,8 @@
 
 `import aiohttp` imports both, and the client takes a twentieth of the time until a server answers. It also
 reads every certificate that the system trusts, which takes even longer. A custom op may use the client:
-whatever is asked of the package that it does not have yet completes it.
+whatever is asked of the package that it does not have yet completes it. Some modules that the server imports
+are not used either, or only for few requests; they are deferred.
 
     import_server_only()
     from aiohttp import web
@@ -10,15 +11,26 @@ whatever is asked of the package that it does not have yet completes it.
 
 from __future__ import annotations
 
+import email as email  # `defer` lets these packages have the modules that it defers
 import importlib
 import importlib.util
 import re
 import sys
 import threading
+import urllib as urllib
 from types import ModuleType
 from typing import Any
 
+from tfport.deferred_module import defer
+
 NAME = "aiohttp"
+DEFERRED = (
+    ("aiohttp.web_fileresponse", "FileResponse"),  # reads the system's list of file types
+    ("attr.validators",),
+    ("email.policy", "HTTP"),  # for requests that state a content type
+    ("urllib.request", "getproxies", "proxy_bypass"),  # for the client
+)
+"""Modules that are imported only when they are used, and what aiohttp imports from them."""
 _VERSION = rb'^__version__ = "([^"]+)"'
 _completing = threading.RLock()
 
@@ -32,6 +44,8 @@ def import_server_only() -> None:
         package.__class__ = ServerPackage
         package.__version__ = version  # type: ignore[attr-defined]
         sys.modules[NAME] = package
+        for module, *imported in DEFERRED:
+            defer(module, *imported)
 
 
 def _version(path: str) -> str:

@@ -19,14 +19,22 @@ from typing import TextIO
 
 from tfport.check.printable import printable
 from tfport.cli.commands import COMMANDS, all_commands
+from tfport.cli.compiled_modules import use_compiled_modules
 from tfport.cli.help_formatter import HelpFormatter
 from tfport.cli.standard_streams import secure_standard_streams
 from tfport.deferred_module import defer
 from tfport.discovery import STALE
 from tfport.errors import Error
 
-_DOCUMENTATION = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
-"""Modules that only document NumPy: a tenth of the time to import it."""
+_DEFERRED = (
+    ("numpy._core._add_newdocs",),
+    ("numpy._core._add_newdocs_scalars",),
+    ("numpy._typing", "NDArray"),
+    ("hashlib",),
+    ("shutil",),
+)
+"""Modules that a command imports and does not use until it has answered: those that only document NumPy, or
+its types, are a third of the time to import it."""
 UNDECIDED = 2
 INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -48,8 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     gc.disable()  # commands are short, and searching for garbage would take a third of their time
     if argv is None:
-        for module in _DOCUMENTATION:
-            defer(module)
+        use_compiled_modules()
+        for module, *imported in _DEFERRED:
+            defer(module, *imported)
     try:
         arguments = sys.argv[1:] if argv is None else argv
         args = parse(arguments)

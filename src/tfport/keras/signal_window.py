@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.keras.layer_builder import LayerBuilder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _RAISED = {"hann": 0.5, "hamming": 0.54}
 

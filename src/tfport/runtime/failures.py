@@ -17,7 +17,6 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import EngineFailed
-from tfport.runtime.mismatch import mismatches, wrong_values
 from tfport.runtime.program import Run
 
 BUGS = (TypeError, AttributeError)
@@ -60,6 +59,8 @@ def planning_error(
     inputs: Sequence[DType],
 ) -> Error:
     """The error to raise where planning a node failed with something other than an `Error`."""
+    from tfport.runtime.mismatch import mismatches  # here, as most runs do not fail
+
     definition = definition or known_ops().get(op)
     wrong = list(mismatches(definition, attrs, inputs)) if definition is not None else []
     if wrong:
@@ -72,6 +73,8 @@ def planning_error(
 def _run_error(
     error: Exception, name: str, op: str, attrs: Mapping[str, Attr], inputs: Sequence[Any]
 ) -> Error:
+    from tfport.runtime.mismatch import wrong_values
+
     definition = known_ops().get(op)
     wrong = wrong_values(definition, attrs) if definition is not None else []
     if wrong:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import Error
 from tfport.runtime.host import group_inputs, kernel_arguments
@@ -20,6 +19,9 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
 from tfport.runtime.size_expression import Number, SizeExpression
 from tfport.runtime.trace import TracedStep, Tracer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MAX_SIZE = 64
 _MAX_DEPTH = 100

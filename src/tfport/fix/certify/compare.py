@@ -7,13 +7,15 @@ must always be equal. `tolerance` has the formula.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass, replace
 from tfport.fix.certify.tolerance import PARTS, Tolerance, is_float
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST_TEXT = 40
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.fix.certify.trials import Trial
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 HOW = (
     "The SHA-256 of an input is that of its elements in row-major order, little-endian, as "

@@ -11,13 +11,15 @@ import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import UnreadableFile
 from tfport.graph.dtypes import STRING, DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def write_tensors(path: Path, tensors: Mapping[str, tuple[DType, NDArray[Any]]]) -> None:

@@ -8,10 +8,9 @@ filters): `TrialBuilder.sizings` are tried first, from likely to unlikely.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.errors import Error
@@ -34,6 +33,9 @@ from tfport.fix.certify.tolerance import precision
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 GIVEN, WARMUP, GENERATED = "given", "warm-up", "generated"
 """Where the inputs of a trial come from."""

@@ -11,14 +11,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.varint import from_varint, to_varint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Order = Literal["little", "big"]
 

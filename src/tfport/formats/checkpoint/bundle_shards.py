@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.bundle_data import Order, to_array, to_strings
@@ -20,6 +19,9 @@ from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.files import Files, release_mapped
 from tfport.formats.proto import checkpoint_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Shards:

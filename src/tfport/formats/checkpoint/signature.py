@@ -16,7 +16,7 @@ from tfport.formats.sample import Sample
 from tfport.late_pattern import late_pattern
 
 DATA_SHARD = late_pattern(r"(.+)\.data-\d{5}-of-\d{5}")
-V1_SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
+V1_SHARD = late_pattern(r"(.+)-\d{5}-of-\d{5}")
 STATE_FIELDS = (b"model_checkpoint_path", b"all_model_checkpoint_paths")
 
 

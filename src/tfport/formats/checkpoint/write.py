@@ -12,9 +12,7 @@ import secrets
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tfport.errors import Error
 from tfport.formats.checkpoint import slices
@@ -26,6 +24,9 @@ from tfport.formats.checkpoint.table_writer import write_table
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.proto import checkpoint_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ALIGNMENT = 64
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import pickletools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NUMPY = ("numpy.core.multiarray", "numpy._core.multiarray")
 ARRAY, DTYPE = "array", "dtype"

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # DataType, NumPy type, and the list of TensorProto for elements that are not raw bytes.
 _ELEMENTS = """

@@ -6,10 +6,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
@@ -19,6 +18,9 @@ from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import CHUNKS, leaves
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
 SINGLE_CHUNK, IMPLICIT = 1, 2

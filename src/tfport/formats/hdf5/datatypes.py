@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from math import prod
 from struct import Struct
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.source import Cursor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 TYPE = Struct("<BBBxI")
 """Class and version, two bytes of bits, and the size of an element."""

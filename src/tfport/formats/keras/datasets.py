@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.datasets import Hdf5Dataset
@@ -12,6 +10,9 @@ from tfport.formats.hdf5.file import Hdf5Group
 from tfport.formats.hdf5.links import Hdf5Link
 from tfport.formats.keras.records import StoredWeight, UnsafeContent
 from tfport.formats.keras.stored_json import text_attribute
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BFLOAT16 = "bfloat16"
 

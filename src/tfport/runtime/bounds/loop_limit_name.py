@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from tfport.late_pattern import late_pattern
 
-_NAME = re.compile(r":([^:']*)@at_most_(\d+)_iterations")
+_NAME = late_pattern(r":([^:']*)@at_most_(\d+)_iterations")
 
 
 def limit_name(loop: str, most: int) -> str:

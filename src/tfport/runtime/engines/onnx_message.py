@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 
-_RUN = re.compile(
+from tfport.late_pattern import late_pattern
+
+_RUN = late_pattern(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : Non-zero status code returned while running \w+ node\. "
     r"Name:'(?P<op>\w+):(?P<node>[^'#]*)#?\d*' Status Message: (?P<text>.+)",
     re.DOTALL,
 )
 # a file of ONNX Runtime, its function, and the condition that it checked
-_LOCATION = re.compile(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
+_LOCATION = late_pattern(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
 
 
 def node_message(message: str) -> str:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.runtime.layers.original_steps import original_steps
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import NeverLowered, Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(eq=False, slots=True)

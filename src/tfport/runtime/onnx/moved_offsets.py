@@ -10,15 +10,18 @@ ONNX Runtime then reads queries, keys and values where their products wrote them
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.runtime.onnx.attention import ATTENTION, OFFSETS
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.island_passes import live_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LEAST_POSITIONS = 4096
 """Positions of all sequences from which three products and a sum are faster than one product that ONNX

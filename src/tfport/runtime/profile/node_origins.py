@@ -7,14 +7,14 @@ lead back to the nodes of the model.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from tfport.dataclass import dataclass
 from tfport.graph.graph import Function, Node
+from tfport.late_pattern import late_pattern
 from tfport.runtime.program import Step
 
-NUMBER = re.compile(r"#(\d+)")
+NUMBER = late_pattern(r"#(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 from tfport.fix.certify.tolerance import is_float, step_at_one
 from tfport.graph.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Random = np.random.Generator
 MOST_ELEMENTS = 1 << 26

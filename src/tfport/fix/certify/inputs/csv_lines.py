@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.inputs.input_uses import Reading
 from tfport.graph.dtypes import STRING, DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST_FIELD = 40
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
@@ -16,6 +15,9 @@ from tfport.formats.proto import serving_pb2 as pb
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

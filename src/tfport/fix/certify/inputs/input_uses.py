@@ -7,15 +7,16 @@ slices and lists. `input_roles` interprets the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from tfport.dataclass import dataclass
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import RETURN, Function, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.tensors import Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PASS_THROUGH = """
     Identity IdentityN StopGradient PreventGradient Snapshot PlaceholderWithDefault Copy CopyHost

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.inputs.csv_lines import made_lines
@@ -16,6 +15,9 @@ from tfport.fix.certify.inputs.examples import ValueCounts, made_examples
 from tfport.fix.certify.inputs.input_roles import Role
 from tfport.fix.certify.inputs.sequence_examples import made_sequences
 from tfport.graph.dtypes import STRING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def made_strings(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile
@@ -25,6 +24,9 @@ from tfport.fix.certify.inputs.examples import (
 )
 from tfport.fix.certify.inputs.input_uses import Reading
 from tfport.formats.proto import serving_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MOST_STEPS = 4
 KINDS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.graph.dtypes import INT32
 from tfport.keras.arrays import (
@@ -24,6 +24,9 @@ from tfport.keras.layers.operations.complex_numbers import complex_of, part
 from tfport.keras.rearranging import padded
 from tfport.keras.signal_window import signal_window
 from tfport.keras.tensor import LayerTensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Pair = Sequence[LayerTensor]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.formats.keras.records import Json
 from tfport.keras.arrays import concat, expand_dims, matmul, pad, reshape, slice_axis, squeeze, transpose
@@ -17,10 +17,13 @@ from tfport.keras.signal_window import signal_window
 from tfport.keras.tensor import LayerTensor
 from tfport.keras.windows import convolve
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 EPSILON = 1e-7
 HIGH_FREQUENCY_Q, BREAK_FREQUENCY = 1127.0, 700.0
 """The mel scale: `1127 log(1 + hertz / 700)`."""
-Array = NDArray[np.float64]
+Array: TypeAlias = "NDArray[np.float64]"
 
 
 @layer("MelSpectrogram")

@@ -7,13 +7,15 @@ a stream of its own, while the GPU computes another batch. Pinned memory is read
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_runtime import CudaRuntime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ALREADY_PINNED, NOT_PINNED = 712, 713
 PORTABLE, NON_BLOCKING = 1, 1

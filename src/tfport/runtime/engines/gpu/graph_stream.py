@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.cuda_runtime import ANY_CODE, CudaRuntime
 from tfport.runtime.engines.gpu.device_copies import CudaCopies, address_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RELAXED = 2
 """The mode of a capture in which memory can be allocated meanwhile."""

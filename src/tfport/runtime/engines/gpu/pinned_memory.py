@@ -11,12 +11,14 @@ import threading
 import weakref
 from bisect import bisect_right, insort
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.runtime.engines.gpu.device_copies import DeviceCopies, address_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_POOL_BYTES = 2**28
 """Pinned memory of a pool; what needs more uses ordinary memory."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ALL, NEW, ONE, SPAN = "all", "new", "one", "span"
 

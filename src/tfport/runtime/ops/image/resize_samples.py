@@ -6,14 +6,16 @@ precision selects other pixels at some sizes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import RunFailed
 
-Floats = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float32]"
 ONE, HALF = np.float32(1), np.float32(0.5)
 LARGEST = 2**31
 

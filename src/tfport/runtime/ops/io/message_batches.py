@@ -7,12 +7,14 @@ reader of Examples, it accepts only the expected fields, in order.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Ints: TypeAlias = "NDArray[np.int64]"
 Row = tuple[int, int, int]
 FEW = 24
 """Up to this many messages are read in plain Python."""

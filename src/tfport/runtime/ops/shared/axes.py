@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tfport.errors import RunFailed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FEW = 8
 """Up to this many numbers are compared one by one: NumPy's calls take longer."""
