@@ -44,9 +44,8 @@ def test_openvino_computes_slopes_after_a_sum():
 
 
 def test_an_unknown_engine_is_an_error():
-    with pytest.raises(
-        tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino, litert, auto or none"
-    ):
+    expected = "onnxruntime, openvino, openvino-bfloat16, litert, auto or none"
+    with pytest.raises(tfport.Error, match=f"unknown engine `cuda`; expected {expected}"):
         tfport.Session(load("module"), engine="cuda")
 
 

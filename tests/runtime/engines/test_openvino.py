@@ -8,7 +8,8 @@ import tfport
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.engines.openvino import OpenVino
 
-pytest.importorskip("openvino", reason="OpenVINO is optional")
+openvino = pytest.importorskip("openvino", reason="OpenVINO is optional")
+HAS_BFLOAT16 = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 SUM = """
     x = Placeholder() {dtype=float32, shape=(?, ?)}
@@ -61,3 +62,23 @@ def test_an_engine_for_fixed_sizes_rejects_others():
         session_of(SUM, engine=OpenVino(1, only_fixed=True)).run("y:0", {"x:0": TWO, "z:0": TWO})
     fixed = session_of(SUM.replace("(?, ?)", "(2, 5)"), engine=OpenVino(1, only_fixed=True))
     assert fixed.run("y:0", {"x:0": TWO, "z:0": TWO}).tolist() == [[2] * 5] * 2
+
+
+@pytest.mark.skipif(HAS_BFLOAT16, reason="this processor computes with bfloat16")
+def test_bfloat16_is_an_error_without_instructions_for_it():
+    with pytest.raises(tfport.Error, match="this processor has no instructions for bfloat16"):
+        session_of(SUM, engine="openvino-bfloat16")
+
+
+@pytest.mark.skipif(not HAS_BFLOAT16, reason="this processor has no instructions for bfloat16")
+def test_bfloat16_has_eight_bits_of_mantissa():
+    product = """
+        x = Placeholder() {dtype=float32, shape=(64, 256)}
+        w = Placeholder() {dtype=float32, shape=(256, 64)}
+        y = MatMul(x, w) {T=float32}
+    """
+    rng = np.random.default_rng(0)
+    x, w = rng.random((64, 256), np.float32), rng.random((256, 64), np.float32)
+    answer = session_of(product, engine="openvino-bfloat16").run("y:0", {"x:0": x, "w:0": w})
+    error = np.abs(answer / (x.astype(float) @ w) - 1).max()
+    assert 2**-16 < error < 2**-7

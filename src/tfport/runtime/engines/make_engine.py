@@ -65,10 +65,10 @@ def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:
         from tfport.runtime.engines.auto import AutoEngine
 
         return AutoEngine(threads, **options)
-    if name == "openvino":
+    if name in ("openvino", "openvino-bfloat16"):
         from tfport.runtime.engines.openvino import OpenVino
 
-        return OpenVino(threads)
+        return OpenVino(threads, in_bfloat16=name != "openvino")
     if name == "litert":
         from tfport.runtime.engines.auto import litert_engine
 
@@ -77,4 +77,6 @@ def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:
         from tfport.runtime.engines.no_engine import NoEngine
 
         return NoEngine()
-    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino, litert, auto or none")
+    raise Error(
+        f"unknown engine `{name}`; expected onnxruntime, openvino, openvino-bfloat16, litert, auto or none"
+    )

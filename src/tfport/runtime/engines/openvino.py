@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU, always in float32; optional (`pip install tfport[openvino]`)."""
+"""OpenVINO on the CPU, in float32 or, if the user chose so, in bfloat16; optional (`tfport[openvino]`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tfport.runtime.program import OnnxNode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
 LEAST_THREADS = 2
 """For unknown sizes: with one thread, a run with sizes that do not fit together returns nothing, or
 what was in memory, or ends the process (OpenVINO 2026.4 on ARM64)."""
@@ -38,8 +37,13 @@ class OpenVino:
     form = IslandForm(for_openvino=True)
     rival = None
 
-    def __init__(self, threads: int | None = None, *, only_fixed: bool = False) -> None:
-        """`only_fixed`: reject models in which a size depends on the inputs, so that no run can fail."""
+    def __init__(
+        self, threads: int | None = None, *, only_fixed: bool = False, in_bfloat16: bool = False
+    ) -> None:
+        """`only_fixed`: reject models in which a size depends on the inputs, so that no run can fail.
+
+        `in_bfloat16`: compute in bfloat16 what is float32 in the model.
+        """
         try:
             import openvino
         except ImportError:
@@ -47,6 +51,11 @@ class OpenVino:
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
         self._core = openvino.Core()
+        if in_bfloat16 and "BF16" not in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            raise Error(
+                "this processor has no instructions for bfloat16 (AMX, AVX-512): use the engine openvino"
+            )
+        self._precision = "bf16" if in_bfloat16 else "f32"
         self._onnx_runtime = OnnxRuntime(threads)
         self._only_fixed = only_fixed
         self.threads = self._onnx_runtime.threads
@@ -105,7 +114,7 @@ class OpenVino:
             if self._only_fixed and not is_fixed:
                 raise Error("a size depends on the inputs")
             threads = self.threads if is_fixed else max(self.threads, LEAST_THREADS)
-            options = _FLOAT32 | {"INFERENCE_NUM_THREADS": str(threads)}
+            options = {"INFERENCE_PRECISION_HINT": self._precision, "INFERENCE_NUM_THREADS": str(threads)}
             compiled = self._core.compile_model(read, "CPU", options)
             compiled.create_infer_request()  # some models fail only here
         except RuntimeError as error:

@@ -22,6 +22,7 @@ from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
 from tfport.runtime.onnx.fast_prelu import HAS_BLOCKS, with_fast_prelus
 from tfport.runtime.onnx.fast_softplus import with_fast_softplus
 from tfport.runtime.onnx.island_passes import island_nodes
+from tfport.runtime.onnx.long_windows import with_long_windows
 from tfport.runtime.onnx.pooling_opset import PoolingOpset
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -198,7 +199,8 @@ class _Writer:
         nodes = with_cropped_layers(nodes, results)
         if self.forms is NodeForms.OPENVINO:
             return nodes if FUSES_PRELU else with_fast_prelus(nodes)
-        return with_fast_prelus(with_fast_convolutions(with_fast_softplus(accurate(nodes, results))))
+        nodes = with_fast_softplus(accurate(nodes, results))
+        return with_fast_prelus(with_long_windows(with_fast_convolutions(nodes)))
 
     def _plain(
         self,
