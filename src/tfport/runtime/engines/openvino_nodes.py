@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfport.runtime.engines.same_answers import are_ordinary
-from tfport.runtime.onnx.fast_prelu import is_usual_slope
+from tfport.runtime.onnx.fast_forms.prelu import is_usual_slope
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 

@@ -18,11 +18,11 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.crops.cropped_layers import with_cropped_layers
-from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
-from tfport.runtime.onnx.fast_prelu import HAS_BLOCKS, with_fast_prelus
-from tfport.runtime.onnx.fast_softplus import with_fast_softplus
+from tfport.runtime.onnx.fast_forms.convolutions import with_fast_convolutions
+from tfport.runtime.onnx.fast_forms.long_windows import with_long_windows
+from tfport.runtime.onnx.fast_forms.prelu import HAS_BLOCKS, with_fast_prelus
+from tfport.runtime.onnx.fast_forms.softplus import with_fast_softplus
 from tfport.runtime.onnx.island_passes import island_nodes
-from tfport.runtime.onnx.long_windows import with_long_windows
 from tfport.runtime.onnx.pooling_opset import PoolingOpset
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program

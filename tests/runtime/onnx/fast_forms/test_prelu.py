@@ -6,7 +6,7 @@ import pytest
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fast_prelu import with_fast_prelus
+from tfport.runtime.onnx.fast_forms.prelu import with_fast_prelus
 from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
 
@@ -88,7 +88,7 @@ BY_CONVOLUTIONS = ["Conv", "Relu", "Conv", "Relu", "Conv", "Add"]
 def test_prelu_of_whole_blocks_of_channels_is_computed_by_convolutions(
     channels, slope_shape, has_blocks, convolutions, skip, monkeypatch
 ):
-    monkeypatch.setattr("tfport.runtime.onnx.fast_prelu.HAS_BLOCKS", has_blocks)
+    monkeypatch.setattr("tfport.runtime.onnx.fast_forms.prelu.HAS_BLOCKS", has_blocks)
     _, _, b, _ = _after_convolution(channels, slope_shape, skip=skip)
     ops = [node.op for node in with_fast_prelus(b.made)][len(b.made) - 1 :]
     assert ops == (BY_CONVOLUTIONS if convolutions else ["Max", "Min", "Mul", "Add"])
@@ -102,7 +102,7 @@ def test_prelu_of_an_input_is_not_computed_by_convolutions():
 
 def test_the_convolutions_answer_as_prelu(monkeypatch):
     """Bit by bit: only one of the two parts is not zero."""
-    monkeypatch.setattr("tfport.runtime.onnx.fast_prelu.HAS_BLOCKS", True)
+    monkeypatch.setattr("tfport.runtime.onnx.fast_forms.prelu.HAS_BLOCKS", True)
     x, y, b, slopes = _after_convolution(32, (32, 1, 1))
     values = np.random.default_rng(0).normal(size=(1, 32, 5, 3)).astype(np.float32)
     np.testing.assert_array_equal(_answer(b, x, y, values), np.where(values > 0, values, slopes * values))
@@ -110,7 +110,7 @@ def test_the_convolutions_answer_as_prelu(monkeypatch):
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_the_convolutions_pass_on_what_is_no_number(value, monkeypatch):
-    monkeypatch.setattr("tfport.runtime.onnx.fast_prelu.HAS_BLOCKS", True)
+    monkeypatch.setattr("tfport.runtime.onnx.fast_forms.prelu.HAS_BLOCKS", True)
     b, x = Builder("test"), Operand(FLOAT32, (1, 16, 1, 1), name="x")
     weights = np.zeros((16, 1, 1, 1), np.float32)
     weights[:] = 1

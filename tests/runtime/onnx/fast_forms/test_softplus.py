@@ -6,7 +6,7 @@ import pytest
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fast_softplus import with_fast_softplus
+from tfport.runtime.onnx.fast_forms.softplus import with_fast_softplus
 from tfport.runtime.onnx.model import onnx_model
 from tfport.runtime.operand import Operand
 

@@ -6,7 +6,7 @@ import pytest
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fast_convolutions import with_fast_convolutions
+from tfport.runtime.onnx.fast_forms.convolutions import with_fast_convolutions
 from tfport.runtime.onnx.model import onnx_model
 from tfport.runtime.operand import Operand
 
@@ -76,7 +76,7 @@ def test_up_to_eight_channels_on_processors_without_blocks(
     weights, image, has_blocks, is_replaced, monkeypatch
 ):
     """Only for images of known sizes, whose products need little memory."""
-    monkeypatch.setattr("tfport.runtime.onnx.fast_convolutions.HAS_BLOCKS", has_blocks)
+    monkeypatch.setattr("tfport.runtime.onnx.fast_forms.convolutions.HAS_BLOCKS", has_blocks)
     rng, b = np.random.default_rng(0), Builder("test")
     x = Operand(FLOAT32, (None, weights[1], *image), name="x")
     pads = [size // 2 for size in weights[2:]] * 2

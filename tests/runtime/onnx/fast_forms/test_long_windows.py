@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
-from tfport.runtime.onnx import long_windows
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.long_windows import with_long_windows
+from tfport.runtime.onnx.fast_forms import long_windows
+from tfport.runtime.onnx.fast_forms.long_windows import with_long_windows
 from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.onnx.fast_prelu import HAS_BLOCKS
+from tfport.runtime.onnx.fast_forms.prelu import HAS_BLOCKS
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
