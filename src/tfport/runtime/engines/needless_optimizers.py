@@ -50,7 +50,9 @@ _OPS_OF_OPTIMIZERS: dict[str, tuple[str, ...]] = {
     "GatherSliceToSplitFusion": ("Gather", "Slice"),
     "GatherToSliceFusion": ("Gather",),
 }
-_GENERAL = ("CommonSubexpressionElimination", "ConstantFolding", "Level1_RuleBasedTransformer")
+_DONE = ("CommonSubexpressionElimination",)
+"""What `onnx.equal_nodes` has done."""
+_GENERAL = ("ConstantFolding", "Level1_RuleBasedTransformer")
 """Optimizers of any nodes. tfport has done most of what they do; the little that is left is for each an
 occasion to let all optimizers visit all nodes again."""
 LARGE = 400_000
@@ -64,4 +66,4 @@ def needless_optimizers(model: bytes) -> list[str]:
     ops = {op for ops in _OPS_OF_OPTIMIZERS.values() for op in ops}
     present = {op for op in ops if bytes([_OP_TYPE, len(op)]) + op.encode() in model}
     needless = [name for name, ops_of_it in _OPS_OF_OPTIMIZERS.items() if present.isdisjoint(ops_of_it)]
-    return [*needless, *_GENERAL] if len(model) > LARGE else needless
+    return [*_DONE, *needless, *(_GENERAL if len(model) > LARGE else ())]

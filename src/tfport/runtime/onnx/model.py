@@ -18,6 +18,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.crops.cropped_layers import with_cropped_layers
+from tfport.runtime.onnx.equal_nodes import EqualNodes
 from tfport.runtime.onnx.fast_forms.convolutions import with_fast_convolutions
 from tfport.runtime.onnx.fast_forms.long_windows import with_long_windows
 from tfport.runtime.onnx.fast_forms.prelu import HAS_BLOCKS, with_fast_prelus
@@ -111,7 +112,7 @@ class _Writer:
         *,
         keeps_bfloat16: bool,
     ) -> None:
-        self.graph, self.names, self.exported = graph, names, exported
+        self.graph, self.names, self.exported = graph, dict(names), exported
         self.forms, self._keeps_bfloat16 = forms, keeps_bfloat16
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
@@ -185,11 +186,15 @@ class _Writer:
         return name
 
     def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
+        once = EqualNodes(results) if self.forms is NodeForms.FASTEST else None
         for node in self._in_form(nodes, results):
-            self.contrib |= bool(node.domain)
-            self.opset.add(node)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
+            if once is not None and (same := once.earlier(node, inputs)) is not None:
+                self.names.update(zip(node.outputs, map(self.name, same.outputs), strict=True))
+                continue
+            self.contrib |= bool(node.domain)
+            self.opset.add(node)
             label = node.outputs[0].name if node.outputs else node.op
             self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain, label)
 
