@@ -44,7 +44,7 @@ _ROWS = [
 NUMPY: dict[int, np.dtype[Any]] = {number: kind for number, kind, _ in _ROWS}
 """The NumPy type of each DataType that has elements, by number."""
 TYPED_LIST: dict[int, str] = {number: field for number, _, field in _ROWS}
-_FLOATS = {
+_FLOATS: dict[str, np.dtype[Any]] = {
     "float_val": np.dtype("<f4"), "double_val": np.dtype("<f8"),
     "scomplex_val": np.dtype("<f4"), "dcomplex_val": np.dtype("<f8"),
 }  # fmt: skip
@@ -121,7 +121,8 @@ def _packed(proto: pb.TensorProto, name: str) -> NDArray[Any]:
     data = proto.SerializeToString()
     number = proto.DESCRIPTOR.fields_by_name[name].number
     (field,) = [field for field in walk(data).fields if field.number == number]
-    written = np.frombuffer(data, _FLOATS[name], field.size // _FLOATS[name].itemsize, field.start)
+    kind = _FLOATS[name]
+    written: NDArray[Any] = np.frombuffer(data, kind, field.size // kind.itemsize, field.start)
     return written.astype(written.dtype.newbyteorder("="))  # a copy, as they may lie at any address
 
 

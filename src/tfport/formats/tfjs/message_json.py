@@ -40,8 +40,8 @@ class Holds(Enum):
 
 
 @functools.lru_cache(1024)
-def field_of(kind: type[Message], key: str) -> tuple[Any, Holds]:
-    """The field of a message with a name in JSON, or None, and what it has."""
+def field_of(kind: Any, key: str) -> tuple[Any, Holds]:
+    """The field of a class of messages with a name in JSON, or None, and what it has."""
     descriptor = kind.DESCRIPTOR
     field = descriptor.fields_by_camelcase_name.get(key) or descriptor.fields_by_name.get(key)
     if field is None:
@@ -63,7 +63,7 @@ class _Filler:
     def fill(self, message: Message, data: object, where: str) -> None:
         if not isinstance(data, dict):
             raise bad(where, "an object", data)
-        kind = type(message)
+        kind: Any = type(message)
         for key, value in data.items():
             field, holds = field_of(kind, key)
             if field is not None and value is not None:
