@@ -95,33 +95,6 @@ def test_a_transposed_convolution_without_padding_of_its_output_may_go(padding, 
 
 
 @pytest.mark.parametrize(
-    ("op", "weights", "attrs", "alike"),
-    [
-        ("Conv", (64, 64, 3, 3), {}, False),
-        ("Conv", (64, 64, 3, 3), {"strides": [2, 2]}, True),
-        ("Conv", (64, 64, 3, 3), {"dilations": [1, 2]}, True),
-        ("Conv", (64, 63, 3, 3), {}, True),
-        ("Conv", (63, 64, 3, 3), {}, True),
-        ("Conv", (256, 64, 3, 3), {"group": 4}, False),
-        ("Conv", (64, 1, 3, 3), {"group": 64}, True),
-        ("Conv", (512, 512, 1, 1), {}, True),
-        ("Conv", (64, 64, 1, 7), {}, False),
-        ("Conv", (64, 64, 5), {}, False),
-        ("Conv", (64, 64, 3, 3, 3), {}, True),
-        ("ConvTranspose", (64, 64, 3, 3), {"strides": [2, 2]}, False),
-        ("ConvTranspose", (64, 64, 4, 4), {"strides": [2, 2]}, True),
-    ],
-)
-@pytest.mark.parametrize("has_winograd", [True, False])
-def test_convolutions_stay_that_are_less_accurate(op, weights, attrs, alike, has_winograd, monkeypatch):
-    monkeypatch.setattr("tfport.runtime.engines.openvino_nodes.HAS_WINOGRAD", has_winograd)
-    inputs = operand("float32", [1, 64, 28, 28]), operand("float32", value=np.ones(weights, np.float32))
-    assert may_run_elsewhere(OnnxNode(op, inputs, (operand("float32"),), attrs)) == (
-        alike or not has_winograd
-    )
-
-
-@pytest.mark.parametrize(
     ("lengths", "attrs", "alike"),
     [
         (None, {}, True),

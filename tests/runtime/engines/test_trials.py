@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tfport
+from tfport.runtime.engines.last_bits import next_to
 from tfport.runtime.engines.trials import MOST, Trials
 
 X = np.linspace(1, 2, 64, dtype=np.float32)
@@ -39,7 +40,7 @@ def shifted(run, part):
         (double, 0, True),
         (double, 5e-6, True),
         (double, 1e-4, False),
-        (enlarging, 1e-4, True),
+        (enlarging, 2e-5, True),
         (enlarging, 1e-2, False),
         (chaotic, 0.9 * MOST, True),
         (chaotic, 2 * MOST, False),
@@ -56,10 +57,47 @@ def test_each_answer_has_its_own_tolerance():
         return [*double(arrays), *enlarging(arrays)]
 
     trials = Trials(two, [X], two([X]))
-    parts = [(9e-6, 1e-4, True), (1e-4, 0, False)]
+    parts = [(9e-6, 2e-5, True), (1e-4, 0, False)]
     for first, second, accepted in parts:
         contender = [shifted(double, first), shifted(enlarging, second)]
         assert trials.accept(lambda arrays, c=contender: [run(arrays)[0] for run in c]) == accepted
+
+
+def test_rounding_within_counts_where_the_inputs_have_none():
+    """An image of integers: a network that enlarges rounding errors shows it only if it rounds otherwise."""
+    image, weights = np.arange(64, dtype=np.int32), np.full(64, 1 / 3, np.float32)
+
+    def network(weights):
+        return lambda arrays: [np.float32(1) + 1000 * (arrays[0] * weights - arrays[0] / 3)]
+
+    run = network(weights)
+    other = shifted(run, 1e-4)
+    assert not Trials(run, [image], run([image])).accept(other)
+    trials = Trials(run, [image], run([image]), lambda number: network(next_to(weights, number)))
+    assert trials.accept(other)
+    assert trials.accept_again(other)
+    assert not trials.accept(shifted(run, 1e-1))
+
+
+def test_each_trial_has_its_own_tolerance():
+    """What is chaotic for numbers in order is not so for those of the call."""
+
+    def run(arrays):
+        in_order = (np.diff(arrays[0]) >= 0).all()
+        return chaotic(arrays) if in_order else double(arrays)
+
+    x = X[::-1].copy()
+    assert not Trials(run, [x], run([x])).accept(shifted(run, 1e-3))
+
+
+def test_what_becomes_infinite_is_no_measure():
+    def run(arrays):
+        return [np.append(2 * arrays[0], np.float32(0))]
+
+    def nearby(_number):
+        return lambda arrays: [np.append(2 * arrays[0], np.float32(np.inf))]
+
+    assert not Trials(run, [X], run([X]), nearby).accept(shifted(run, 1e-3))
 
 
 def test_integers_must_be_equal_whatever_the_last_bits_do():

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfport.dataclass import replace
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints
@@ -19,6 +20,7 @@ from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.engines.other_engines import OTHERS
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
+from tfport.runtime.engines.rounded_model import rounded_model
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
 from tfport.runtime.onnx.island_shares import Share
@@ -89,6 +91,10 @@ class AutoEngine:
                 return shared_island(shares(choice.engine), inputs, outputs, onnx_runtime, other)
             return onnx_runtime.compile(model, weights, inputs, outputs, hints)
 
+        def nearby(number: int) -> Compiled:
+            plain = replace(hints, save_as=None)
+            return self._usual.compile(*rounded_model(model, weights, number), inputs, outputs, plain)
+
         def rivals() -> tuple[str, list[Choice]]:
             graph = pb.ModelProto.FromString(model).graph
             key = island_key(graph, weights, self._usual.threads, hints.alone)
@@ -107,6 +113,7 @@ class AutoEngine:
             hints.work,
             are_ordinary,
             self._patience,
+            nearby,
         )
 
     def _rivals(self, others: Sequence[str]) -> list[Choice]:

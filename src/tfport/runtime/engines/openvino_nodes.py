@@ -8,13 +8,14 @@ differs as follows, found by running the recorded cases of `tests/runtime` in it
 - It computes with integers in 32 bits, on ARM64 as float32: a node may move them, but not compute with them.
 - It computes with float16 and float64 as float32, and numbers below 1.2e-38 are 0, so it does not compare.
 - Softplus differs by 4e-4.
-- On ARM64 ConvTranspose is wrong if its output has padding, and convolutions with many channels and certain
-  kernels are computed by Winograd's algorithm: one of them differs by up to 2e-5 of the largest answer.
+- On ARM64 ConvTranspose is wrong if its output has padding.
+
+On ARM64 it computes convolutions with many channels and certain kernels by Winograd's algorithm: one of them
+differs by up to 2e-5 of the largest answer. A race shows whether a network may be computed so (`trials`).
 """
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,8 +31,8 @@ MOVES = frozenset([
 ])  # fmt: skip
 """Ops that compute nothing, so that integers stay what they are."""
 COMPUTES = frozenset([
-    "Abs", "Add", "And", "AveragePool", "BatchNormalization", "Clip", "Elu", "Erf", "Gelu",
-    "Gemm", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "LayerNormalization",
+    "Abs", "Add", "And", "AveragePool", "BatchNormalization", "Clip", "Conv", "Elu", "Erf",
+    "Gelu", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "LayerNormalization",
     "LeakyRelu", "MatMul", "Max", "MaxPool", "Min", "Mul", "Neg", "Not", "Or", "ReduceMax", "ReduceMean",
     "ReduceMin", "ReduceSum", "Relu", "Resize", "Selu", "Sigmoid", "Softmax", "Softsign", "Sub", "Sum",
     "Tanh", "Where",
@@ -41,11 +42,6 @@ LEAST_DIVISOR = 1e-9
 """Divisors closer to zero may make infinities of ordinary numbers."""
 PLAIN_CELL = frozenset(["hidden_size", "direction", "linear_before_reset"])
 """Attributes of recurrent nodes that mean the same; lengths of rows are not checked, for example."""
-HAS_WINOGRAD = platform.machine() in ("aarch64", "arm64")
-LEAST_CHANNELS = 64
-"""Winograd's algorithm is used for so many channels of the image and of the result, in each group."""
-WINOGRAD_KERNELS = frozenset([(3,), (5,), (7,), (3, 3), (5, 5)])
-"""Sizes of the kernels that it is used for, without those that are 1."""
 _FLOAT = "float32"
 _WIDE_INTEGERS = frozenset(["int32", "int64"])
 _TYPES = frozenset([_FLOAT, *_WIDE_INTEGERS, "bool", "int8", "int16", "uint8", "uint16"])
@@ -61,10 +57,8 @@ def may_run_elsewhere(node: OnnxNode) -> bool:
         case "Cast":
             source, target = inputs[0].dtype, node.outputs[0].dtype.name
             return target == _FLOAT or (target in _WIDE_INTEGERS and not source.is_floating)
-        case "Conv":
-            return not _is_winograd(node)
         case "ConvTranspose":
-            return not any(node.attrs.get("output_padding", ())) and not _is_winograd(node)
+            return not any(node.attrs.get("output_padding", ()))
         case "Div":
             return inputs[0].dtype.is_floating and _divides(inputs[1])
         case "Gather":
@@ -76,23 +70,6 @@ def may_run_elsewhere(node: OnnxNode) -> bool:
     if node.op in MOVES:
         return not _has_huge(inputs if node.op == "Concat" else inputs[:1])
     return node.op in COMPUTES and not any(o.dtype.is_integer for o in (inputs[0], *node.outputs))
-
-
-def _is_winograd(node: OnnxNode) -> bool:
-    """Whether OpenVINO computes a convolution by Winograd's algorithm.
-
-    It does so for steps of one pixel. A transposed convolution has such steps over an image with gaps.
-    """
-    weights, attrs = node.inputs[1], node.attrs
-    if not HAS_WINOGRAD or weights is None or weights.array is None:
-        return HAS_WINOGRAD
-    outputs, inputs, *kernel = weights.array.shape
-    if node.op == "Conv":
-        outputs //= attrs.get("group", 1)
-        if any(step > 1 for name in ("strides", "dilations") for step in attrs.get(name, ())):
-            return False
-    is_wide = min(outputs, inputs) >= LEAST_CHANNELS
-    return is_wide and tuple(sorted(size for size in kernel if size > 1)) in WINOGRAD_KERNELS
 
 
 def _is_plain_cell(node: OnnxNode) -> bool:

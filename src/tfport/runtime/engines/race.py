@@ -31,14 +31,15 @@ def fastest(
     arrays: Sequence[Any],
     expected: Sequence[Any],
     *,
+    nearby: Callable[[int], Compiled] | None = None,
     times: Callable[[Compiled, Compiled, Sequence[Any]], tuple[float, float]] | None = None,
 ) -> tuple[Choice, Compiled]:
     """What to use in place of `choice`, which is compiled as `leader` and answered `expected`.
 
-    `times` measures two contenders (default: `best_times`).
+    `nearby`: see `Trials`. `times` measures two contenders (default: `best_times`).
     At most two contenders are in memory at a time, besides what the caller has.
     """
-    trials = Trials(leader, arrays, expected)
+    trials = Trials(leader, arrays, expected, nearby)
     for rival in rivals:
         try:
             compiled = compiled_by(rival)

@@ -41,6 +41,8 @@ class RacedIsland:
     is_ordinary: Callable[[Sequence[Any]], bool]
     """Whether another engine may answer for these inputs."""
     patience: float
+    nearby: Callable[[int], Compiled] | None = None
+    """The island so that it rounds otherwise (`Trials`)."""
     _reference: Compiled | None = field(init=False, default=None)
     _faster: Compiled | None = field(init=False, default=None)
     """Another engine, if it was chosen."""
@@ -85,12 +87,14 @@ class RacedIsland:
             return False
         try:
             if choice is None:
-                choice, compiled = fastest(self.compiled_by, reference, self.usual, rivals, arrays, outputs)
+                choice, compiled = fastest(
+                    self.compiled_by, reference, self.usual, rivals, arrays, outputs, nearby=self.nearby
+                )
                 self.choices.put(key, choice)
                 self._use(choice, compiled, arrays)
             elif choice in rivals:
                 compiled = self.compiled_by(choice)
-                if Trials(reference, arrays, outputs).accept_again(compiled):
+                if Trials(reference, arrays, outputs, self.nearby).accept_again(compiled):
                     self._use(choice, compiled, arrays)
             self._settled = True
         except RunStopped:

@@ -1,80 +1,95 @@
 """Whether a contender gives the same answers as the engine in use, on several inputs.
 
 Floats must agree within the tolerance of `same_answers`. Some models enlarge rounding errors beyond it: the
-answers of one engine change by as much where the last bit of each input does. TensorFlow's answers for these
-differ as much from those of ONNX Runtime. There, what a last bit changes is the measure, up to a limit.
+answers of ONNX Runtime itself change by more where the last bit of each input does, and its sums round
+otherwise (`rounded_model`). TensorFlow's answers for these differ as much from those of ONNX Runtime. There,
+what rounding changes is the measure, for each input its own, up to a limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.engines.last_bits import next_to
 from tfport.runtime.engines.same_answers import agree, difference
 from tfport.runtime.engines.trial_inputs import trial_inputs
 
-FACTOR = 10
-"""How much more may differ than what the last bits of the inputs change: 50 layers round in both engines, and
-such errors add up as the root of their number."""
+FACTOR = 4
+"""How much more may differ than what rounding changes in a few runs of one engine: three times the deviation
+of such changes, and the root of 2 for two engines that round."""
 CHANGES = 2
-"""How often the last bits are changed for each of the inputs, to see what they do."""
+"""How many models that round otherwise are run, and each of them with how many changes of the inputs."""
 MOST = 1e-2
 """A larger part of the largest answer never differs."""
+
+_Trial = tuple[Sequence[Any], Sequence[Any]]
+"""Inputs, and the answers of the engine in use."""
 
 
 class Trials:
     """Inputs, and the answers of the engine in use."""
 
-    def __init__(self, run: Compiled, arrays: Sequence[Any], expected: Sequence[Any]) -> None:
-        """`arrays` are the inputs of a call, for which `run` answered `expected`."""
+    def __init__(
+        self,
+        run: Compiled,
+        arrays: Sequence[Any],
+        expected: Sequence[Any],
+        nearby: Callable[[int], Compiled] | None = None,
+    ) -> None:
+        """`arrays` are the inputs of a call, for which `run` answered `expected`.
+
+        `nearby` compiles the model that is run so that it rounds otherwise, another time for each number.
+        """
         self._run, self._given = run, (arrays, expected)
+        self._nearby = nearby or (lambda _: run)
 
     def accept(self, contender: Compiled) -> bool:
         """Whether a contender agrees, on the inputs of the call and on variations of them."""
-        return all(self._agrees(contender, *trial) for trial in self._all)
+        return all(self._agrees(contender, place) for place in range(len(self._all)))
 
     def accept_again(self, contender: Compiled) -> bool:
         """Whether a contender that once was accepted agrees on the inputs of the call."""
-        return self._agrees(contender, *self._given)
-
-    def _agrees(self, contender: Compiled, inputs: Sequence[Any], expected: Sequence[Any]) -> bool:
+        inputs, expected = self._given
         answers = contender(inputs)
-        return agree(expected, answers) or agree(expected, answers, self._enlarged)
+        return agree(expected, answers) or agree(expected, answers, self._enlarged([self._given])[0])
+
+    def _agrees(self, contender: Compiled, place: int) -> bool:
+        inputs, expected = self._all[place]
+        answers = contender(inputs)
+        return agree(expected, answers) or agree(expected, answers, self._tolerances[place])
 
     @cached_property
-    def _all(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
-        return [self._given, *self._answered(trial_inputs(self._given[0]))]
+    def _all(self) -> list[_Trial]:
+        return [self._given, *self._answered(self._run, trial_inputs(self._given[0]))]
 
     @cached_property
-    def _enlarged(self) -> list[float]:
-        """For each answer, how much of the largest one may differ."""
-        changes = [0.0] * len(self._given[1])
-        for inputs, expected in self._all:
-            near = ([_next_to(array, seed) for array in inputs] for seed in range(CHANGES))
-            for _, answers in self._answered(near):
-                parts = map(difference, expected, answers)
-                changes = [max(pair) for pair in zip(changes, parts, strict=True)]
-        return [min(FACTOR * change, MOST) for change in changes]
+    def _tolerances(self) -> list[list[float]]:
+        return self._enlarged(self._all)
 
-    def _answered(self, inputs: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
+    def _enlarged(self, trials: Sequence[_Trial]) -> list[list[float]]:
+        """For each trial and answer, how much of the largest one may differ."""
+        changes = [[0.0] * len(expected) for _, expected in trials]
+        for number in range(CHANGES):
+            near = self._nearby(number)
+            for place, (inputs, expected) in enumerate(trials):
+                changed = ([next_to(array, seed) for array in inputs] for seed in range(CHANGES))
+                for _, answers in self._answered(near, changed):
+                    parts = [difference(*pair) for pair in zip(expected, answers, strict=True)]
+                    finite = [part if math.isfinite(part) else 0.0 for part in parts]
+                    changes[place] = [max(pair) for pair in zip(changes[place], finite, strict=True)]
+        return [[min(FACTOR * change, MOST) for change in of_trial] for of_trial in changes]
+
+    def _answered(self, run: Compiled, inputs: Iterable[Sequence[Any]]) -> Iterator[_Trial]:
         """Other inputs that the engine takes, and its answers."""
         for arrays in inputs:
             try:
-                yield arrays, self._run(arrays)
+                yield arrays, run(arrays)
             except RunStopped:
                 raise
             except Error:
                 continue
-
-
-def _next_to(array: Any, seed: int) -> Any:
-    """Floats with their last bit changed, up or down: in turn, the changes of neighbors might cancel out."""
-    if array.dtype.kind != "f":
-        return array
-    up = np.random.default_rng(seed).integers(2, size=array.shape, dtype=np.int8)
-    return np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))

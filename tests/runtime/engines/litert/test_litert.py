@@ -73,6 +73,17 @@ class TestInstalled:
             run([np.ones((4, 3), np.float32)])
         assert run([-np.ones((2, 3), np.float32)])[0].tolist() == [[0] * 3] * 2
 
+    @pytest.mark.parametrize("divisor", [0, 1e-20])
+    def test_infinities_and_huge_numbers_are_an_error_though_they_are_dropped(self, divisor):
+        from tests.runtime.engines.litert.translated import SmallModel, number
+
+        model = SmallModel(lambda b, x, y: b.Min(b.Div(x, y), number(b, 6)), (2, 3), (2, 3))
+        run = LiteRt(1).compile(model.model.model.SerializeToString(), {}, *model.borders)
+        ones = np.ones((2, 3), np.float32)
+        assert run([ones, ones])[0].tolist() == [[1] * 3] * 2
+        with pytest.raises(EngineFailed, match="not ordinary"):
+            run([ones, divisor * ones])
+
     def test_a_file_that_is_damaged_is_an_error(self):
         with pytest.raises(tfport.Error, match="LiteRT rejects the model that tfport made"):
             Interpreters(b"no model", 1)

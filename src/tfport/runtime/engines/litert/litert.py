@@ -19,6 +19,7 @@ from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, Isla
 from tfport.runtime.engines.litert.interpreters import Interpreters, sentence_of
 from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.litert.translate import translate
+from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 
@@ -66,6 +67,8 @@ class LiteRt:
                     for tensor, array in zip(lite.inputs, arrays, strict=True):
                         interpreter.set_tensor(tensor, np.asarray(array))
                     interpreter.invoke()
+                    if not are_ordinary([interpreter.get_tensor(tensor) for tensor in lite.watched]):
+                        raise EngineFailed("numbers that are not ordinary")
                     results = [
                         np.asarray(interpreter.get_tensor(output))
                         if isinstance(output, int)

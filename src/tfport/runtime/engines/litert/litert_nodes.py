@@ -1,7 +1,7 @@
 """Which nodes LiteRT may compute in place of ONNX Runtime, for the inputs that `same_answers` allows.
 
-Only nodes that make ordinary numbers of ordinary numbers, as for OpenVINO (`openvino_nodes`): nothing is
-divided by what is computed, and there are no roots or exponentials. XNNPACK has float32 only; integers are
+Only nodes that make ordinary numbers of ordinary numbers, as for OpenVINO (`openvino_nodes`), or whose
+results are looked at in each run: quotients, roots and exponentials. XNNPACK has float32 only; integers are
 those of shapes, which are known when a model is translated. What else depends on sizes is decided then.
 """
 
@@ -40,8 +40,6 @@ class LiteRtNodes:
             return True
         if node.op not in RULES or any(output.dtype.name != _FLOAT for output in node.outputs):
             return False
-        if node.op == "Div":
-            return self._is_known(inputs[1]) and inputs[0].dtype.name == _FLOAT
         if node.op != "Cast" and inputs[0].dtype.name != _FLOAT:
             return False
         return node.op not in _CONDITIONS or _CONDITIONS[node.op](node)

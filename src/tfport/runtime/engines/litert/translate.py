@@ -62,6 +62,7 @@ RULES: dict[str, Rule] = {
     "MatMul": products.matmul,
     "PRelu": elementwise.slopes,
     "Pad": moving.pad,
+    "Reciprocal": elementwise.reciprocal,
     "Reshape": moving.reshape,
     "Resize": whole_axes.resize,
     "Slice": moving.slices,
@@ -82,6 +83,8 @@ class LiteTranslation:
     inputs: list[int]
     outputs: list[int | NDArray[Any]]
     """A constant for what is known without a run: a shape."""
+    watched: list[int]
+    """Tensors that may have infinities, NaN or huge numbers, which later operators may drop."""
 
 
 def translate(
@@ -93,13 +96,18 @@ def translate(
     infos = {info.name: info for info in graph.input}
     values |= {name: _input(out, infos[name]) for name in inputs}
     fed = [values[name].tensor for name in inputs]
+    watched = []
     for proto in graph.node:
         reads = tuple(values[name] if name else None for name in proto.input)
         node = IslandNode(proto.op_type, reads, attributes_of(proto), len(proto.output))
-        values.update(zip(proto.output, _results(out, node, proto.domain), strict=True))
+        results = _results(out, node, proto.domain)
+        values.update(zip(proto.output, results, strict=True))
+        if not elementwise.is_limited(node):
+            watched += [value.tensor for value in results if value.array is None]
     written = [_output(out, values[name]) for name in outputs]
     tensors = [tensor for tensor in written if isinstance(tensor, int)]
-    return LiteTranslation(out.model.bytes(fed, tensors), fed, written)
+    content = out.model.bytes(fed, list(dict.fromkeys([*tensors, *watched])))
+    return LiteTranslation(content, fed, written, watched)
 
 
 def _results(out: LiteScribe, node: IslandNode, domain: str) -> Sequence[IslandValue]:

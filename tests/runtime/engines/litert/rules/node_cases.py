@@ -6,7 +6,8 @@ from tests.runtime.engines.litert.translated import IMAGE, RNG, SmallModel, floa
 from tfport.graph.dtypes import FLOAT32
 
 CASES = {
-    **{op: one(op) for op in ("Abs", "Elu", "HardSigmoid", "HardSwish", "Neg", "Relu", "Sigmoid", "Tanh")},
+    **{op: one(op) for op in ("Abs", "Elu", "Exp", "HardSigmoid", "HardSwish", "Neg", "Relu")},
+    **{op: one(op) for op in ("Reciprocal", "Sigmoid", "Tanh")},
     "Add": one("Add", IMAGE, IMAGE),
     "Add of channels": (lambda b, x: b.Add(b.Relu(x), floats(b, 4, 1, 1)), IMAGE),
     "Add of a shorter one": one("Add", IMAGE, (6, 1)),
@@ -46,6 +47,8 @@ CASES = {
     ),
     "DepthToSpace": one("DepthToSpace", (2, 8, 3, 2), blocksize=2),
     "Div": (lambda b, x: b.Div(x, floats(b, 5)), IMAGE),
+    "Div of two": one("Div", IMAGE, IMAGE),
+    "Div of a constant": (lambda b, x: b.Div(floats(b, 6, 5), x), IMAGE),
     "Flatten": one("Flatten", axis=2),
     "Gelu": one("Gelu", approximate="tanh"),
     "Gemm": (lambda b, x: b.Gemm(x, floats(b, 5, 3), floats(b, 3)), (2, 5)),
@@ -54,6 +57,7 @@ CASES = {
     "GlobalMaxPool": one("GlobalMaxPool"),
     "Identity": (lambda b, x: b.Relu(b.Identity(x)), IMAGE),
     "LeakyRelu": one("LeakyRelu", alpha=0.3),
+    "Sqrt": (lambda b, x: b.Sqrt(b.Abs(x)), IMAGE),
     "MatMul": (lambda b, x: b.MatMul(x, floats(b, 5, 3)), IMAGE),
     "MatMul of two": one("MatMul", (2, 3, 4, 5), (2, 3, 5, 6)),
     "Max": one("Max", IMAGE, IMAGE, IMAGE),

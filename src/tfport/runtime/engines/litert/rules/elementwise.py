@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, c
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
 from tfport.runtime.onnx.patterns.gelu import CUBIC, ROOT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BINARY = {
     "Add": "ADD",
@@ -22,9 +26,11 @@ BINARY = {
     "Sum": "ADD",
 }
 UNARY = {
-    "Abs": "ABS", "Elu": "ELU", "HardSwish": "HARD_SWISH", "LeakyRelu": "LEAKY_RELU", "Neg": "NEG",
-    "Relu": "RELU", "Sigmoid": "LOGISTIC", "Tanh": "TANH",
+    "Abs": "ABS", "Elu": "ELU", "Exp": "EXP", "HardSwish": "HARD_SWISH", "LeakyRelu": "LEAKY_RELU",
+    "Neg": "NEG", "Relu": "RELU", "Sigmoid": "LOGISTIC", "Sqrt": "SQRT", "Tanh": "TANH",
 }  # fmt: skip
+UNLIMITED = frozenset(["Div", "Exp", "Reciprocal", "Sqrt"])
+"""Ops that may make infinities, NaN or huge numbers of ordinary ones."""
 LIMITS: dict[tuple[float | None, float | None], str] = {
     (0.0, None): "RELU",
     (0.0, 6.0): "RELU6",
@@ -56,12 +62,25 @@ def clip(out: LiteScribe, node: IslandNode) -> IslandValue:
 def binary(out: LiteScribe, node: IslandNode) -> IslandValue:
     """Two inputs, or more one after another."""
     result, *others = (node.value(number) for number in range(len(node.inputs)))
-    if node.op == "Div" and (np.abs(others[0].constant()) < LEAST_DIVISOR).any():
+    if node.op == "Div" and others[0].array is not None and _is_about_zero(others[0].array):
         raise NotInLite("a divisor about zero")
     for other in others:
         sizes = np.broadcast_shapes(result.sizes, other.sizes)
         result = broadcast(out, BINARY[node.op], [result, other], sizes)
     return result
+
+
+def is_limited(node: IslandNode) -> bool:
+    """Whether a node makes ordinary numbers of ordinary ones. Of others, the results must be looked at."""
+    return node.op not in UNLIMITED or (node.op == "Div" and node.value(1).array is not None)
+
+
+def _is_about_zero(divisor: NDArray[Any]) -> bool:
+    return bool((np.abs(divisor) < LEAST_DIVISOR).any())
+
+
+def reciprocal(out: LiteScribe, node: IslandNode) -> IslandValue:
+    return broadcast(out, "DIV", [_number(1.0), node.first], node.first.sizes)
 
 
 def hard_sigmoid(out: LiteScribe, node: IslandNode) -> IslandValue:

@@ -1,0 +1,24 @@
+"""Last bits change up and down, another time for each number; integers stay."""
+
+import numpy as np
+
+from tfport.runtime.engines.last_bits import next_to
+
+
+def test_each_float_becomes_one_of_its_neighbors():
+    x = np.linspace(-2, 2, 101, dtype=np.float32)
+    near = next_to(x, 0)
+    above, below = (np.nextafter(x, np.float32(end)) for end in (np.inf, -np.inf))
+    assert (near == above).any()
+    assert (near == below).any()
+    assert ((near == above) | (near == below)).all()
+
+
+def test_integers_stay():
+    x = np.arange(5)
+    assert next_to(x, 0) is x
+
+
+def test_each_number_has_its_own_pattern():
+    same = np.ones(100, np.float32)
+    assert not np.array_equal(next_to(same, 0), next_to(same, 1))
