@@ -26,7 +26,7 @@ from tfport.runtime.onnx.island_parts import (
     parts_with_products,
 )
 from tfport.runtime.onnx.island_passes import island_nodes
-from tfport.runtime.onnx.island_shares import island_shares
+from tfport.runtime.onnx.island_shares import Share, island_shares
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.least_size import ANY, least_size
 from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, is_narrow, onnx_model
@@ -35,6 +35,7 @@ from tfport.runtime.onnx.packed_attention import with_packed_attention
 from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.onnx.separate_sums import with_separate_sums
+from tfport.runtime.onnx.sized_nodes import sized_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.island_copy import IslandCopy
@@ -84,7 +85,7 @@ def compiled_island(
     flags = len(written) - len(outputs)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(outputs) if is_narrow(o.dtype)]
-    shares = functools.partial(island_shares, nodes, written) if engine.form.divides else None
+    shares = functools.partial(_shares, nodes, reads, written) if engine.form.divides else None
     hints = IslandHints(least_size(nodes), alone, work, flags, for_batch, in_parts, in_advance, shares)
     if copy is not None and hints.least_size == ANY and not wide and not narrow:
         hints = replace(hints, save_as=copy.model)
@@ -93,6 +94,19 @@ def compiled_island(
     if flag is not None:
         run = _checking_flag(run)
     return (_converted(run, wide, narrow) if wide or narrow else run), reads
+
+
+def _shares(
+    nodes: Sequence[OnnxNode],
+    reads: Sequence[Operand],
+    written: Sequence[Operand],
+    may_run_elsewhere: Callable[[OnnxNode], bool],
+    forms: NodeForms,
+    sizes: Sequence[Sequence[int]],
+) -> list[Share]:
+    """The shares of an island for inputs of certain sizes."""
+    sized = sized_nodes(nodes, written, dict(zip(reads, sizes, strict=True)))
+    return island_shares(sized, written, may_run_elsewhere, forms)
 
 
 def _forms(engine: Engine) -> NodeForms:

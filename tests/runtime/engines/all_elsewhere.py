@@ -6,6 +6,7 @@ compares OpenVINO with the recorded answers of TensorFlow: to try another releas
 `TFPORT_TEST_DEVICE=litert` compares LiteRT.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 from unittest.mock import patch
@@ -13,7 +14,7 @@ from unittest.mock import patch
 import tfport
 from tfport.runtime.engines.auto import AutoEngine
 from tfport.runtime.engines.choice_cache import ChoiceCache
-from tfport.runtime.engines.engine import Compiled, IslandHints
+from tfport.runtime.engines.engine import Compiled, IslandHints, Sizes
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.engines.openvino_nodes import COMPUTES, MOVES
 from tfport.runtime.engines.other_engines import OTHERS
@@ -40,16 +41,19 @@ class AllElsewhere(AutoEngine):
     ) -> Compiled:
         usual = OnnxRuntime(1)
         reference = usual.compile(model, weights, inputs, outputs, hints)
-        with patch.multiple("tfport.runtime.onnx.island_shares", **EVERY_NODE):
-            shares = hints.shares(self.other.nodes(), self.other.forms)
-        shared = shared_island(shares, inputs, outputs, usual, self.other.made(1))
+
+        @functools.cache
+        def shared(sizes: Sizes) -> Compiled:
+            with patch.multiple("tfport.runtime.onnx.island_shares", **EVERY_NODE):
+                shares = hints.shares(self.other.nodes(), self.other.forms, sizes)
+            return shared_island(shares, inputs, outputs, usual, self.other.made(1))
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
             answers = reference(arrays)  # of sizes that ONNX Runtime refuses there is no race
             if not are_ordinary(arrays):
                 return answers
             try:
-                return shared(arrays)
+                return shared(tuple(array.shape for array in arrays))(arrays)
             except tfport.Error:
                 return answers
 

@@ -1,6 +1,7 @@
 """Last bits change up and down, another time for each number; integers stay."""
 
 import numpy as np
+import pytest
 
 from tfport.runtime.engines.last_bits import next_to
 
@@ -14,8 +15,8 @@ def test_each_float_becomes_one_of_its_neighbors():
     assert ((near == above) | (near == below)).all()
 
 
-def test_integers_stay():
-    x = np.arange(5)
+@pytest.mark.parametrize("x", [np.arange(5), np.float32(0.5), np.ones((1, 1), np.float32)])
+def test_integers_and_single_numbers_stay(x):
     assert next_to(x, 0) is x
 
 

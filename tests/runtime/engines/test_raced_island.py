@@ -1,7 +1,5 @@
 """When an island races, what it does with the choice, and who answers odd inputs."""
 
-import functools
-
 import numpy as np
 
 from tfport.errors import DeadlineExceeded, Error
@@ -22,7 +20,7 @@ class Contenders:
     def __init__(self, failures=(), offsets=()):
         self.log, self.failures, self.offsets = [], dict(failures), dict(offsets)
 
-    def compile(self, choice):
+    def compile(self, choice, _sizes):
         self.log.append(("compile", choice))
 
         def run(arrays):
@@ -38,7 +36,8 @@ def island(contenders, rivals, choices, *, patience=NEVER, work=UNKNOWN_WORK):
     return RacedIsland(
         contenders.compile,
         USUAL,
-        functools.cache(lambda: ("key", rivals)),
+        lambda sizes: f"key:{list(sizes)}",
+        lambda _sizes: rivals,
         choices,
         work,
         are_ordinary,
@@ -159,11 +158,11 @@ def test_a_remembered_engine_that_cannot_be_loaded_is_not_tried_again():
     contenders = Contenders()
     compiled = contenders.compile
 
-    def only_usual(choice):
-        compiled(choice)
+    def only_usual(choice, sizes):
+        compiled(choice, sizes)
         if choice == OTHER:
             raise Error("not installed")
-        return compiled(choice)
+        return compiled(choice, sizes)
 
     contenders.compile = only_usual
     run = island(contenders, [OTHER], remembered(OTHER))

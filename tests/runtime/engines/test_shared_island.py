@@ -53,7 +53,7 @@ class Careless(OnnxRuntime):
         return careless
 
 
-def other_if_possible(compiled_by, leader, usual, rivals, *_):
+def other_if_possible(compiled_by, leader, usual, rivals, *_, **_settings):
     """The result of a race that the other engine wins."""
     choice = Choice("openvino", 2)
     return (choice, compiled_by(choice)) if choice in rivals else (usual, leader)

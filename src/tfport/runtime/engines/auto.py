@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.dataclass import replace
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints, Sizes
 from tfport.runtime.engines.fixed_choice import FixedChoice
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
@@ -80,26 +80,29 @@ class AutoEngine:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        @functools.cache
-        def shares(name: str) -> Sequence[Share]:
-            return hints.shares(OTHERS[name].nodes(), OTHERS[name].forms) if hints.shares else ()
+        @functools.lru_cache(len(OTHERS))
+        def shares(name: str, sizes: Sizes) -> Sequence[Share]:
+            return hints.shares(OTHERS[name].nodes(), OTHERS[name].forms, sizes) if hints.shares else ()
 
-        def compiled_by(choice: Choice) -> Compiled:
+        def compiled_by(choice: Choice, sizes: Sizes = ()) -> Compiled:
             onnx_runtime = self._onnx_runtime(choice.threads)
             if choice.engine in OTHERS:
                 other = OTHERS[choice.engine].made(choice.threads)
-                return shared_island(shares(choice.engine), inputs, outputs, onnx_runtime, other)
+                return shared_island(shares(choice.engine, sizes), inputs, outputs, onnx_runtime, other)
             return onnx_runtime.compile(model, weights, inputs, outputs, hints)
 
         def nearby(number: int) -> Compiled:
             plain = replace(hints, save_as=None)
             return self._usual.compile(*rounded_model(model, weights, number), inputs, outputs, plain)
 
-        def rivals() -> tuple[str, list[Choice]]:
+        @functools.cache
+        def key() -> str:
             graph = pb.ModelProto.FromString(model).graph
-            key = island_key(graph, weights, self._usual.threads, hints.alone)
-            others = [name for name in self._others if any(share.elsewhere for share in shares(name))]
-            return key, self._rivals(others)
+            return island_key(graph, weights, self._usual.threads, hints.alone)
+
+        def rivals(sizes: Sizes) -> list[Choice]:
+            others = [name for name in self._others if any(share.elsewhere for share in shares(name, sizes))]
+            return self._rivals(others)
 
         usual = Choice("onnxruntime", self._usual.threads)
         is_always_light = hints.work.is_fixed and hints.work.may_be_light
@@ -108,7 +111,8 @@ class AutoEngine:
         return RacedIsland(
             compiled_by,
             usual,
-            functools.cache(rivals),
+            lambda sizes: f"{key()}:{list(sizes)}",
+            rivals,
             self._choices,
             hints.work,
             are_ordinary,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 """A function from the input arrays of an island to its output arrays."""
+Sizes = tuple[tuple[int, ...], ...]
+"""Those of the inputs of an island."""
 
 
 class EngineFailed(RunFailed):
@@ -58,8 +60,9 @@ class IslandHints:
     """The island with its convolutions or products apart, for cuDNN or cuBLASLt, if that pays."""
     in_advance: bool = False
     """Whether the island is made ready before its first inputs are known."""
-    shares: Callable[[Callable[[OnnxNode], bool], NodeForms], Sequence[Share]] | None = None
-    """The island divided between this engine and one that may compute only some nodes, in these forms."""
+    shares: Callable[[Callable[[OnnxNode], bool], NodeForms, Sizes], Sequence[Share]] | None = None
+    """The island for inputs of certain sizes, divided between this engine and one that may compute only some
+    nodes, in these forms."""
     save_as: Path | None = None
     """Where ONNX Runtime writes the model as it optimized it; the weights are written beside it."""
 

@@ -18,7 +18,7 @@ from typing import Any
 from tfport.dataclass import dataclass, field
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
-from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.engines.engine import Compiled, EngineFailed, Sizes
 from tfport.runtime.engines.race import fastest
 from tfport.runtime.engines.trials import Trials
 from tfport.runtime.freed_memory import return_freed_memory
@@ -32,10 +32,13 @@ PATIENCE = 0.5
 class RacedIsland:
     """A compiled island: on ONNX Runtime at first, later on what was fastest."""
 
-    compiled_by: Callable[[Choice], Compiled]
+    compiled_by: Callable[[Choice, Sizes], Compiled]
+    """The island for inputs of certain sizes; what is usual takes others too."""
     usual: Choice
-    rivals: Callable[[], tuple[str, list[Choice]]]
-    """The key of the island, and what could run it instead."""
+    key: Callable[[Sizes], str]
+    """The name of the island for inputs of certain sizes, among the choices."""
+    rivals: Callable[[Sizes], list[Choice]]
+    """What could run it instead."""
     choices: ChoiceCache
     work: IslandWork
     is_ordinary: Callable[[Sequence[Any]], bool]
@@ -46,7 +49,7 @@ class RacedIsland:
     _reference: Compiled | None = field(init=False, default=None)
     _faster: Compiled | None = field(init=False, default=None)
     """Another engine, if it was chosen."""
-    _sizes: Sequence[tuple[int, ...]] = field(init=False, default=())
+    _sizes: Sizes = field(init=False, default=())
     """The sizes of the inputs for which it was chosen."""
     _calls: int = field(init=False, default=0)
     _spent: float = field(init=False, default=0)
@@ -54,7 +57,7 @@ class RacedIsland:
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._reference = self.compiled_by(self.usual)
+        self._reference = self.compiled_by(self.usual, ())
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
         faster = self._faster
@@ -65,7 +68,7 @@ class RacedIsland:
                 pass  # ONNX Runtime answers, or says what is wrong
         reference = self._reference
         if reference is None:
-            reference = self._reference = self.compiled_by(self.usual)
+            reference = self._reference = self.compiled_by(self.usual, ())
         if self._settled:
             return reference(arrays)
         began = time.perf_counter()
@@ -80,20 +83,27 @@ class RacedIsland:
 
     def _settle(self, reference: Compiled, arrays: Sequence[Any], outputs: Sequence[Any]) -> bool:
         """Choose, unless another thread does so now or it is too early; whether that is done."""
-        key, rivals = self.rivals()
-        key = f"{key}:{_sizes(arrays)}"
+        sizes = _sizes(arrays)
+        key = self.key(sizes)
         choice = self.choices.get(key)
         if (choice is None and self._spent < self.patience) or not self._lock.acquire(blocking=False):
             return False
         try:
+            rivals = self.rivals(sizes)
             if choice is None:
                 choice, compiled = fastest(
-                    self.compiled_by, reference, self.usual, rivals, arrays, outputs, nearby=self.nearby
+                    lambda rival: self.compiled_by(rival, sizes),
+                    reference,
+                    self.usual,
+                    rivals,
+                    arrays,
+                    outputs,
+                    nearby=self.nearby,
                 )
                 self.choices.put(key, choice)
                 self._use(choice, compiled, arrays)
             elif choice in rivals:
-                compiled = self.compiled_by(choice)
+                compiled = self.compiled_by(choice, sizes)
                 if Trials(reference, arrays, outputs, self.nearby).accept_again(compiled):
                     self._use(choice, compiled, arrays)
             self._settled = True
@@ -113,5 +123,5 @@ class RacedIsland:
             self._faster, self._reference = compiled, None
 
 
-def _sizes(arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-    return [array.shape for array in arrays]
+def _sizes(arrays: Sequence[Any]) -> Sizes:
+    return tuple(array.shape for array in arrays)

@@ -46,6 +46,8 @@ NODES = [
     ("Slice", [IMAGE, INTEGERS, INTEGERS, None, constant([1], np.int64)], {}, True),
     ("Slice", [IMAGE, INTEGERS, INTEGERS, None, constant([2], np.int64)], {}, True),
     ("Slice", [IMAGE, INTEGERS, INTEGERS, None, constant([-1], np.int64)], {}, False),
+    ("Gather", [IMAGE, constant([0], np.int64)], {}, True),
+    ("Gather", [IMAGE, INTEGERS], {}, False),
     ("Gemm", [floats(2, 3), constant(np.ones((3, 2)))], {}, True),
     ("Gemm", [floats(2, 3), constant(np.ones((3, 2)))], {"alpha": 0.5}, False),
     ("Elu", [IMAGE], {"alpha": 0.5}, False),

@@ -12,6 +12,7 @@ REFUSED = {
     "DepthToSpace of channels first": one("DepthToSpace", (1, 8, 2, 2), blocksize=2, mode="CRD"),
     "Elu with another alpha": one("Elu", alpha=0.5),
     "Erf": one("Erf"),
+    "Gather out of range": (lambda b, x: b.Gather(x, b.ints(5), axis=1), IMAGE),
     "Gemm with a factor": (lambda b, x: b.Gemm(x, floats(b, 5, 3), None, alpha=2.0), (2, 5)),
     "MaxPool of padding that is not even": one("MaxPool", kernel_shape=[3, 3], pads=[2, 2, 0, 0]),
     "Pad by mirroring": (lambda b, x: b.Pad(x, b.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect"), IMAGE),

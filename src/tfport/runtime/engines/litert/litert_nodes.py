@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfport.runtime.engines.litert.known_sizes import KNOWN, OF_SIZES
 from tfport.runtime.engines.litert.rules.whole_axes import CENTERS
 from tfport.runtime.engines.litert.translate import RULES
+from tfport.runtime.onnx.known_results import KNOWN, OF_SIZES
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -94,6 +94,7 @@ _CONDITIONS: dict[str, Callable[[OnnxNode], bool]] = {
     "ConvTranspose": _is_convolution,
     "DepthToSpace": lambda node: node.attrs.get("mode", "DCR") == "DCR",
     "Elu": lambda node: node.attrs.get("alpha", 1) == 1,
+    "Gather": _has_weights,
     "Gelu": lambda node: node.attrs.get("approximate") == "tanh",
     "Gemm": _is_dense,
     "MatMul": lambda node: node.inputs[0] is not None and node.inputs[0].array is None,

@@ -11,7 +11,7 @@ from tfport.dataclass import dataclass
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.litert.island_node import IslandNode, attributes_of
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value
-from tfport.runtime.engines.litert.known_sizes import known_result
+from tfport.runtime.engines.litert.known_sizes import known_value
 from tfport.runtime.engines.litert.lite_model import TYPES
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.litert.rules import (
@@ -54,6 +54,7 @@ RULES: dict[str, Rule] = {
     "ConvTranspose": convolution.transposed_convolution,
     "DepthToSpace": moving.blocks,
     "Flatten": moving.flatten,
+    "Gather": moving.gather,
     "Gelu": elementwise.gelu,
     "Gemm": products.gemm,
     "GlobalAveragePool": whole_axes.global_mean,
@@ -111,7 +112,7 @@ def translate(
 
 
 def _results(out: LiteScribe, node: IslandNode, domain: str) -> Sequence[IslandValue]:
-    known = known_result(node)
+    known = known_value(node)
     if known is not None:
         return [known]
     if node.op not in RULES or domain:

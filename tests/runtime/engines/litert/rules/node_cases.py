@@ -50,6 +50,11 @@ CASES = {
     "Div of two": one("Div", IMAGE, IMAGE),
     "Div of a constant": (lambda b, x: b.Div(floats(b, 6, 5), x), IMAGE),
     "Flatten": one("Flatten", axis=2),
+    "Gather": (lambda b, x: b.Gather(x, b.ints(0, 2, 2, -1), axis=2), IMAGE),
+    "Gather of channels": (
+        lambda b, x: b.Gather(b.Conv(x, floats(b, 7, 4, 3, 3), None), b.ints(6, 1), axis=1),
+        IMAGE,
+    ),
     "Gelu": one("Gelu", approximate="tanh"),
     "Gemm": (lambda b, x: b.Gemm(x, floats(b, 5, 3), floats(b, 3)), (2, 5)),
     "Gemm of turned weights": (lambda b, x: b.Gemm(x, floats(b, 3, 5), None, transB=1), (2, 5)),

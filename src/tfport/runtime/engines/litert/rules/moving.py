@@ -77,6 +77,19 @@ def concat(out: LiteScribe, node: IslandNode) -> IslandValue:
     return out.add("CONCATENATION", tensors, sizes, leader.order, axis=leader.place(axis))
 
 
+def gather(out: LiteScribe, node: IslandNode) -> IslandValue:
+    """Elements at constant places of an axis."""
+    x, places = node.first, node.value(1).constant()
+    axis = node.attrs.get("axis", 0) % len(x.sizes)
+    length = x.sizes[axis]
+    if places.ndim != 1 or not places.size or places.min() < -length or places.max() >= length:
+        raise NotInLite("Gather of such places")
+    sizes = [*x.sizes[:axis], len(places), *x.sizes[axis + 1 :]]
+    return out.add(
+        "GATHER", [x.tensor, out.ints(*(places % length))], sizes, x.order, axis=x.place(axis), batch_dims=0
+    )
+
+
 def slices(out: LiteScribe, node: IslandNode) -> IslandValue:
     x = node.first
     starts, ends = ([int(place) for place in node.value(number).constant()] for number in (1, 2))
