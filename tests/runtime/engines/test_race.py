@@ -1,5 +1,7 @@
 """Races: the fastest contender wins if its answers are the same."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,37 @@ def test_the_fastest_wins():
     runs = {USUAL: contender(), SINGLE: contender(), OTHER: contender()}
     assert race(runs, dict(zip(runs.values(), (1.0, 0.8, 0.5), strict=True))) == OTHER
     assert race(runs, dict(zip(runs.values(), (1.0, 0.5, 0.48), strict=True))) == SINGLE
+
+
+def test_the_faster_of_two_other_engines_wins():
+    third = Choice("litert", 2)
+    runs = {USUAL: contender(), OTHER: contender(), third: contender()}
+    assert race(runs, dict(zip(runs.values(), (1.0, 0.5, 0.48), strict=True))) == third
+    assert race(runs, dict(zip(runs.values(), (1.0, 0.48, 0.5), strict=True))) == OTHER
+
+
+def test_more_threads_must_be_clearly_faster():
+    more = Choice("openvino", 4)
+    runs = {USUAL: contender(), OTHER: contender(), more: contender()}
+    assert race(runs, dict(zip(runs.values(), (1.0, 0.5, 0.48), strict=True))) == OTHER
+
+
+def test_one_rival_is_in_memory_at_a_time():
+    alive = []
+
+    def compiled_by(choice):
+        assert not [made for made in alive if made() is not None]
+        made = contender()
+        alive.append(weakref.ref(made))
+        return made
+
+    def times(first, second, _arrays):
+        return 1.0, 0.5
+
+    choice, run = fastest(compiled_by, contender(), USUAL, [OTHER, SINGLE], [X], double([X]), times=times)
+    assert choice == OTHER
+    assert len(alive) == 3
+    assert run is alive[-1]()
 
 
 def test_what_is_usual_stays_if_both_are_about_as_fast():

@@ -80,7 +80,6 @@ class AutoEngine:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        @functools.lru_cache(len(OTHERS))
         def shares(name: str, sizes: Sizes) -> Sequence[Share]:
             return hints.shares(OTHERS[name].nodes(), OTHERS[name].forms, sizes) if hints.shares else ()
 

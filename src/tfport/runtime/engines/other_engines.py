@@ -46,7 +46,8 @@ def _openvino(threads: int) -> Engine:
 
 
 OTHERS = {
-    "litert": OtherEngine("ai_edge_litert", LiteRtNodes, NodeForms.PLAIN, _litert),
     "openvino": OtherEngine("openvino", lambda: may_run_elsewhere, NodeForms.OPENVINO, _openvino),
+    "litert": OtherEngine("ai_edge_litert", LiteRtNodes, NodeForms.PLAIN, _litert),
 }
-"""By the name that a choice has."""
+"""By the name that a choice has, in the order in which they race: the last one is most often the fastest, and
+the winner is compiled again unless it was the last."""

@@ -53,7 +53,9 @@ class _OtherShare:
     """A share that the other engine computes, for the sizes of its first inputs."""
 
     def __init__(self, share: Share, engine: Engine, reads: list[str], writes: list[str]) -> None:
-        self._share, self._engine, self._reads, self._writes = share, engine, reads, writes
+        self._share: Share | None = share
+        """None once it is compiled, as an engine has its own copy of the weights."""
+        self._engine, self._reads, self._writes = engine, reads, writes
         self._sizes: list[tuple[int, ...]] = []
         self._run: Compiled | None = None
 
@@ -62,7 +64,9 @@ class _OtherShare:
             raise EngineFailed("numbers that are not ordinary")
         sizes = [array.shape for array in arrays]
         if self._run is None:
-            self._sizes, self._run = sizes, self._compiled(sizes)
+            assert self._share is not None
+            self._sizes, self._run = sizes, self._compiled(self._share, sizes)
+            self._share = None
         elif sizes != self._sizes:
             raise EngineFailed("other sizes than before")
         results = self._run(arrays)
@@ -70,8 +74,8 @@ class _OtherShare:
             raise EngineFailed("answers that are not ordinary")
         return results
 
-    def _compiled(self, sizes: list[tuple[int, ...]]) -> Compiled:
-        model = self._share.part.model
+    def _compiled(self, share: Share, sizes: list[tuple[int, ...]]) -> Compiled:
+        model = share.part.model
         fixed = with_fixed_shapes(model.model.SerializeToString(), dict(zip(self._reads, sizes, strict=True)))
-        hints = IslandHints(alone=False, work=self._share.work)
+        hints = IslandHints(alone=False, work=share.work)
         return self._engine.compile(fixed, model.weights, self._reads, self._writes, hints)

@@ -75,14 +75,20 @@ class Trials:
         """For each trial and answer, how much of the largest one may differ."""
         changes = [[0.0] * len(expected) for _, expected in trials]
         for number in range(CHANGES):
-            near = self._nearby(number)
-            for place, (inputs, expected) in enumerate(trials):
-                changed = ([next_to(array, seed) for array in inputs] for seed in range(CHANGES))
-                for _, answers in self._answered(near, changed):
-                    parts = [difference(*pair) for pair in zip(expected, answers, strict=True)]
-                    finite = [part if math.isfinite(part) else 0.0 for part in parts]
-                    changes[place] = [max(pair) for pair in zip(changes[place], finite, strict=True)]
+            of_number = self._changes(self._nearby(number), trials)
+            changes = [list(map(max, *pair)) for pair in zip(changes, of_number, strict=True)]
         return [[min(FACTOR * change, MOST) for change in of_trial] for of_trial in changes]
+
+    def _changes(self, near: Compiled, trials: Sequence[_Trial]) -> list[list[float]]:
+        """How much the answers of a model that rounds otherwise differ, where they are finite."""
+        changes = [[0.0] * len(expected) for _, expected in trials]
+        for place, (inputs, expected) in enumerate(trials):
+            changed = ([next_to(array, seed) for array in inputs] for seed in range(CHANGES))
+            for _, answers in self._answered(near, changed):
+                parts = [difference(*pair) for pair in zip(expected, answers, strict=True)]
+                finite = [part if math.isfinite(part) else 0.0 for part in parts]
+                changes[place] = list(map(max, changes[place], finite))
+        return changes
 
     def _answered(self, run: Compiled, inputs: Iterable[Sequence[Any]]) -> Iterator[_Trial]:
         """Other inputs that the engine takes, and its answers."""
