@@ -35,7 +35,7 @@ from tfport.runtime.onnx.packed_attention import with_packed_attention
 from tfport.runtime.onnx.reduced_precision import in_reduced_precision
 from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.onnx.separate_sums import with_separate_sums
-from tfport.runtime.onnx.sized_nodes import sized_nodes
+from tfport.runtime.onnx.sizes.sized_nodes import sized_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.island_copy import IslandCopy

@@ -8,7 +8,7 @@ from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.model import onnx_model
-from tfport.runtime.onnx.sized_nodes import sized_nodes
+from tfport.runtime.onnx.sizes.sized_nodes import sized_nodes
 from tfport.runtime.operand import Operand
 
 RESIZE = """

@@ -5,8 +5,8 @@ import pytest
 
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
-from tfport.runtime.onnx.known_results import KNOWN, MAX_ELEMENTS, NotKnown, known_result, of_sizes
 from tfport.runtime.onnx.model import onnx_model
+from tfport.runtime.onnx.sizes.known_results import KNOWN, MAX_ELEMENTS, NotKnown, known_result, of_sizes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
