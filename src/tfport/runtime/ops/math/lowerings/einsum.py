@@ -85,6 +85,9 @@ def _product(b: Builder, x: Operand, y: Operand, left: str, right: str, output: 
         or len(left + right) > len({*left}) + len({*right})
     ):
         raise CannotLower("it is not a matrix product")
+    if not batch and len(rows) < 2 <= len(columns):
+        # the other way round its axes need not be folded, whose sizes may be unknown
+        return _product(b, y, x, right, left, output)
     sizes: Sizes = dict(zip(right, y.shape or (), strict=True))
     for label, size in zip(left, x.shape or (), strict=True):
         sizes[label] = sizes.get(label) if size is None else size
