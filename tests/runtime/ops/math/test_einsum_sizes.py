@@ -1,4 +1,4 @@
-"""Einstein sums with a matrix are matrix products though other sizes are unknown, and answer as TensorFlow does."""
+"""Einstein sums with a matrix are products though other sizes are unknown, and answer as TensorFlow does."""
 
 import pytest
 from tests.runtime.cases import check, checks, graph_case, numbers
