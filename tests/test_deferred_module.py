@@ -1,5 +1,6 @@
 """A module that is imported when something of it is used."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -31,6 +32,9 @@ def test_the_import_system_and_unknown_attributes(module):
     import seldom_used
 
     assert not hasattr(seldom_used, "__path__")
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.name == module
     assert isinstance(sys.modules[module], DeferredModule)
     with pytest.raises(AttributeError):
         seldom_used.question  # noqa: B018

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +31,10 @@ def defer(name: str, *imported: str) -> None:
 
 class DeferredModule(ModuleType):
     """Stands for a module that is not imported yet."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__spec__ = ModuleSpec(name, None)  # without one, `find_spec` raises an error
 
     def __getattr__(self, name: str) -> Any:
         """Read an attribute of the real module; the import system asks for some with underscores."""
