@@ -104,8 +104,8 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
         from tfport.cli.json_output import print_json
 
         document = ops_json(atlas, args.names)
-        for history, described in zip(known, document["ops"], strict=True):
-            described["compiled_by_xla"] = [on_device.to_json() for on_device in jit_history(history)]
+        for op, described in zip(known, document["ops"], strict=True):
+            described["compiled_by_xla"] = [on_device.to_json() for on_device in jit_history(op)]
         print_json(document)
     elif known or lite:
         from tfport.check.console import show

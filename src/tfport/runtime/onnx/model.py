@@ -204,8 +204,8 @@ class _Writer:
         nodes = with_cropped_layers(nodes, results)
         if self.forms is NodeForms.OPENVINO:
             return nodes if FUSES_PRELU else with_fast_prelus(nodes)
-        nodes = with_fast_softplus(accurate(nodes, results))
-        return with_fast_prelus(with_long_windows(with_fast_convolutions(nodes)))
+        fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))
+        return with_fast_prelus(with_long_windows(fast))
 
     def _plain(
         self,

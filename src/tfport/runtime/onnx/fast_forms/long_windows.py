@@ -68,7 +68,7 @@ class _Sequence:
     @property
     def after(self) -> int:
         """Zeros after the sequence, so that the last block is whole."""
-        last = (self.blocks * AT_ONCE - 1) * self.step + self.filters.shape[1]
+        last = (self.blocks * AT_ONCE - 1) * self.step + len(self.filters[0])
         return max(last - self.before - self.length, 0)
 
     def moved_filters(self) -> NDArray[Any]:
