@@ -201,10 +201,10 @@ class _Writer:
     def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Iterable[OnnxNode]:
         if self.forms is NodeForms.PLAIN:
             return nodes
-        nodes = with_cropped_layers(nodes, results)
         if self.forms is NodeForms.OPENVINO:
             return nodes if FUSES_PRELU else with_fast_prelus(nodes)
-        fast = with_fast_convolutions(with_fast_softplus(accurate(nodes, results)))
+        cropped = with_cropped_layers(nodes, results)
+        fast = with_fast_convolutions(with_fast_softplus(accurate(cropped, results)))
         return with_fast_prelus(with_long_windows(fast))
 
     def _plain(

@@ -4,7 +4,7 @@ A network for sequences may keep the middle 1,000 of 11,000 positions of its las
 layers compute at the ends matters, what the last ones compute there does not. Each layer gets the crop
 instead, less what the windows of the layers after it reach beyond; where nothing of it is left, padding
 remains. So all elements that the crop leaves are computed from the same numbers. An exported model keeps all
-nodes.
+nodes, and so does OpenVINO, which rejects the convolutions if a size is unknown (2026.4).
 
 If a size is unknown, it may be so small that the crop leaves nothing, and then the windows of the layers do
 not fit. So what the layers read is padded to the least size at which something is left, and the crop
