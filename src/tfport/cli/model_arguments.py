@@ -56,10 +56,11 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all cores)")
     parser.add_argument(
         "--engine",
+        metavar="NAME",
         choices=ENGINES,
         default="onnxruntime",
-        help="engine for the numeric parts; `auto` measures which is faster, `none` runs everything "
-        "in NumPy (default: onnxruntime)",
+        help=f"engine for the numeric parts: {', '.join(ENGINES)}; auto measures which is faster, "
+        "none runs everything in NumPy (default: onnxruntime)",
     )
     parser.add_argument(
         "--device",
