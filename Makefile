@@ -16,7 +16,7 @@ PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
 .PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package nox test-live live-environment test-clients test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
-	bench-fix bench-serve bench-serve-gpu bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
+	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -104,6 +104,10 @@ bench-fix: $(LIVE_READY)
 # Compare tfport serve with its own session, and with a similar server around TensorFlow.
 bench-serve: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/serve.py
+
+# The memory of tfport serve after requests, batches and new versions, and that of a server around TensorFlow.
+bench-serve-memory: $(LIVE_READY)
+	$(LIVE)/bin/python benchmarks/serve_memory.py
 
 # On a machine with a GPU, in this Python: make bench-serve-gpu MODEL=resnet50/
 bench-serve-gpu:
