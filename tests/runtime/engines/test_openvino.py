@@ -1,5 +1,7 @@
 """OpenVINO: accurate answers; sizes that do not fit together are errors, and later calls are answered."""
 
+import concurrent.futures
+
 import numpy as np
 import pytest
 from tests.runtime.programs import session_of
@@ -47,6 +49,20 @@ def test_a_run_with_wrong_sizes_is_an_error_and_the_next_is_answered(threads):
         with pytest.raises(tfport.RunFailed):
             session.run("y:0", {"x:0": TWO, "z:0": THREE})
     assert engine.failures == 2
+
+
+def test_answers_stay_when_the_next_call_runs():
+    session = session_of(SUM, engine=OpenVino(1))
+    first = session.run("y:0", {"x:0": TWO, "z:0": TWO})
+    session.run("y:0", {"x:0": 3 * TWO, "z:0": TWO})
+    assert first.tolist() == [[2] * 5] * 2
+
+
+def test_calls_at_the_same_time_have_their_own_tensors():
+    session = session_of(SUM, engine=OpenVino(1))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda n: session.run("y:0", {"x:0": n * TWO, "z:0": TWO}), range(32))
+    assert [answer.tolist() for answer in answers] == [[[n + 1] * 5] * 2 for n in range(32)]
 
 
 def test_softplus_is_accurate():

@@ -80,15 +80,19 @@ class OpenVino:
         outputs: Sequence[str],
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
-        compiled: Any = self._compiled(model, weights)
+        state: tuple[Any, list[Any]] | None = (self._compiled(model, weights), [])
+        """What is compiled, and its requests that no call has now: making one takes memory for its tensors."""
         fed, wanted = list(inputs), list(outputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
-            nonlocal compiled
+            nonlocal state
             # what it shares must be writable, which its own outputs are not
             fed_arrays = [a if a.flags.writeable else a.copy() for a in arrays]
-            current = compiled = compiled or self._compiled(model, weights)
-            request = current.create_infer_request()  # one per call: several threads may call at once
+            compiled, idle = state = state or (self._compiled(model, weights), [])
+            try:
+                request = idle.pop()
+            except IndexError:  # several threads may call at once
+                request = compiled.create_infer_request()
             scope = current_scope()
             signal = scope.stop if scope is not None else NEVER
             if scope is not None:
@@ -96,14 +100,16 @@ class OpenVino:
             try:
                 results = request.infer(dict(zip(fed, fed_arrays, strict=True)), share_inputs=True)
             except RuntimeError as error:
-                compiled = None  # all its later runs would fail too
+                state = None  # all its later runs would fail too
                 signal.check()
                 raise EngineFailed(_sentence(error)) from None
             finally:
                 signal.forget(request)
             if (recorder := current_recorder()) is not None:
                 recorder.engine_time(request.latency / 1e3)
-            return [results[name] for name in wanted]
+            answers = [results[name] for name in wanted]
+            idle.append(request)
+            return answers
 
         return run
 

@@ -21,14 +21,14 @@ LARGEST = 1e9
 LARGEST_INTEGER = 2**24
 """Integers beyond this are not ordinary: float32 has not all of them."""
 _LIMITS = {
-    **dict.fromkeys(TOLERANCES, LARGEST),
-    **dict.fromkeys(("int32", "int64", "uint32", "uint64"), LARGEST_INTEGER),
+    **dict.fromkeys(map(np.dtype, TOLERANCES), LARGEST),
+    **dict.fromkeys(map(np.dtype, ("int32", "int64", "uint32", "uint64")), LARGEST_INTEGER),
 }
 
 
 def are_ordinary(arrays: Sequence[Any]) -> bool:
     """Whether inputs have elements, and all are numbers of a usual size."""
-    return all(a.size and _is_within(a, _LIMITS.get(a.dtype.name)) for a in arrays)
+    return all(a.size and _is_within(a, _LIMITS.get(a.dtype)) for a in arrays)
 
 
 def _is_within(array: Any, limit: float | None) -> bool:

@@ -1,8 +1,8 @@
 """An island that two engines compute together: its shares run one after another (`island_shares`).
 
-The other engine gets only ordinary inputs (`same_answers`) of the sizes of the first run, and only ordinary
-answers of it are used. Otherwise the run fails with `EngineFailed`, and the caller has the usual engine
-compute all of it.
+The caller gives ordinary inputs (`same_answers`). The other engine gets only such numbers from other shares,
+in the sizes of the first run, and only ordinary answers of it are used. Otherwise the run fails with
+`EngineFailed`, and the caller has the usual engine compute all of it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class _Stage(NamedTuple):
 def shared_island(
     shares: Sequence[Share], inputs: Sequence[str], outputs: Sequence[str], usual: Engine, other: Engine
 ) -> Compiled:
-    """The shares as one function. Its first run compiles those of the other engine."""
-    stages = [_stage(share, usual, other) for share in shares]
+    """The shares as one function of ordinary inputs. Its first run compiles those of the other engine."""
+    stages = [_stage(share, usual, other, frozenset(inputs)) for share in shares]
 
     def run(arrays: Sequence[Any]) -> Sequence[Any]:
         values = dict(zip(inputs, arrays, strict=True))
@@ -38,12 +38,12 @@ def shared_island(
     return run
 
 
-def _stage(share: Share, usual: Engine, other: Engine) -> _Stage:
+def _stage(share: Share, usual: Engine, other: Engine, ordinary: frozenset[str]) -> _Stage:
     model = share.part.model
     graph = model.model.graph
     reads, writes = [value.name for value in graph.input], [value.name for value in graph.output]
     if share.elsewhere:
-        return _Stage(_OtherShare(share, other, reads, writes), reads, writes)
+        return _Stage(_OtherShare(share, other, reads, writes, ordinary), reads, writes)
     hints = IslandHints(share.least_size, alone=False, work=share.work)
     run = usual.compile(model.model.SerializeToString(), model.weights, reads, writes, hints)
     return _Stage(run, reads, writes)
@@ -52,15 +52,19 @@ def _stage(share: Share, usual: Engine, other: Engine) -> _Stage:
 class _OtherShare:
     """A share that the other engine computes, for the sizes of its first inputs."""
 
-    def __init__(self, share: Share, engine: Engine, reads: list[str], writes: list[str]) -> None:
+    def __init__(
+        self, share: Share, engine: Engine, reads: list[str], writes: list[str], ordinary: frozenset[str]
+    ) -> None:
         self._share: Share | None = share
         """None once it is compiled, as an engine has its own copy of the weights."""
         self._engine, self._reads, self._writes = engine, reads, writes
+        self._computed = [place for place, name in enumerate(reads) if name not in ordinary]
+        """Inputs that another share computes: those of the island are known to be ordinary."""
         self._sizes: list[tuple[int, ...]] = []
         self._run: Compiled | None = None
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        if not are_ordinary(arrays):
+        if not are_ordinary([arrays[place] for place in self._computed]):
             raise EngineFailed("numbers that are not ordinary")
         sizes = [array.shape for array in arrays]
         if self._run is None:
