@@ -81,7 +81,7 @@ class OpenVino:
         hints: IslandHints = NO_HINTS,
     ) -> Compiled:
         state: tuple[Any, list[Any]] | None = (self._compiled(model, weights), [])
-        """What is compiled, and its requests that no call has now: making one takes memory for its tensors."""
+        """What is compiled, and its requests that no call has now: each has memory for its tensors."""
         fed, wanted = list(inputs), list(outputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
