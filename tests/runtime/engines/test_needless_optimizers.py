@@ -43,8 +43,9 @@ PATTERNS = {
 
 
 @pytest.mark.parametrize("made", PATTERNS)
-def test_the_optimized_model_is_the_same(made, tmp_path):
+def test_the_optimized_model_is_the_same(made, tmp_path, monkeypatch):
     """Each pattern is one that an optimizer of the table replaces."""
+    monkeypatch.setattr(module, "_HARMFUL", ())
     model = model_of(PATTERNS[made])
     needless = needless_optimizers(model)
     without, with_all = optimized(model, needless, tmp_path), optimized(model, [], tmp_path)
@@ -57,6 +58,12 @@ def test_the_optimizers_for_ops_that_a_model_lacks_are_needless():
     needless = needless_optimizers(model_of(gelu))
     assert {"QDQPropagationTransformer", "MatMulAddFusion", "LayerNormFusionL1"} <= {*needless}
     assert {"GeluFusionL1", "GeluFusionL2", "BiasGeluFusion"}.isdisjoint(needless)
+
+
+def test_slow_nodes_are_not_made(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_HARMFUL", module._SLOW)
+    model = model_of(layer_normalization)
+    assert b"LayerNormalization" not in optimized(model, needless_optimizers(model), tmp_path)
 
 
 def test_an_op_in_a_loop_counts():

@@ -8,6 +8,8 @@ from which an earlier optimizer makes such an op (a layer normalization is made 
 
 from __future__ import annotations
 
+from tfport.runtime.onnx.fast_forms.layer_norm import IS_SLOW as LAYER_NORM_IS_SLOW
+
 _QUANTIZED = ("QuantizeLinear", "DequantizeLinear")
 _NORMALIZED = (
     "ReduceMean", "LayerNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization",
@@ -52,6 +54,9 @@ _OPS_OF_OPTIMIZERS: dict[str, tuple[str, ...]] = {
 }
 _DONE = ("CommonSubexpressionElimination",)
 """What `onnx.equal_nodes` has done."""
+_SLOW = ("LayerNormFusionL1", "LayerNormFusionL2", "SimplifiedLayerNormFusion")
+_HARMFUL = _SLOW if LAYER_NORM_IS_SLOW else ()
+"""What would make slow nodes of those that `onnx.fast_forms.layer_norm` makes."""
 _GENERAL = ("ConstantFolding", "Level1_RuleBasedTransformer")
 """Optimizers of any nodes. tfport has done most of what they do; the little that is left is for each an
 occasion to let all optimizers visit all nodes again."""
@@ -62,8 +67,8 @@ _OP_TYPE = 0x22
 
 
 def needless_optimizers(model: bytes) -> list[str]:
-    """The optimizers that would change nothing in a serialized model, or too little in a large one."""
+    """The optimizers that would change nothing in a model, too little in a large one, or for the worse."""
     ops = {op for ops in _OPS_OF_OPTIMIZERS.values() for op in ops}
     present = {op for op in ops if bytes([_OP_TYPE, len(op)]) + op.encode() in model}
     needless = [name for name, ops_of_it in _OPS_OF_OPTIMIZERS.items() if present.isdisjoint(ops_of_it)]
-    return [*_DONE, *needless, *(_GENERAL if len(model) > LARGE else ())]
+    return [*_DONE, *{*needless, *_HARMFUL}, *(_GENERAL if len(model) > LARGE else ())]

@@ -20,6 +20,7 @@ from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.onnx.crops.cropped_layers import with_cropped_layers
 from tfport.runtime.onnx.equal_nodes import EqualNodes
 from tfport.runtime.onnx.fast_forms.convolutions import with_fast_convolutions
+from tfport.runtime.onnx.fast_forms.layer_norm import with_fast_layer_norms
 from tfport.runtime.onnx.fast_forms.long_windows import with_long_windows
 from tfport.runtime.onnx.fast_forms.prelu import HAS_BLOCKS, with_fast_prelus
 from tfport.runtime.onnx.fast_forms.softplus import with_fast_softplus
@@ -205,7 +206,7 @@ class _Writer:
             return nodes if FUSES_PRELU else with_fast_prelus(nodes)
         cropped = with_cropped_layers(nodes, results)
         fast = with_fast_convolutions(with_fast_softplus(accurate(cropped, results)))
-        return with_fast_prelus(with_long_windows(fast))
+        return with_fast_prelus(with_long_windows(with_fast_layer_norms(fast)))
 
     def _plain(
         self,

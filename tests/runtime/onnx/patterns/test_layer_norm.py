@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tests.runtime.programs import islands_of, session_of
 
+from tfport.runtime.onnx.fast_forms import layer_norm
+
 DEFINED = """
     x = Placeholder() {{dtype=float32, shape=(?, 4)}}
     axis = Const() {{dtype=int32, value=int32(1)[{axis}]}}
@@ -22,6 +24,12 @@ DEFINED = """
 """
 USUAL = {"axis": 1, "size": "4", "scale": "1, 2, 3, 4", "subtracted": "mean"}
 X = np.float32([[1, 2, 3, 5], [-1, 0, 0, 7]])
+
+
+@pytest.fixture(autouse=True)
+def _as_it_is(monkeypatch):
+    """As on a processor where the kernel is fast."""
+    monkeypatch.setattr(layer_norm, "IS_SLOW", False)
 
 
 def ops(**changes):
