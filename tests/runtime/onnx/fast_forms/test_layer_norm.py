@@ -21,7 +21,7 @@ def normalization(shape, *, offset=True, **attrs):
 
 
 @pytest.mark.parametrize("offset", [True, False])
-@pytest.mark.parametrize("shape", [(64, 64), (None, 7, 96), (2, 3, 5, 512)])
+@pytest.mark.parametrize("shape", [(64, 64), (None, None, 96), (None, 64, 96), (2, 3, 5, 512)])
 def test_the_parts_are_a_layer_normalization(monkeypatch, shape, offset):
     monkeypatch.setattr(layer_norm, "IS_SLOW", True)
     x, y, nodes, constants = normalization(shape, offset=offset, axis=-1, epsilon=1e-3)
@@ -42,6 +42,7 @@ def test_the_parts_are_a_layer_normalization(monkeypatch, shape, offset):
     [
         (False, (512, 768), {"axis": -1}),
         (True, (1, 768), {"axis": -1}),  # little work
+        (True, (None, 768), {"axis": -1}),
         (True, (512, 768), {"axis": 0}),
     ],
 )

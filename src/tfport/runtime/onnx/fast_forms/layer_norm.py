@@ -31,12 +31,17 @@ def with_fast_layer_norms(nodes: Iterable[OnnxNode]) -> Iterator[OnnxNode]:
 
 
 def _is_large(node: OnnxNode) -> bool:
-    """Whether rows of float32 may have many elements, so that the number of nodes does not matter."""
+    """Whether rows of float32 may have many elements, so that the number of nodes does not matter.
+
+    An unknown first size, of a batch, is taken as 1: in loops, the rows of one step are few.
+    """
     output: Operand = node.outputs[0]
     if output.dtype != FLOAT32 or len(node.outputs) != 1 or node.attrs.get("axis", -1) != -1:
         return False
-    sizes = output.shape if output.shape is not None else (None,)
-    return None in sizes or math.prod(filter(None, sizes)) >= LARGE
+    if output.shape is None:
+        return True
+    first, *sizes = output.shape
+    return None in sizes or math.prod((first or 1, *filter(None, sizes))) >= LARGE
 
 
 def _in_parts(node: OnnxNode) -> list[OnnxNode]:
