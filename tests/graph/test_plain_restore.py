@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.graph.restore_graphs import PLAIN
 from tests.recorded_models import graph, shared
 
 from tfport.formats.files import Folder
@@ -13,18 +14,6 @@ from tfport.graph.model import Model
 from tfport.graph.plain_restore import plain_restores
 from tfport.graph.state import restored_nodes, shared_name
 
-PLAIN = """
-    names = Const() {dtype=string, value=string(2,)["a", "b"]}
-    parts = Const() {dtype=string, value=string(2,)["", ""]}
-    file = Placeholder()
-    r = RestoreV2(file, names, parts) {dtypes=[float32, float32]}
-    v = VariableV2() {dtype=float32, shape=(2,)}
-    w = VarHandleOp() {dtype=float32, shape=(2,), shared_name="shared"}
-    read = Identity(r:1) {T=float32}
-    set_v = Assign(v, r) {T=float32}
-    set_w = AssignVariableOp(w, read) {dtype=float32}
-    restore = NoOp(^set_v, ^set_w)
-"""
 IN_A_FUNCTION = """
     file = Placeholder()
     w = VarHandleOp() {dtype=float32, shape=(2,)}

@@ -1,6 +1,7 @@
 import shutil
 
 import pytest
+from tests.graph.restore_graphs import RESTORE
 from tests.recorded_models import OPS, graph, load, path_of, shared
 
 import tfport
@@ -102,20 +103,6 @@ def model_of(text: str, restore: str = "restore") -> Model:
     meta = pb.MetaGraphDef()
     meta.saver_def.restore_op_name = restore
     return Model("m", META_GRAPH, Folder("."), graph(text), meta)
-
-
-RESTORE = """
-    names = Const() {dtype=string, value=string(2,)["a", "b"]}
-    parts = Const() {dtype=string, value=string(2,)["", "4 0,2"]}
-    file = Placeholder()
-    r = RestoreV2(file, names, parts) {dtypes=[float32, float32]}
-    v = VariableV2() {dtype=float32, shape=(2,)}
-    w = VarHandleOp() {dtype=float32, shape=(2,), shared_name="shared"}
-    read = Identity(r:1) {T=float32}
-    set_v = Assign(v, r) {T=float32}
-    set_w = AssignVariableOp(w, read) {dtype=float32}
-    restore = NoOp(^set_v, ^set_w)
-"""
 
 
 def test_a_restore_is_followed_through_nodes_that_only_pass_on_values():
