@@ -22,8 +22,8 @@ LAYERS = [
 ]  # fmt: skip
 """A layer may import the layers before it, and none behind it."""
 BELOW_ALL_LAYERS = {
-    "errors", "dataclass", "dataclass_init", "deferred_module", "discovery", "garbage", "late_pattern",
-    "progress_step", "python_file", "static_page",
+    "errors", "dataclass", "dataclass_init", "deferred_module", "discovery", "engine_names", "garbage",
+    "late_pattern", "progress_step", "python_file", "static_page",
 }  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40

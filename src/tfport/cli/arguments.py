@@ -8,7 +8,6 @@ from typing import Any
 DEVICES = ("cpu", "gpu")
 DELEGATES = ("xnnpack", "flex", "none")
 LOADERS = ("capi", "serving", "python", "keras")
-ENGINES = ("onnxruntime", "openvino", "openvino-bfloat16", "litert", "auto", "none")
 PRECISIONS = ("tf32", "float32", "float16", "bfloat16")
 TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the recorded builds"
 

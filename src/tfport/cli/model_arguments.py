@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tfport.cli.arguments import ENGINES, PRECISIONS, add_model, add_ops_file, tags_of
+from tfport.cli.arguments import PRECISIONS, add_model, add_ops_file, tags_of
+from tfport.engine_names import ENGINES
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model

@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 
 from tfport.dataclass import dataclass
+from tfport.engine_names import ENGINES, listed_engines
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
 NO_TENSORFLOW = "tfport does not use a TensorFlow session"
@@ -112,8 +113,7 @@ OURS = (
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),
     _supported("ops", str, "", "comma-separated Python files that declare custom ops; they are executed"),
     _supported("engine", str, "onnxruntime",
-               "inference engine: onnxruntime, openvino, openvino-bfloat16, litert, auto or none",
-               ("onnxruntime", "openvino", "openvino-bfloat16", "litert", "auto", "none")),
+               f"inference engine: {listed_engines()}", ENGINES),
     _supported("cache", bool, False,
                "keep prepared models in the folder for caches, for a faster second start"),
     _supported("device", str, "cpu",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tfport.engine_names import listed_engines
 from tfport.errors import Error
 from tfport.runtime.engines.engine import Engine, Rival
 from tfport.runtime.engines.gpu.device_name import AUTO, DeviceName, parse_device
@@ -77,6 +78,4 @@ def _cpu_engine(name: str, threads: int | None, **options: Any) -> Engine:
         from tfport.runtime.engines.no_engine import NoEngine
 
         return NoEngine()
-    raise Error(
-        f"unknown engine `{name}`; expected onnxruntime, openvino, openvino-bfloat16, litert, auto or none"
-    )
+    raise Error(f"unknown engine `{name}`; expected {listed_engines()}")
