@@ -158,7 +158,7 @@ evidence: $(READY) $(LIVE_READY)
 
 # Compare all recorded Keras models with the releases that saved them; the everyday suite takes a part
 keras-recorded: $(READY)
-	TFPORT_RECORDED=all $(BIN)/python -m pytest -q tests/keras/test_recorded.py
+	TFPORT_RECORDED=all $(BIN)/python -m pytest -q tests/frontends/keras/test_recorded.py
 
 # Add a release to the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)

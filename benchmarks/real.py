@@ -30,8 +30,8 @@ from real_forms import FORMS, write_forms
 from real_generated import GENERATED
 from real_inputs import RealModel, load, real_model_list
 
-from tfport.check.console import count
 from tfport.errors import Error
+from tfport.reports.console import count
 from tfport.runtime.bench.bench import run_worker
 
 WORKER = [sys.executable, str(Path(__file__).with_name("real_worker.py"))]

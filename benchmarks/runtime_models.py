@@ -85,9 +85,8 @@ def transformer(path: str) -> None:
 
 def text_lstm(path: str) -> None:
     """Make a bidirectional LSTM over the words of a text."""
-    import tensorflow as tf
-
     import keras
+    import tensorflow as tf
     from keras import layers
 
     vectorise = layers.TextVectorization(max_tokens=2000, output_sequence_length=100)

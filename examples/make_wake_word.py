@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import tensorflow as tf
-
 import keras
+import tensorflow as tf
 
 WORDS = 4
 

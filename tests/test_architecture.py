@@ -229,4 +229,4 @@ def test_dataclasses_are_those_that_compile_later():
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses" and layer_of(name) != "dataclass"
         if {"dataclass", "field", "replace"} & {alias.name for alias in node.names}
     ]
-    assert not wrong, f"import from tfport.dataclass, which takes less time: {wrong}"
+    assert not wrong, f"import from tfport.startup.dataclass, which takes less time: {wrong}"

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from tfport.check.findings.finding import Finding, all_findings
-from tfport.check.noticed import FIRST, LIVE, LOAD, LOADING, REACHED, RUN, SKIPPED, Noticed, When
+from tfport.check.loader_stages import FIRST, LIVE, LOAD, LOADING, REACHED, RUN, SKIPPED, Noticed, When
 from tfport.registry.unresolved import Question
 
 OUT = Path(__file__).resolve().parent.parent / "docs/codes"

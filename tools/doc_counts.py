@@ -74,7 +74,7 @@ def ops_on_host() -> int:
 
 def _of_tensorflow(ops: Iterable[str]) -> int:
     """How many are not of the dialect of TensorFlow Lite."""
-    from tfport.lite.definitions import lite_definitions
+    from tfport.frontends.lite.definitions import lite_definitions
 
     return len(set(ops) - lite_definitions().keys())
 

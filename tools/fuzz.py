@@ -30,8 +30,6 @@ import fuzz_lite
 import fuzz_runtime
 import tfport
 from tfport.atlas.known_ops import known_ops
-from tfport.check.lib.diagnosis import LoadOptions
-from tfport.check.lib.report import report_on
 from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.files import Folder
@@ -40,6 +38,8 @@ from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.op_signature import OpTable
 from tfport.graph.parse import parse_graph
 from tfport.graph.text import graph_text
+from tfport.lib.diagnosis import LoadOptions
+from tfport.lib.report import report_on
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "fuzz"

@@ -20,7 +20,7 @@ def lite_files() -> list[bytes]:
     """The models of the tables of cases."""
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for path in sorted((ROOT / "tests/lite/ops").glob("test_*.py"))
+        for path in sorted((ROOT / "tests/frontends/lite/ops").glob("test_*.py"))
     ]
     tables = [getattr(importlib.import_module(module), "CASES", ()) for module in modules]
     return [case.model for table in tables for case in table]

@@ -16,12 +16,12 @@ from tfport.discovery import Catalog
 OUT = Path(__file__).parent.parent / "src/tfport" / discovery.INDEX
 CATALOGS = (
     "tfport.check.findings.finding",
-    "tfport.check.report.formats",
+    "tfport.reports.check.formats",
     "tfport.cli.commands",
     "tfport.fix.lite.rule",
     "tfport.fix.rule",
-    "tfport.keras.layer",
-    "tfport.lite.operator",
+    "tfport.frontends.keras.layer",
+    "tfport.frontends.lite.operator",
     "tfport.runtime.lower",
 )
 """The modules that make catalogs."""

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.callable_package import callable_package
 from tfport.errors import (
     BadLibrary,
     BadRegistration,
@@ -33,19 +32,20 @@ from tfport.errors import (
     RunStopped,
     UnreadableFile,
 )
+from tfport.startup.callable_package import callable_package
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
-    from tfport.check.explain.explain import Explained
-    from tfport.check.inspection.inspection import Inspection
-    from tfport.check.matrix.matrix import Matrix
-    from tfport.check.report.report import CheckReport
+    from tfport.check.check_report import CheckReport
+    from tfport.explain.explain import Explained
     from tfport.fix.result import Fixed
     from tfport.fix.verify_certificate import CertificateCheck
     from tfport.formats.find import ModelSource
+    from tfport.frontends.keras.custom import layer, layer_of
     from tfport.graph.model import Model
     from tfport.graph.op_signature import OpDefs
-    from tfport.keras.custom import layer, layer_of
+    from tfport.inspection.inspection import Inspection
+    from tfport.matrix.matrix import Matrix
     from tfport.runtime.bounds.run_scope import RunLimits
     from tfport.runtime.bounds.stop_signal import StopSignal
     from tfport.runtime.custom.registry import Registry, kernel, op
@@ -70,8 +70,8 @@ _LAZY = {
     "StopSignal": "tfport.runtime.bounds.stop_signal",
     "DeviceArray": "tfport.runtime.engines.gpu.device_array",
     "GpuOptions": "tfport.runtime.engines.gpu.gpu_options",
-    "layer": "tfport.keras.custom",
-    "layer_of": "tfport.keras.custom",
+    "layer": "tfport.frontends.keras.custom",
+    "layer_of": "tfport.frontends.keras.custom",
     "Registry": REGISTRY,
     "kernel": REGISTRY,
     "op": REGISTRY,
@@ -94,7 +94,7 @@ def load(
         registry: Custom ops that the model may use (default: those of the process).
     """
     from tfport.formats.find import find_model
-    from tfport.keras.load import load_any_model
+    from tfport.frontends.load import load_any_model
 
     return load_any_model(find_model(source), _definitions(registry), tags)
 
@@ -111,8 +111,8 @@ def inspect(
         feeds: Tensors that are fed besides the placeholders; what computes them is not needed.
     """
     from tfport.atlas.known_ops import known_ops
-    from tfport.check.inspection.inspection import inspect_model
     from tfport.graph.model import Model
+    from tfport.inspection.inspection import inspect_model
 
     subject = model if isinstance(model, Model) else load(model)
     return inspect_model(subject, known_ops(), fetches, feeds)
@@ -156,7 +156,7 @@ def check(
         registry: The custom ops of the target `tfport` (default: those of the process).
     """
     from tfport.atlas.resolve.targets import resolve_targets
-    from tfport.check.report.report import check_model
+    from tfport.check.check_report import check_model
     from tfport.graph.model import Model
 
     registry, tensorflow_libraries = _with_libraries(registry, libraries)
@@ -272,8 +272,8 @@ def matrix(
         until: The newest release to check; `2.8` includes all of its patch releases.
         libraries: Custom-op libraries for TensorFlow. They are read, never loaded.
     """
-    from tfport.check.matrix.matrix import matrix_of
     from tfport.graph.model import Model
+    from tfport.matrix.matrix import matrix_of
 
     subject = model if isinstance(model, Model) else load(model)
     return matrix_of(
@@ -298,7 +298,7 @@ def explain(text: str, *, on: str | None = None, model: Model | ModelSource | No
         model: A model whose nodes the messages may concern, or what `load` accepts.
     """
     from tfport.atlas.resolve.targets import resolve_targets
-    from tfport.check.explain.explain import explain_texts
+    from tfport.explain.explain import explain_texts
     from tfport.graph.model import Model
 
     target = _single(resolve_targets(on), on) if on else None

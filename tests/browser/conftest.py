@@ -10,7 +10,7 @@ import pytest
 from tests.browser.opened_page import OpenedPage
 from tests.browser.sample_models import hostile_graph, long_edges
 from tests.browser.views import EXAMPLES
-from tests.keras.files import write_h5
+from tests.frontends.keras.files import write_h5
 from tests.recorded_models import MODELS
 from tests.web.ui_client import UiClient, running
 

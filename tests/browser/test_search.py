@@ -9,7 +9,7 @@ from tests.browser.views import ATTENTION, TFLITE
 from tests.recorded_models import path_of
 
 import tfport
-from tfport.check.pages import check_page, inspect_page
+from tfport.web.pages import check_page, inspect_page
 
 OLD = "tensorflow==1.13.2"
 QUERIES = {

@@ -10,8 +10,8 @@ from tests.recorded_models import graph, load, shared
 from tests.static_page.embedded import EVIL, StaticPage
 
 import tfport
-from tfport.check.matrix.matrix import matrix_of
-from tfport.check.pages import check_page, inspect_page, matrix_page
+from tfport.matrix.matrix import matrix_of
+from tfport.web.pages import check_page, inspect_page, matrix_page
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(

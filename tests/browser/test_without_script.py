@@ -6,8 +6,8 @@ from tests.recorded_models import load
 from tests.static_page.embedded import EVIL
 
 import tfport
-from tfport.check.matrix.matrix import matrix_of
-from tfport.check.pages import check_page, inspect_page, matrix_page
+from tfport.matrix.matrix import matrix_of
+from tfport.web.pages import check_page, inspect_page, matrix_page
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from tfport.check.report.formats import REPORT_FORMATS
 from tfport.cli import commands, main
 from tfport.cli.commands import COMMANDS, all_commands
+from tfport.reports.check.formats import REPORT_FORMATS
 
 NAMES = COMMANDS.names()
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from tests.recorded_models import path_of
 
-from tfport.check.env.compare import compare
 from tfport.cli.main import main
+from tfport.env.compare import compare
 
 ROOT = Path(__file__).parents[2]
 TRAINING, SERVER = (str(ROOT / "examples/environments" / name) for name in ("training.txt", "server.json"))

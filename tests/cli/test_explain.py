@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tfport.check.explain import messages as known
 from tfport.check.findings.finding import all_findings
 from tfport.cli.main import main, parse
+from tfport.explain import messages as known
 
 MESSAGE = "Op type not registered 'BatchMatMulV2' in binary running on box."
 LOG = str(Path(__file__).parents[1] / "check/explain/messages/serving.log")

@@ -25,8 +25,8 @@ RARE = {
 }
 REQUIREMENTS = {"dataclasses", "packaging", "pathlib", "urllib", "logging", "subprocess"}
 OTHER_CASES = {
-    "tfport.check.keras.check",
-    "tfport.check.lite.check",
+    "tfport.check.keras.check_keras_file",
+    "tfport.check.lite.check_lite_file",
     "tfport.formats.lite.records",
     "tfport.formats.stablehlo.bytecode",
     "tfport.formats.tfjs.weights",

@@ -6,9 +6,9 @@ import pytest
 from tests.recorded_models import NAMES, load, path_of, shared
 
 import tfport
-from tfport.check.console import plain
-from tfport.check.inspection.text import render
 from tfport.cli.main import main
+from tfport.reports.console import plain
+from tfport.reports.inspection_text import render
 
 
 @pytest.mark.parametrize("name", NAMES)

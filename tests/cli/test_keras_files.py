@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.frontends.keras.files import LAYERS, MODEL, X, expected, write_h5
 from tests.interrupts import interruptible
-from tests.keras.files import LAYERS, MODEL, X, expected, write_h5
 from tests.static_page.embedded import StaticPage
 
 import tfport

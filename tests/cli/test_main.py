@@ -7,8 +7,8 @@ import pytest
 from tests.interrupts import interruptible
 from tests.recorded_models import path_of
 
-from tfport.check.printable import printable
 from tfport.cli.main import main, parser
+from tfport.printable import printable
 
 TFPORT = [sys.executable, "-c", "import sys; from tfport.cli.main import main; sys.exit(main())"]
 

@@ -5,8 +5,8 @@ import pytest
 from tests.recorded_models import path_of
 
 import tfport
-from tfport.check.matrix.matrix import matrix_of
 from tfport.cli.main import main
+from tfport.matrix.matrix import matrix_of
 
 ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 

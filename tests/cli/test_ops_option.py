@@ -10,8 +10,8 @@ from tests.recorded_models import graph
 import tfport
 from tfport.cli.main import main
 from tfport.formats.proto.saved_model_pb2 import SavedModel
+from tfport.frontends.keras.layer import CUSTOM_CLASSES
 from tfport.graph.build import graph_to_def
-from tfport.keras.layer import CUSTOM_CLASSES
 from tfport.runtime.custom.registry import PROCESS_WIDE
 
 OPS = """

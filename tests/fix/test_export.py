@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.keras.files import X, expected, write_h5
+from tests.frontends.keras.files import X, expected, write_h5
 from tests.recorded_models import load
 
 import tfport

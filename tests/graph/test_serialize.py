@@ -3,7 +3,6 @@ import pytest
 from tests.recorded_models import graph, shared
 
 import tfport
-from tfport.dataclass import replace
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import SCHEMA
 from tfport.graph import serialize
@@ -12,6 +11,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.serialize import graph_def_bytes, meta_graph_bytes, saved_model_bytes
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
+from tfport.startup.dataclass import replace
 
 NAMES = ["module", "nested_functions", "frozen", "ref_variables", "table_from_file"]
 

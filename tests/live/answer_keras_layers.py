@@ -3,7 +3,7 @@
     RELEASE_PYTHON answer_keras_layers.py CASES.json ANSWERS.npz keras|tensorflow
 
 It runs in the Python of the release (3.6 and newer), which has no tfport; `record_keras_layers.py` calls it.
-The elements of inputs and weights follow from their shapes (`tests/keras/recorded_layers.py`).
+The elements of inputs and weights follow from their shapes (`tests/frontends/keras/recorded_layers.py`).
 """
 
 import importlib

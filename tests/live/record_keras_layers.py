@@ -1,4 +1,4 @@
-"""Record the answers of Keras releases to the cases of `tests/keras/layer_cases.py`.
+"""Record the answers of Keras releases to the cases of `tests/frontends/keras/layer_cases.py`.
 
     python -m tests.live.record_keras_layers [FAMILY] NAME=PYTHON…      from the root of the repository
 
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.keras.layer_cases import named_cases
-from tests.keras.recorded_layers import PREFIX, RECORDED
+from tests.frontends.keras.layer_cases import named_cases
+from tests.frontends.keras.recorded_layers import PREFIX, RECORDED
 
 WORKER = Path(__file__).with_name("answer_keras_layers.py")
 Arrays = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Record what Keras answers to the models of `tests/keras/operation_cases.txt`.
+"""Record what Keras answers to the models of `tests/frontends/keras/operation_cases.txt`.
 
     python -m tests.live.record_keras_operations      from the root of the repository
 

@@ -1,11 +1,11 @@
-"""Record the real interpreter's answers to the cases in `tests/lite`.
+"""Record the real interpreter's answers to the cases in `tests/frontends/lite`.
 
     python -m tests.live.record_lite [FAMILY…]      from the root of the repository; default: all
 
-A family is a file `test_FAMILY.py` below `tests/lite` with a table `CASES`. Cases that are already
+A family is a file `test_FAMILY.py` below `tests/frontends/lite` with a table `CASES`. Cases that are already
 recorded are not run again. The interpreter is TensorFlow's, or that of ai-edge-litert if it is installed too:
 some cases need its features. Each case runs in a process of its own with the reference kernels and with the
-optimized ones, both without delegates, and twice; `tests/lite/cases.py` says what is recorded of that. Floats
+optimized ones, both without delegates, and twice; `tests/frontends/lite/cases.py` says what is recorded of that. Floats
 that differ between the kernels are printed, and so are cases that fail or answer against their `fails`.
 """
 
@@ -29,7 +29,7 @@ try:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError:
     Interpreter, OpResolverType = tf.lite.Interpreter, tf.lite.experimental.OpResolverType
-from tests.lite.cases import AGAIN, OPTIMIZED, LiteCase
+from tests.frontends.lite.cases import AGAIN, OPTIMIZED, LiteCase
 from tests.runtime.answers import recorded_answers, write_answers
 
 warnings.filterwarnings("ignore", message=".*tf.lite.Interpreter is deprecated")
@@ -40,7 +40,7 @@ REFERENCE, OPTIMIZED_ONES = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_W
 def families() -> dict[str, str]:
     """The modules with tables of cases, by family."""
     modules = {}
-    for file in sorted(ROOT.glob("tests/lite/**/test_*.py")):
+    for file in sorted(ROOT.glob("tests/frontends/lite/**/test_*.py")):
         checked = re.search(r'\bcheck\("(\w+)", c\)', text := file.read_text())
         if "\nCASES" in text and checked:
             modules[checked[1]] = ".".join(file.relative_to(ROOT).with_suffix("").parts)

@@ -1,14 +1,14 @@
 """Keras files in TensorFlow and Keras themselves: summaries, exported SavedModels, rewritten files."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.fix.keras.test_fix import KERAS_3, STEPS, arrays, fixed_to, layer, sequential
-from tests.keras.files import X, expected, write_h5
-
-import keras
-import tfport
 from keras import layers
+from tests.fix.keras.test_fix import KERAS_3, STEPS, arrays, fixed_to, layer, sequential
+from tests.frontends.keras.files import X, expected, write_h5
+
+import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.export import export_for, export_model
 from tfport.fix.options import FixOptions

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.keras.files import X, expected, write_h5
+from tests.frontends.keras.files import X, expected, write_h5
 from tests.serve.process import command
 
 import tfport

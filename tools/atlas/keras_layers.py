@@ -4,7 +4,7 @@
 
 reads the source of Keras in the wheels of TensorFlow (up to 2.5) and of the keras package that
 each later release requires, without importing it, and writes
-`src/tfport/check/explain/keras_layers.json`: spans of releases by class (`keras`), the classes of
+`src/tfport/explain/keras_layers.json`: spans of releases by class (`keras`), the classes of
 packages that are often used with Keras (`packages`), the arguments of constructors that came or
 went while their class existed (`arguments`), and the attributes of models, layers and optimizers
 that came or went (`attributes`). The last two also cover the package keras before it was a part
@@ -28,7 +28,7 @@ from remote_zip import open_zip
 
 from tfport.atlas.versions import version_key
 
-OUTPUT = Path("src/tfport/check/explain/keras_layers.json")
+OUTPUT = Path("src/tfport/explain/keras_layers.json")
 LAST_OWN = "2.5"
 """The last minor release that contains its Keras; later ones require the package keras."""
 PARTS = (

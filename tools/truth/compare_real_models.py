@@ -22,7 +22,7 @@ import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import check_on
 from tfport.check.checked_model import CheckedModel
-from tfport.check.explain.find import MessageFinder
+from tfport.explain.find import MessageFinder
 
 SAME, UNKNOWN, BAD_INPUT, DIFFERENT = "the same", "unknown", "fails because of its inputs", "different"
 ABOUT_VALUES = ("TFP305",)

@@ -13,8 +13,8 @@ from tfport.atlas.atlas import ARM, X86, Atlas, Build
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
 from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.versions import ReleaseKey, version_key
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass, field
 
 FULL = 3
 """How many numbers a complete release has: 2.8.4."""

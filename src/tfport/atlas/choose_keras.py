@@ -16,7 +16,7 @@ from tfport.atlas.keras_releases import (
 )
 from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
 from tfport.atlas.versions import version_key
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 RE_EXPORTS = ("2.4.0", "2.4.1", "2.4.2", "2.4.3")
 """The releases of keras that only re-export the Keras of TensorFlow."""

@@ -11,9 +11,9 @@ from typing import Any
 from tfport.atlas.atlas import Atlas, Build, RecordedSource, has_bit
 from tfport.atlas.kernel_text import kernel_key
 from tfport.atlas.op_definitions import definition_changes
-from tfport.dataclass import dataclass, replace
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, Source
+from tfport.startup.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from tfport.atlas.resolve.targets import WITH_CUDA, NoTensorFlow, resolve_target
 from tfport.atlas.system_image import System, is_image, system_of
 from tfport.atlas.target import Target
 from tfport.atlas.target_text import TargetText, parse_target_text
-from tfport.dataclass import dataclass, field, replace
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass, field, replace
 
 THIS = "."
 CUDA_PACKAGES = {

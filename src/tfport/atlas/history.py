@@ -21,8 +21,8 @@ from tfport.atlas.kernel_history import (
 from tfport.atlas.op_definitions import definition_changes
 from tfport.atlas.op_search import later_ops
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
-from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.startup.dataclass import dataclass
 
 Provider = tuple[str, str]
 """A package, and the library in it; empty for add-ons, which load all their libraries."""

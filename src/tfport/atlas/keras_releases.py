@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from tfport.atlas.versions import version_key
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 KERAS, TF_KERAS, KERAS_CORE, TENSORFLOW = "keras", "tf-keras", "keras-core", "tensorflow"
 PACKAGES = (KERAS, TF_KERAS, KERAS_CORE)
@@ -51,7 +51,7 @@ class KerasObject:
     required: tuple[str, ...]
     """The arguments without a default value."""
     exports: tuple[str, ...]
-    """Its public names: `keras.layers.Dense`."""
+    """Its public names: `frontends.keras.layers.Dense`."""
     earlier: Mapping[str, str]
     """Arguments of Keras 1 that it accepts, with their present names."""
 

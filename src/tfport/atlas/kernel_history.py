@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from tfport.atlas.atlas import Atlas, Build, OpVersion
 from tfport.atlas.release_spans import Span, spans
-from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
 from tfport.registry.kernels import Kernel
+from tfport.startup.dataclass import dataclass
 
 Line = tuple[str, str, str]
 """A device, a dtype (empty for any) and a label."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tfport.atlas.op_definitions import value_text
-from tfport.dataclass import replace
 from tfport.registry.kernels import Kernel
+from tfport.startup.dataclass import replace
 
 
 def kernel_text(kernel: Kernel, between: str = "; ") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tfport.atlas.atlas import TENSORFLOWS, Atlas, has_bit
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 NUMBERED = re.compile(r"(.+?)(?:V([0-9]+))?")
 

@@ -16,8 +16,8 @@ from tfport.atlas.lite.converter import converter_releases
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_versions
 from tfport.atlas.versions import version_key
-from tfport.dataclass import dataclass
 from tfport.formats.proto.kernel_pb2 import KernelList
+from tfport.startup.dataclass import dataclass
 
 VERSION = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tfport.atlas.atlas import ARM, X86
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

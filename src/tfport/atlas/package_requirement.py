@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tfport.atlas.package_names import canonical_name
-from tfport.dataclass import dataclass, field
-from tfport.late_pattern import late_pattern
+from tfport.startup.dataclass import dataclass, field
+from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

@@ -15,7 +15,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.versions import version_key
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 FAR = "2.9999"
 """Later than any release of TensorFlow 2."""

@@ -29,12 +29,12 @@ from tfport.atlas.installed_packages import METADATA, SITE_PACKAGES, names_in
 from tfport.atlas.package_names import TENSORFLOW_PACKAGES
 from tfport.atlas.requirements import from_wheel_name, pinned
 from tfport.atlas.target_file import open_target_file, write_target_file
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.output import new_path
 from tfport.formats.proto.graph_pb2 import OpList
 from tfport.formats.proto.kernel_pb2 import KernelList
+from tfport.startup.dataclass import dataclass, field
 
 M = TypeVar("M", bound=Message)
 SECONDS = 600

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Iterable, Sequence
 
 from tfport.atlas.atlas import ARM, Atlas, Build
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 STOCK = "tensorflow"
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 
 from tfport.atlas.kernel_classes import KernelClasses, classes_of
 from tfport.atlas.requirements import read_text
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import decode
@@ -22,6 +21,7 @@ from tfport.graph.reach import every_node
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, Selection, Source
 from tfport.registry.resolve import usable_kernels
+from tfport.startup.dataclass import dataclass, field
 
 ALWAYS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"})
 """Registered regardless of the header (REGISTER_SYSTEM_OP)."""

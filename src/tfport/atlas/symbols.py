@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tfport.atlas.atlas import open_database
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 BUCKET_BITS = 11
 HASH_BYTES = 5

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tfport.atlas.atlas import ARM, X86
 from tfport.atlas.versions import version_key
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 RELEASE = ("etc/os-release", "usr/lib/os-release")
 TRIPLETS = ("x86_64-linux-gnu", "aarch64-linux-gnu")

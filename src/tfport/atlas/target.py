@@ -9,8 +9,8 @@ from tfport.atlas.atlas import Build
 from tfport.atlas.keras_releases import KerasRelease, keras_of_tensorflow
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.lite.releases import lite_of_tensorflow
-from tfport.dataclass import dataclass, field
 from tfport.registry.registry import OpRegistry, Source
+from tfport.startup.dataclass import dataclass, field
 
 DEVICES = ("cpu", "gpu")
 OURS = "tfport"

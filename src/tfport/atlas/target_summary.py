@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tfport.atlas.atlas import Atlas, Build, has_bit
 from tfport.atlas.kernel_history import device_order
 from tfport.atlas.lite.registry import LiteRegistry
-from tfport.dataclass import dataclass
 from tfport.formats.proto.kernel_pb2 import KernelList
 from tfport.registry.registry import Source
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target

@@ -11,11 +11,11 @@ import sys
 
 from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, canonical_name
 from tfport.atlas.package_requirement import PackageList, PackageRequirement, exact_requirement
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.find import find_model
-from tfport.late_pattern import late_pattern
+from tfport.startup.dataclass import dataclass, field
+from tfport.startup.late_pattern import late_pattern
 
 HEADER_ON = late_pattern(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
 AROUND_OPERATOR = late_pattern(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")

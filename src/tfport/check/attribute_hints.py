@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
 from tfport.graph.node import Node, Value
+from tfport.startup.dataclass import dataclass
 
 ANY = "*"
 Dims = tuple[int | None, ...]

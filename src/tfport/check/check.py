@@ -12,15 +12,15 @@ from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
+from tfport.check.loader_stages import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
 from tfport.check.node_contexts import NodeContext
-from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.release_quirks import since
-from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.registry.unresolved import Question
+from tfport.startup.dataclass import dataclass, replace
 
 RUNS, FAILS, UNKNOWN = "runs", "fails", "unknown"
 IGNORED_ATTRIBUTE = "ignored-attribute"
@@ -53,7 +53,7 @@ def check_on(
     what each loader does).
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.other_loaders import other_result
+        from tfport.check.keras_lite_results import other_result
 
         if result := other_result(model, target, loaders):
             return [result]
@@ -81,7 +81,7 @@ def runs_on(
     It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.other_loaders import conversion_result, keras_result, lite_result
+        from tfport.check.keras_lite_results import conversion_result, keras_result, lite_result
 
         if target.kind == CONVERTER_KIND:
             return conversion_result(model, target).verdict == RUNS
@@ -96,7 +96,7 @@ def runs_on(
 
 
 def _may_need_another_loader(model: CheckedModel, target: Target) -> bool:
-    """Whether to ask `check.other_loaders`: for a file or a target that is not TensorFlow's alone."""
+    """Whether to ask `check.keras_lite_results`: for a file or a target that is not TensorFlow's alone."""
     is_file = model.model.lite is not None or model.model.keras is not None
     return is_file or target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
 

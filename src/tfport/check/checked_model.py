@@ -16,7 +16,6 @@ from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
 from tfport.check.placement import CPU, GPU, has_kernel, kind_of_device
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import depends_on_release, unresolved_usage
-from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
@@ -28,6 +27,7 @@ from tfport.graph.usage import Usage, usages
 from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import replace
 
 T = TypeVar("T")
 

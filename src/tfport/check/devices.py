@@ -7,7 +7,7 @@ import re
 
 from tfport.atlas.target import Target
 from tfport.check.release_quirks import has_xla_devices
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 _XLA = {"cpu": ("XLA_CPU",), "gpu": ("XLA_GPU", "XLA_CPU")}
 _PLAIN = {"cpu": ("CPU",), "gpu": ("GPU", "CPU")}

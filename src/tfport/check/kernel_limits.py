@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from tfport.atlas.target import Target
 from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, INT64, DType
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import dataclass
 
 Attrs = Mapping[str, Attr]
 NEVER, FIRST_ON_GPU = "99", "2.21"

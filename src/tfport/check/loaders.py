@@ -1,6 +1,6 @@
 """How each loader loads a model, and at which stage it notices a finding.
 
-A finding class declares when each loading path notices it (`check.noticed`). This module
+A finding class declares when each loading path notices it (`check.loader_stages`). This module
 chooses the path of a loader for a model and a release, and applies the declaration to a node.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from tfport.atlas.target import OURS, Target
 from tfport.check.findings.finding import Finding
-from tfport.check.node_contexts import NodeContext
-from tfport.check.noticed import (
+from tfport.check.loader_stages import (
     CALLED_FUNCTION,
     FIRST,
     LIVE,
@@ -23,17 +22,18 @@ from tfport.check.noticed import (
     Noticed,
     When,
 )
+from tfport.check.node_contexts import NodeContext
 from tfport.check.release_quirks import (
     folded_by_name,
     lowered_before_validation,
     removed_before_kernels,
     since,
 )
-from tfport.check.saved_parts import has_index, has_objects
-from tfport.dataclass import dataclass
+from tfport.check.saved_model_contents import has_index, has_objects
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import dataclass
 
 CAPI, SERVING, PYTHON, KERAS = LOADERS = ("capi", "serving", "python", "keras")
 LITE = "lite"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
-from tfport.dataclass import dataclass, field
 from tfport.graph.graph import Function, Node, Value
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.graph.reach import Callers, called_by, needed_by
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

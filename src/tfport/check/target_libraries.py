@@ -1,6 +1,6 @@
 """Add custom-op libraries to targets; they are read, never loaded.
 
-`check.lib.target_library` does the work. It is imported here where a target has a library, as few have.
+`lib.target_library` does the work. It is imported here where a target has a library, as few have.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ def with_libraries(targets: Sequence[Target], paths: Iterable[str]) -> Sequence[
     """The targets with the ops of the libraries at paths."""
     if not (named := list(paths)):
         return targets
-    from tfport.check.lib.target_library import library_subjects, with_subjects
+    from tfport.lib.target_library import library_subjects, with_subjects
 
     subjects = library_subjects(named)
     return [with_subjects(target, subjects) for target in targets]
@@ -24,7 +24,7 @@ def with_same_libraries(targets: Sequence[Target], target: Target) -> Sequence[T
     """The targets with the libraries of another one."""
     if not target.libraries:
         return targets
-    from tfport.check.lib.target_library import subjects_of, with_subjects
+    from tfport.lib.target_library import subjects_of, with_subjects
 
     subjects = subjects_of(target)
     return [with_subjects(each, subjects) for each in targets]

@@ -19,7 +19,7 @@ from tfport.atlas.lite.converter import converter_releases
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
 from tfport.atlas.lite.releases import lite_versions
 from tfport.atlas.versions import version_key
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 MOST = 50
 OWN = "tfport"

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from tfport.atlas.target import Target
 from tfport.check.devices import is_local, is_valid_name, kinds_of_devices
+from tfport.check.kernel_differences import may_answer_otherwise, other_answers
 from tfport.check.kernel_limits import has_limits, kernel_limits
 from tfport.check.node_contexts import LOWER
-from tfport.check.other_answers import may_answer_otherwise, other_answers
 from tfport.check.placement import kind_of_device
 from tfport.check.release_quirks import cannot_lower, has_xla_devices, knows_type, since
 from tfport.check.xla_modules import XLA_PROGRAM, module_limits

@@ -12,10 +12,10 @@ from tfport.atlas.target import Target
 from tfport.check.kernel_limits import KernelLimit
 from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
-from tfport.dataclass import dataclass, replace
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import dataclass, replace
 
 XLA_PROGRAM = "XlaCallModule"
 ANY_VERSION = 1 << 31

@@ -21,7 +21,7 @@ import urllib as urllib
 from types import ModuleType
 from typing import Any
 
-from tfport.deferred_module import defer
+from tfport.startup.deferred_module import defer
 
 NAME = "aiohttp"
 DEFERRED = (

@@ -18,8 +18,8 @@ from tfport.cli.model_arguments import (
 from tfport.errors import Error
 
 if TYPE_CHECKING:
-    from tfport.check.layout.parts import ReportPart
     from tfport.graph.model import Model, Signature
+    from tfport.reports.layout.parts import ReportPart
     from tfport.runtime.bench.bench import Measured
     from tfport.runtime.custom.registry import Registry
     from tfport.runtime.profile.times import Profile
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         rows = _json(measurements)
         print_json({"version": VERSION, "model": args.model, "signature": signature.name, "rows": rows})
     else:
-        from tfport.check.console import show
+        from tfport.reports.console import show
 
         show(lambda width: _table(args.model, signature.name, measurements))
     return 0
@@ -137,7 +137,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
         rows = [{"batch": batch, **profile_json(profile)} for batch, profile in profiles.items()]
         print_json({"version": VERSION, "model": args.model, "signature": signature.name, "profiles": rows})
     else:
-        from tfport.check.console import show, title
+        from tfport.reports.console import show, title
 
         def render(width: int) -> Iterator[ReportPart]:
             yield title(args.model, signature.name)
@@ -149,8 +149,8 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
 
 
 def _write_node_data(path: str, model: Model, signature: str, profiles: Mapping[int, Profile]) -> None:
-    from tfport.check.graph_view.graphs import ModelGraphs
     from tfport.cli.report_file import write_report
+    from tfport.web.graph_view.graphs import ModelGraphs
     from tfport.web.model_explorer.node_data import times_data
 
     for batch, profile in profiles.items():  # one
@@ -184,9 +184,9 @@ def _json(measurements: Sequence[Measured]) -> list[dict[str, Any]]:
 
 
 def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iterator[ReportPart]:
-    from tfport.check.console import GAP, indented, title
-    from tfport.check.layout.grid import Grid
-    from tfport.check.layout.parts import Text
+    from tfport.reports.console import GAP, indented, title
+    from tfport.reports.layout.grid import Grid
+    from tfport.reports.layout.parts import Text
 
     yield title(model, signature)
     table = Grid(gap=GAP)

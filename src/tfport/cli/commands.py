@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.cli.help_formatter import HelpFormatter
-from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
+from tfport.startup.dataclass import dataclass
 
 HELP = ("-h", "--help")
 AddArguments = Callable[[argparse.ArgumentParser], None]

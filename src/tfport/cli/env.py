@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if args.build is None or args.runtime is None:
         raise Error("expected two environments, BUILD and RUNTIME, or --gpu")
     import tfport
-    from tfport.check.env.compare import compare
     from tfport.cli.progress import show_progress
+    from tfport.env.compare import compare
 
     with show_progress(f"comparing {args.build} and {args.runtime}"):
         model = tfport.load(args.model) if args.model else None
@@ -76,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(comparison.to_json())
     else:
-        from tfport.check.console import show
-        from tfport.check.env.text import render
+        from tfport.reports.console import show
+        from tfport.reports.environments_text import render
 
         show(lambda width: render(comparison, width, everything=args.all))
     return comparison.exit_code_for(args.fail_on)
@@ -92,8 +92,8 @@ def _show_gpus(args: argparse.Namespace) -> int:
 
         print_json({"version": 1, **report.to_json()})
     else:
-        from tfport.check.console import show
         from tfport.cli.gpu_view import render_gpus
+        from tfport.reports.console import show
 
         show(lambda width: render_gpus(report, width))
     return 1 if report.problem else 0

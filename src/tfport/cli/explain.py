@@ -13,7 +13,7 @@ from tfport.cli.arguments import add_json
 from tfport.cli.commands import command
 
 if TYPE_CHECKING:
-    from tfport.check.explain.explain import Explained
+    from tfport.explain.explain import Explained
 
 STANDARD_INPUT = "-"
 LOGS = (".log", ".txt", ".out", ".err")
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.check.explain.messages import is_code
     from tfport.errors import Error
+    from tfport.explain.messages import is_code
 
     if args.list:
         return list_codes(args)
@@ -64,8 +64,8 @@ def explain(text: str, args: argparse.Namespace) -> int:
 
         print_json(explained.to_json())
     else:
-        from tfport.check.console import show
-        from tfport.check.explain.text import render
+        from tfport.reports.console import show
+        from tfport.reports.explained_text import render
 
         show(lambda width: render(explained, width))
     return explained.exit_code
@@ -73,10 +73,10 @@ def explain(text: str, args: argparse.Namespace) -> int:
 
 def explained_text(text: str, args: argparse.Namespace) -> Explained:
     import tfport
-    from tfport.check.explain.explain import explain_log
-    from tfport.check.explain.log import lines_of
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
+    from tfport.explain.explain import explain_log
+    from tfport.explain.log import lines_of
 
     target = parse_target(args.on) if args.on else None
     with open_text(text) as stream, show_progress("reading"):
@@ -107,34 +107,34 @@ def open_text(text: str) -> Iterator[IO[str]]:
 
 
 def show_codes(args: argparse.Namespace) -> int:
-    from tfport.check.explain.code import code_page
+    from tfport.explain.code import code_page
 
     codes = [code_page(text) for text in args.text]
     if args.json:
-        from tfport.check.explain.json import codes_json
         from tfport.cli.json_output import print_json
+        from tfport.reports.explained_json import codes_json
 
         print_json(codes_json(codes))
     else:
-        from tfport.check.console import show
-        from tfport.check.explain.text import page
+        from tfport.reports.console import show
+        from tfport.reports.explained_text import page
 
         show(lambda width: (part for code in codes for part in page(code, width)))
     return 0
 
 
 def list_codes(args: argparse.Namespace) -> int:
-    from tfport.check.explain.code import all_codes
+    from tfport.explain.code import all_codes
 
     codes = all_codes()
     if args.json:
-        from tfport.check.explain.json import codes_json
         from tfport.cli.json_output import print_json
+        from tfport.reports.explained_json import codes_json
 
         print_json(codes_json(codes))
     else:
-        from tfport.check.console import show
-        from tfport.check.explain.text import code_list
+        from tfport.reports.console import show
+        from tfport.reports.explained_text import code_list
 
         show(lambda width: code_list(codes, width))
     return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tfport.check.console import facts, title
+from tfport.reports.console import facts, title
 
 if TYPE_CHECKING:
-    from tfport.check.layout.parts import ReportPart
+    from tfport.reports.layout.parts import ReportPart
     from tfport.runtime.engines.gpu.availability import GpuReport
 
 NONE = "none"

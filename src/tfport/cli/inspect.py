@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
         model = tfport.load(args.model, tags=tags_of(args))
         report = tfport.inspect(model, fetches=args.fetch, feeds=args.feed)
     if args.html:
-        from tfport.check.pages import inspect_page
         from tfport.formats.output import new_path
+        from tfport.web.pages import inspect_page
 
         with new_path(args.html) as temporary:
             temporary.write_text(inspect_page(report, model), encoding="utf-8")
@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(report.to_json())
     elif not args.html:
-        from tfport.check.console import show
-        from tfport.check.inspection.text import render
+        from tfport.reports.console import show
+        from tfport.reports.inspection_text import render
 
         show(lambda width: render(report, width, everything=args.all))
     return 0

@@ -17,14 +17,14 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from tfport.check.printable import printable
 from tfport.cli.commands import COMMANDS, all_commands
-from tfport.cli.compiled_modules import use_compiled_modules
 from tfport.cli.help_formatter import HelpFormatter
 from tfport.cli.standard_streams import secure_standard_streams
-from tfport.deferred_module import defer
 from tfport.discovery import STALE
 from tfport.errors import Error
+from tfport.printable import printable
+from tfport.startup.compiled_modules import use_compiled_modules
+from tfport.startup.deferred_module import defer
 
 _DEFERRED = (
     ("numpy._core._add_newdocs",),

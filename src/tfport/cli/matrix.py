@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.check.matrix.matrix import matrix_of
     from tfport.cli.progress import show_progress
+    from tfport.matrix.matrix import matrix_of
 
     with show_progress(f"checking {args.model}"):
         matrix = matrix_of(
@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
             libraries=args.library or (),
         )
     if args.html:
-        from tfport.check.pages import matrix_page
         from tfport.formats.output import new_path
+        from tfport.web.pages import matrix_page
 
         with new_path(args.html) as temporary:
             temporary.write_text(matrix_page(matrix), encoding="utf-8")
@@ -73,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(matrix.to_json())
     elif not args.html:
-        from tfport.check.console import show
-        from tfport.check.matrix.text import render
+        from tfport.reports.console import show
+        from tfport.reports.matrix_text import render
 
         show(lambda width: render(matrix, width, everything=args.all))
     return 0

@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("tfport"):
             raise
         raise Error(f"tfport ui needs {error.name}: pip install 'tfport[ui]'") from None
-    from tfport.dataclass import replace
     from tfport.formats.find import find_model
+    from tfport.startup.dataclass import replace
     from tfport.web.options import UiOptions, is_loopback, size_of, token_of
 
     if not 0 <= args.port < 1 << 16:

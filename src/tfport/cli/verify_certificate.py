@@ -40,7 +40,7 @@ def verify(args: argparse.Namespace) -> int:
 
         print_json(check.to_json())
     else:
-        from tfport.check.console import show
+        from tfport.reports.console import show
 
         show(check.render)
     return check.exit_code

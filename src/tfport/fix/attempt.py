@@ -12,11 +12,10 @@ from enum import Enum
 
 from tfport.atlas.target import Target
 from tfport.check.check import RUNS
+from tfport.check.check_report import CheckReport, check_model
 from tfport.check.devices import is_local, is_present, is_valid_name
 from tfport.check.findings.shapes import ContradictedOutputShapes, UndecidedOutputShapes
-from tfport.check.report.report import CheckReport, check_model
 from tfport.check.xla_modules import XLA_PROGRAM
-from tfport.dataclass import dataclass, field
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
@@ -45,6 +44,7 @@ from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.graph.state import VARIABLES, GraphVariable, assets
 from tfport.registry.unresolved import Question
+from tfport.startup.dataclass import dataclass, field
 
 LAYOUT = channels_last.name
 ABOUT_SHAPES_IN_FILE = (ContradictedOutputShapes.code, UndecidedOutputShapes.code)

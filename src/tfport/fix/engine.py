@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
@@ -21,6 +20,7 @@ from tfport.fix.rulebook import Rulebook
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Function, Node, Value
 from tfport.registry.unresolved import Unresolved
+from tfport.startup.dataclass import dataclass, field
 
 Refusals = list[tuple[Rule, str]]
 DRAW_ONLY = ("Stateless", "Rng")

@@ -10,7 +10,6 @@ import os
 from collections.abc import Sequence
 
 from tfport.atlas.target import Target
-from tfport.dataclass import replace
 from tfport.errors import CannotRun
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.journal import Journal
@@ -26,6 +25,7 @@ from tfport.graph.convert import as_graph_def, as_saved_model
 from tfport.graph.model import Model, Signature
 from tfport.graph.save import save_model
 from tfport.graph.state import variables
+from tfport.startup.dataclass import replace
 
 
 def export_model(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tfport.dataclass import dataclass, field
 from tfport.fix.rule import EXACT, Keeps, Rule
+from tfport.startup.dataclass import dataclass, field
 
 MOST_EXAMPLES = 5
 

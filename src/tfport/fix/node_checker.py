@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.atlas.target import Target
 from tfport.check.devices import plain_devices
+from tfport.check.kernel_differences import ops_with_other_answers
 from tfport.check.kernel_limits import has_limits
-from tfport.check.other_answers import ops_with_other_answers
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
-from tfport.dataclass import dataclass
 from tfport.fix.facts import Facts
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import INVALID, DType
@@ -18,6 +17,7 @@ from tfport.graph.graph import Function, Node
 from tfport.graph.usage import Usage, usage_key, usages
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import dataclass
 
 HARMLESS = frozenset((Question.OUTDATED, Question.DEVICE, Question.JOB, Question.DEVICE_NAME))
 """Questions that need no rule: a deprecated op still runs, and devices are removed from all nodes."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.fix.rule import Rule
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.target import Target
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
 from tfport.fix.certify.certificate import Applied, Certificate
@@ -32,9 +31,10 @@ from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 from tfport.graph.save import save_model
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from tfport.check.layout.parts import ReportPart
+    from tfport.reports.layout.parts import ReportPart
 
 VERSION = 1
 FIXED, REMAINS = "fixed", "remains"
@@ -142,12 +142,12 @@ class Fixed:
         }
 
     def render(self, width: int) -> Iterator[ReportPart]:
-        from tfport.fix.text import render
+        from tfport.reports.fixed_text import render
 
         return render(self, width)
 
     def __str__(self) -> str:
-        from tfport.check.console import plain
+        from tfport.reports.console import plain
 
         return plain(self.render)
 

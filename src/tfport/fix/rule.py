@@ -19,9 +19,9 @@ from enum import Enum
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 from tfport.graph.graph import Node, Value
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.fix.nodes.builder import NodeBuilder

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.fix.certify.certificate_record import CertificateRecord, ModelRecord, read_certificate
 from tfport.fix.certify.digests import model_digest, model_files
@@ -29,12 +28,13 @@ from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
 from tfport.formats.find import find_model
+from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
-from tfport.keras.load import load_any_model
 from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_with
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from tfport.check.layout.parts import ReportPart
+    from tfport.reports.layout.parts import ReportPart
 
 VERSION = 1
 VERIFIED, CHANGED = "verified", "changed"
@@ -74,12 +74,12 @@ class CertificateCheck:
         }
 
     def render(self, width: int) -> Iterator[ReportPart]:
-        from tfport.fix.certify.text import check_text
+        from tfport.reports.certificate_text import check_text
 
         return check_text(self, width)
 
     def __str__(self) -> str:
-        from tfport.check.console import plain
+        from tfport.reports.console import plain
 
         return plain(self.render)
 

@@ -1,6 +1,6 @@
 """Readers and writers of model files. They execute nothing and make no verdicts; see README.md."""
 
-from tfport.deferred_module import defer
+from tfport.startup.deferred_module import defer
 
 # protobuf imports its messages and its database in Python, also where the compiled ones are used: a tenth
 # of a short command

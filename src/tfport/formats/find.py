@@ -18,7 +18,7 @@ from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
 from tfport.formats.sample import HEAD, Sample
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
 

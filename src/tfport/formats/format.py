@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tfport.dataclass import dataclass
 from tfport.errors import NotAModel, UnreadableFile
 from tfport.formats.files import Files
 from tfport.formats.sample import Sample
+from tfport.startup.dataclass import dataclass
 
 CONVERTED_FROM = (
     "use the SavedModel, GraphDef, checkpoint, Keras or TensorFlow.js model it was converted from"

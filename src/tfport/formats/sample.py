@@ -14,7 +14,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import is_text
 from tfport.formats.encoding.wire import LENGTH, MessageStructure, structure_of
 from tfport.formats.files import Files, Folder
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 HEAD = 4096
 FIRST_FIELDS = 64

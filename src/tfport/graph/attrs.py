@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
+from tfport.startup.dataclass import dataclass, field
 
 Attr: TypeAlias = Any
 """One of the Python values in the table above."""

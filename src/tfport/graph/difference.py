@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error, MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Function, Graph, Node
 from tfport.graph.text import attr_text
+from tfport.startup.dataclass import dataclass, field
 
 IGNORED = ("_output_shapes", "_class", "_xla_inferred_shapes")
 MOST_PASSES = 50

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.graph import Value
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.reach import needed_by
+from tfport.startup.dataclass import dataclass
 
 WHOLE_GRAPH = "graph"
 """The name of the signature that is made for a graph without any."""

@@ -16,11 +16,11 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import VARIABLES, SavedModelFile, read_saved_model
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
-from tfport.garbage import no_search_for_garbage
 from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs, OpTable
+from tfport.startup.garbage import no_search_for_garbage
 
 SERVE = "serve"
 META = ".meta"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import CannotRun, UnreadableFile
 from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
@@ -20,6 +19,7 @@ from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node import tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from tfport.formats.keras.records import KerasFile

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tfport.dataclass import dataclass, field
 from tfport.graph.graph import Node, Value
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, every_node, needed_by
+from tfport.startup.dataclass import dataclass, field
 
 MOST_VISITS = 10_000_000
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tfport.dataclass import dataclass
 from tfport.formats.checkpoint.read import Checkpoint, CheckpointEntry
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model
 from tfport.graph.node import Node
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphVariable, RestoreSource, restored_nodes, variable_of
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Argument, Function, Node, Value
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

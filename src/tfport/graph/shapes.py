@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto import graph_pb2 as pb
+from tfport.startup.dataclass import dataclass
 
 MOST = 1 << 63
 

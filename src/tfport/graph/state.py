@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
@@ -22,6 +21,7 @@ from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
 from tfport.graph.shapes import UNKNOWN, Shape
+from tfport.startup.dataclass import dataclass
 
 VARIABLES = ("VarHandleOp", "VariableV2", "Variable", "AutoReloadVariable")
 TABLES = tuple(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tfport.errors import MalformedGraph
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 T = TypeVar("T")
 

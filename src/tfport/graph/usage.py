@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, encode
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Argument
 from tfport.graph.node import Node, Value
 from tfport.graph.tensors import Tensor
+from tfport.startup.dataclass import dataclass, field
 
 LABEL = "_kernel"
 NAMES = frozenset(("container", "debug_name", "shared_name", "tensor_name"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tfport.dataclass import replace
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder, decode
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import replace
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str | bytes),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.proto import kernel_pb2 as pb
 from tfport.formats.proto.graph_pb2 import AttrValue
 from tfport.graph.attrs import Attr, decode
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

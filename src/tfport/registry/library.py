@@ -12,7 +12,6 @@ from collections.abc import Container, Iterable
 from functools import cached_property
 from pathlib import Path
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.emulate import follow
@@ -23,6 +22,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.op_spec import definition
 from tfport.registry.kernels import Kernel
 from tfport.registry.registrations import KernelTexts, OpTexts, RegistrationRecorder, registers, wrapper_of
+from tfport.startup.dataclass import dataclass, field
 
 MOST_CALLS = 20_000
 """A library with more calls is TensorFlow itself."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.elf.emulate import STACK, Call, EmulatedMemory
+from tfport.startup.dataclass import dataclass, field
 
 OP_BUILDER = re.compile(
     r"_ZN10tensorflow(?:11register_op19OpDefBuilderWrapper(?:ILb[01]EE)?|12OpDefBuilder)"

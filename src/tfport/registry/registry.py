@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.registry.kernels import Kernel
+from tfport.startup.dataclass import dataclass
 
 
 class Source(Protocol):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfport.dataclass import dataclass, replace
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.op_signature import OpSignature
@@ -22,6 +21,7 @@ from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, accepts_older_attrs, is_whole
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import dataclass, replace
 
 Answers = tuple[Unresolved, ...]
 ANY_DEVICE = "DEFAULT"

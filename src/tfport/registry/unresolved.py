@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.registry.kernels import Kernel
+from tfport.startup.dataclass import dataclass
 
 
 class Question(Enum):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.runtime.operand import Dims
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

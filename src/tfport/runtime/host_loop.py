@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.program import Run
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import replace
 from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
 from tfport.runtime.engines.flag import check_flag
@@ -39,6 +38,7 @@ from tfport.runtime.onnx.sizes.sized_nodes import sized_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.island_copy import IslandCopy
+from tfport.startup.dataclass import replace
 
 
 class IslandUse(Enum):

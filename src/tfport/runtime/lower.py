@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 from tfport.graph.attrs import Attr
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.graph.dtypes import DType

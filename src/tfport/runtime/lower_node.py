@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, DType
@@ -22,6 +21,7 @@ from tfport.runtime.lower import CannotLower, Implementation
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import NeverLowered, OnnxNode
+from tfport.startup.dataclass import dataclass
 
 _WIDER = {"bfloat16": FLOAT32, "float16": FLOAT32}
 

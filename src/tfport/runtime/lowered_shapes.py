@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.atlas.known_ops import known_ops
+from tfport.frontends.lite.definitions import lite_definitions
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.op_signature import OpSignature
-from tfport.lite.definitions import lite_definitions
 from tfport.runtime.host import group_inputs
 from tfport.runtime.lower import LOWERINGS, CannotLower
 from tfport.runtime.onnx.builder import Builder

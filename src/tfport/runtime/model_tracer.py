@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import MalformedGraph
-from tfport.garbage import no_search_for_garbage
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
@@ -22,6 +21,7 @@ from tfport.runtime.program import Program
 from tfport.runtime.state import State, Variable
 from tfport.runtime.trace import Env, Tracer
 from tfport.runtime.unsupported import raise_unsupported
+from tfport.startup.garbage import no_search_for_garbage
 
 
 class ModelTracer:

@@ -11,9 +11,7 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import RunFailed
-from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
 from tfport.runtime.bounds.steady_work import has_steady_work
 from tfport.runtime.effect_order import EffectOrder
@@ -34,6 +32,8 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
 from tfport.runtime.stored.island_copy import IslandCopy
+from tfport.startup.dataclass import dataclass, field
+from tfport.startup.garbage import no_search_for_garbage
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.runtime.operand import Operand
+from tfport.startup.dataclass import dataclass, field
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 """Arrays and resources in, arrays and resources out."""

@@ -29,10 +29,10 @@ import numpy as np
 from tfport.errors import Error
 from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
+from tfport.frontends.load import load_any_model
 from tfport.graph.graph import Node
 from tfport.graph.model import Model, Signature
 from tfport.graph.state import assets
-from tfport.keras.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready

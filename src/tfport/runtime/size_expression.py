@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Union
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 Number = Union[int, "SizeExpression"]
 """A known integer, or an expression of unknown ones."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.discovery import STALE
 from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr
@@ -12,6 +11,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
 from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
+from tfport.startup.dataclass import dataclass
 
 MAX_LISTED = 20
 CUSTOM_OP_FIX = (

@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 
-from tfport.dataclass import dataclass
 from tfport.engine_names import ENGINES, listed_engines
+from tfport.startup.dataclass import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
 NO_TENSORFLOW = "tfport does not use a TensorFlow session"

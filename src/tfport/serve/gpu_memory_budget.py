@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from tfport.dataclass import replace
 from tfport.errors import ResourceExhausted
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.engines.gpu.nvml import NvmlError, read_driver
+from tfport.startup.dataclass import replace
 
 
 def memory_of_gpu(index: int) -> tuple[int, int] | None:

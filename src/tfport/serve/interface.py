@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.status import invalid_argument
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from tfport.dataclass import dataclass, field
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
+from tfport.startup.dataclass import dataclass, field
 
 MOST_REMOVED = 1000
 """Maximum number of removed models whose status is kept."""

@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.files import reason
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.formats.proto import session_config_pb2 as pb

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 from tfport.web.progress_lines import LINES
 from tfport.web.refused_request import RefusedRequest, unknown
 

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import tfport
-from tfport.check.graph_view.graphs import ModelGraphs
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.graph.model import Model
+from tfport.startup.dataclass import dataclass, field
 from tfport.web.allowed_paths import AllowedPaths
+from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.refused_request import RefusedRequest, unknown
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 Json = dict[str, Any]
 PREFIX = "/api/v1"

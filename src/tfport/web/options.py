@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import secrets
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass, field
 
 LOOPBACK = "127.0.0.1"
 MOST_UPLOAD = 4 << 30

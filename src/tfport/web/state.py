@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 from tfport.web.daemon_thread import in_daemon_thread
 from tfport.web.jobs import JobBoard
 from tfport.web.model_store import LoadedModel, ModelStore

@@ -12,11 +12,11 @@ from tests.recorded_models import graph
 
 import tfport
 from tfport.check.findings.finding import ANSWERS, FINDINGS, all_findings
-from tfport.check.lib.host_system import this_machine
-from tfport.check.noticed import FIRST, LIVE, LOAD, LOADING, PATHS, REACHED, RUN, SKIPPED, Noticed
+from tfport.check.loader_stages import FIRST, LIVE, LOAD, LOADING, PATHS, REACHED, RUN, SKIPPED, Noticed
 from tfport.cli.main import main
 from tfport.formats.elf.library import X86
 from tfport.graph.build import graph_to_def
+from tfport.lib.host_system import this_machine
 from tfport.registry.unresolved import Question
 
 ROOT = Path(__file__).parents[3]

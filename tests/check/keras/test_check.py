@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.keras.recorded_models import recorded
+from tests.frontends.keras.recorded_models import recorded
 
 import tfport
-from tfport.check.matrix.matrix import matrix_of
 from tfport.cli.main import main
 from tfport.errors import Error
+from tfport.matrix.matrix import matrix_of
 
 FILES = "tests/check/keras/files"
 CASES = [  # file, target, verdict, stage, codes

@@ -3,7 +3,7 @@
 import pytest
 
 from tfport.atlas.keras_releases import keras_of_tensorflow, keras_release
-from tfport.check.keras.check import _findings
+from tfport.check.keras.check_keras_file import _findings
 from tfport.check.keras.load import simulated_load
 from tfport.formats.keras.records import KerasFile
 

@@ -9,7 +9,7 @@ from tests.check.lite.record_truth import RECORD, WAYS, rebuilt
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import verdict_of
-from tfport.check.lite.check import lite_findings
+from tfport.check.lite.check_lite_file import lite_findings
 
 KERNELS = (
     ".cc:",

@@ -163,7 +163,7 @@ def test_a_report_imports_neither_rich_nor_other_formats():
         "print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {"rich", "multiprocessing", "tfport.check.report.sarif"} & set(loaded.split())
+    assert not {"rich", "multiprocessing", "tfport.reports.check.sarif"} & set(loaded.split())
 
 
 # Many models

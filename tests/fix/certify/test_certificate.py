@@ -11,13 +11,13 @@ from tests.fix.certify.models import frozen
 from tests.recorded_models import load
 from tests.static_page.embedded import EVIL, assert_stands_alone
 
-from tfport.check.printable import printable
 from tfport.fix.certify.certificate import Applied, Certificate
 from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
 from tfport.fix.certify.verify import verify
 from tfport.fix.journal import NodeChange
+from tfport.printable import printable
 
 X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
 TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"

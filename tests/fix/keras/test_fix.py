@@ -7,9 +7,9 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
-from tests.keras.files import MODEL, X, expected, write_h5
-from tests.keras.recorded_models import recorded
-from tests.keras.test_recorded import assert_answers
+from tests.frontends.keras.files import MODEL, X, expected, write_h5
+from tests.frontends.keras.recorded_models import recorded
+from tests.frontends.keras.test_recorded import assert_answers
 
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from tests.fix.keras.test_fix import fixed_to, written
-from tests.keras.recorded_models import recorded
-from tests.keras.test_recorded import assert_answers
+from tests.frontends.keras.recorded_models import recorded
+from tests.frontends.keras.test_recorded import assert_answers
 
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.operators import with_operators_of
-from tfport.keras.config import model_config
+from tfport.frontends.keras.config import model_config
 
 STAYS = {
     "op_argmax": "int64 in TensorFlow, int32 in Keras",

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.keras.models import make_reviews
+from tests.frontends.keras.models import make_reviews
 
 from tfport.cli.main import main
 from tfport.formats.files import Folder

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.check.lite.make_files import FILES
-from tests.lite.cases import case
-from tests.lite.test_constants import external_file
+from tests.frontends.lite.cases import case
+from tests.frontends.lite.test_constants import external_file
 from tests.runtime.cases import numbers
 
 import tfport

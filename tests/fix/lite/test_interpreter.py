@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.lite.cases import case
+from tests.frontends.lite.cases import case
 from tests.runtime.cases import numbers
 
 import tfport

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.lite.graphs import graph, lite_file, op
+from tests.frontends.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32
 
 import tfport

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.lite.cases import case, const, q
+from tests.frontends.lite.cases import case, const, q
 from tests.runtime.cases import f32, i8
 
 from tfport.errors import Error

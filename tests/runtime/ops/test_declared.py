@@ -9,7 +9,7 @@ import pytest
 
 from tfport.atlas.known_ops import known_ops
 from tfport.discovery import INDEX
-from tfport.lite.definitions import LiteOpTable
+from tfport.frontends.lite.definitions import LiteOpTable
 from tfport.runtime.host import inferred_attrs
 from tfport.runtime.lower import CONTEXT, KERNELS, LOWERINGS, SHAPES, STRUCTURES
 

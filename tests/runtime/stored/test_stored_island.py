@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from tfport.dataclass import replace
 from tfport.runtime.onnx.island_work import IslandWork
 from tfport.runtime.stored.stored_island import StoredIsland, read_record
+from tfport.startup.dataclass import replace
 
 RECORD = StoredIsland(
     ("x", "z"),

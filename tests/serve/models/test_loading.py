@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.lite.cases import case
+from tests.frontends.lite.cases import case
 from tests.recorded_models import MODELS
 from tests.runtime.cases import f32
 

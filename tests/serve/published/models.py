@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from tests.lite.cases import case, const, out
+from tests.frontends.lite.cases import case, const, out
 from tests.recorded_models import MODELS
 from tests.serve.signature_models import Ends, signed
 

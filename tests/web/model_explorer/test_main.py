@@ -13,9 +13,9 @@ import pytest
 from tests.recorded_models import MODELS, PROGRAMS, graph, path_of, shared
 
 import tfport
-from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.cli.main import main
 from tfport.graph.build import graph_to_def
+from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +25,7 @@ FILES = {
     "a GraphDef": MODELS / "frozen/graph.pb",
     "a GraphDef as text": MODELS / "frozen_text/graph.pbtxt",
     "TensorFlow Lite": ROOT / "examples/wake_word.tflite",
-    "Keras": ROOT / "tests/keras/models/reviews.h5",
+    "Keras": ROOT / "tests/frontends/keras/models/reviews.h5",
 }
 with_package = pytest.mark.skipif(
     find_spec("model_explorer") is None, reason="needs ai-edge-model-explorer: make test-clients"

@@ -7,8 +7,8 @@ import pytest
 from tests.recorded_models import path_of
 
 import tfport
-from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.cli.main import main
+from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.model_explorer.node_data import COLORS
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 

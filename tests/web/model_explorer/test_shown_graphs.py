@@ -6,13 +6,13 @@ import pytest
 from tests.recorded_models import PROGRAMS, graph, shared
 
 import tfport
-from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.graph.build import graph_to_def
+from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.model_explorer.shown_graphs import TENSORFLOW_OPS, ShownGraphs
 
 ROOT = Path(__file__).parents[3]
 WAKE_WORD = ROOT / "examples/wake_word.tflite"
-REVIEWS = ROOT / "tests/keras/models/reviews.h5"
+REVIEWS = ROOT / "tests/frontends/keras/models/reviews.h5"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

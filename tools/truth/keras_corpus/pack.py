@@ -1,4 +1,4 @@
-"""Pack the models that releases saved into tests/keras/recorded, small enough for the repository.
+"""Pack the models that releases saved into tests/frontends/keras/recorded, small enough for the repository.
 
     python tools/truth/keras_corpus/pack.py CORPUS RELEASE...
 

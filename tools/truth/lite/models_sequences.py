@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from models_vision import Made, model
-
 import keras
 from keras import layers as L
+from models_vision import Made, model
 
 
 def sequence(steps: int = 12, size: int = 6, batch: int | None = 1, kind: str = "float32") -> Any:

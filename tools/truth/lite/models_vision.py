@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
-
-import keras
 from keras import layers as L
 
 Made = tuple[Any, list[tuple[Any, ...]]]

@@ -6,9 +6,8 @@ MODULE is one of the files `models*.py` here. Each NAME is a function of it, whi
 import sys
 from importlib import import_module
 
-from making import SEED
-
 import keras
+from making import SEED
 
 
 def main(folder: str, module: str, *names: str) -> None:

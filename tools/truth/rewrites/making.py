@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
+import keras
 import numpy as np
 import tensorflow as tf
-
-import keras
 
 SEED = 7
 WORDS = [

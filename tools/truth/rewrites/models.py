@@ -7,13 +7,12 @@ so are the statistics of batch norms: the models are not trained, and no weight 
 from collections.abc import Callable
 from pathlib import Path
 
+import keras
 import numpy as np
 import tensorflow as tf
 from cudnn_twin import bidirectional, gru_cell, lstm_cell, packed, parts_for, unrolled
-from making import SEED, floats, save, weights
-
-import keras
 from keras import layers
+from making import SEED, floats, save, weights
 
 WORDS = [f"word{i}" for i in range(40)]
 LABELS = ["sport", "science", "weather"]

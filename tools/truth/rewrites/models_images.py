@@ -1,10 +1,9 @@
 """Networks of Keras 3 for images."""
 
-import tensorflow as tf
-from making import export
-
 import keras
+import tensorflow as tf
 from keras import layers
+from making import export
 
 
 def mobilenet_v3(path: str) -> None:

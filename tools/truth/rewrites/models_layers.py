@@ -1,10 +1,9 @@
 """Sequence models of Keras 3: recurrent layers with masks, attention, convolutions in time."""
 
-import numpy as np
-from making import export
-
 import keras
+import numpy as np
 from keras import layers
+from making import export
 
 WIDE = keras.initializers.RandomNormal(stddev=0.5, seed=3)
 

@@ -1,11 +1,10 @@
 """Networks in half precision and in int8."""
 
+import keras
 import numpy as np
 import tensorflow as tf
-from making import SEED, export, floats, integers, save, weights
-
-import keras
 from keras import layers
+from making import SEED, export, floats, integers, save, weights
 
 WIDE = keras.initializers.RandomNormal(stddev=0.5, seed=3)
 

@@ -1,11 +1,10 @@
 """Preprocessing layers of Keras 3 in front of a network: text, tables of features, tags."""
 
+import keras
 import numpy as np
 import tensorflow as tf
-from making import WORDS, export
-
-import keras
 from keras import layers
+from making import WORDS, export
 
 WIDE = keras.initializers.RandomNormal(stddev=0.5, seed=3)
 

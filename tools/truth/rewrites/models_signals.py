@@ -1,10 +1,9 @@
 """Sound and spectra."""
 
-import tensorflow as tf
-from making import export, floats, integers, save
-
 import keras
+import tensorflow as tf
 from keras import layers
+from making import export, floats, integers, save
 
 
 def speech_features(path: str) -> None:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
 
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 MOST_INSTRUCTIONS = 10_000
 MOST_HEREDOCS = 16

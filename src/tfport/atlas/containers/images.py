@@ -14,7 +14,7 @@ from typing import Any
 
 from tfport.atlas.package_requirement import PackageList
 from tfport.atlas.requirements import pinned, requirement_if_valid
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 LONGEST = 512
 """More characters than the name of an image may have."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from tfport.atlas.conda_packages import add_conda_spec
 from tfport.atlas.package_requirement import PackageList
 from tfport.atlas.requirements import AT_WHEEL, from_wheel_name, parse_requirement
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass, field
 
 LONGEST_COMMAND = 1 << 14
 PIP = re.compile(r"pip[\d.]*")

@@ -8,7 +8,7 @@ from tfport.atlas.choose_builds import choose_versions
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.lite.releases import PACKAGES, lite_release, lite_versions
 from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True)

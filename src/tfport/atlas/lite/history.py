@@ -12,7 +12,7 @@ from tfport.atlas.lite.releases import (
     lite_release,
     lite_versions,
 )
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 EVERY = (TFLITE_RUNTIME, LITERT, TENSORFLOW)
 

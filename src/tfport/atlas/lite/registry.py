@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
 DELEGATES = (XNNPACK, FLEX, NONE)

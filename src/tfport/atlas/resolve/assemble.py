@@ -10,8 +10,8 @@ from tfport.atlas.choose_keras import ChosenKeras
 from tfport.atlas.lite.choose import ChosenLite
 from tfport.atlas.lite.converter import PACKAGE as CONVERTER
 from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
-from tfport.dataclass import dataclass, replace
 from tfport.registry.registry import OpRegistry, Selection, Source
+from tfport.startup.dataclass import dataclass, replace
 
 
 @dataclass

@@ -58,10 +58,10 @@ from tfport.atlas.resolve.assemble import (
 )
 from tfport.atlas.target import DEVICES, OURS, Target
 from tfport.atlas.target_text import parse_target_text
-from tfport.dataclass import replace
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.registry.registry import Source
+from tfport.startup.dataclass import replace
 
 WITH_CUDA = "and-cuda"
 

@@ -10,7 +10,7 @@ from tfport.atlas.kernel_history import KernelAvailability, sorted_types
 from tfport.atlas.release_spans import Span
 from tfport.atlas.versions import version_key
 from tfport.check.compiled.jit_kernels import JIT_DEVICES, kernels_by_release
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from tfport.atlas.target import Target
 from tfport.check.compiled.functions import CALLS
 from tfport.check.compiled.jit_kernels import JitKernels
 from tfport.check.node_contexts import BRANCHING, LOWER, live_nodes
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import ARG, Argument, Function, Node, Value
 from tfport.graph.reach import Callers
 from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import supports_types
+from tfport.startup.dataclass import dataclass
 
 RESULT = "_Retval"
 SWITCHES = {"If": "Switch", "StatelessIf": "Switch", "Case": "_SwitchN", "StatelessCase": "_SwitchN"}

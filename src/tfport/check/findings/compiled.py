@@ -9,8 +9,8 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.compiled.jit_kernels import JIT_DEVICES, jit_kernels, newest_jit_kernels
 from tfport.check.compiled.nodes import RESULT, CompiledCall
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import COMPILED
 from tfport.check.loaders import KERAS, PYTHON, Loader
-from tfport.check.noticed import COMPILED
 from tfport.graph.graph import ARG, Function, Node
 
 BRANCH = "it fails only if the branch that contains the call is taken"

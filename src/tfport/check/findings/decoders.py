@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import WARNING, Finding, check, finding
+from tfport.check.loader_stages import NEVER, WHEN_RUN, Noticed
 from tfport.check.loaders import Loader
 from tfport.check.log_probabilities import DECODER, uncorrected
-from tfport.check.noticed import NEVER, WHEN_RUN, Noticed
 from tfport.check.release_quirks import normalizes_log_probabilities
 from tfport.graph.reach import every_node
 

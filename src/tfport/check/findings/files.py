@@ -11,9 +11,9 @@ from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import AT_LOAD, AT_RUN, FILES, LOADING, Noticed
 from tfport.check.loaders import Loader
-from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, LOADING, Noticed
-from tfport.check.saved_parts import has_index
+from tfport.check.saved_model_contents import has_index
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.bundle import Bundle
 from tfport.graph.model import Model

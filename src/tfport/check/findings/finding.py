@@ -23,7 +23,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 from tfport.atlas.target import OURS, Target
-from tfport.check.noticed import LOAD, NOT_CHECKED, RUN, STRUCTURE, Noticed
+from tfport.check.loader_stages import LOAD, NOT_CHECKED, RUN, STRUCTURE, Noticed
 from tfport.discovery import STALE, Catalog
 from tfport.errors import Error
 from tfport.graph.graph import Function, Node

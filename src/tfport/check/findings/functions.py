@@ -10,8 +10,7 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding, merged
 from tfport.check.findings.unresolved_nodes import UnresolvedNodes
-from tfport.check.loaders import Loader
-from tfport.check.noticed import (
+from tfport.check.loader_stages import (
     CALL_TYPES,
     CALLED_FUNCTIONS,
     CALLEES,
@@ -20,6 +19,7 @@ from tfport.check.noticed import (
     PLACEMENT,
     RECURSION,
 )
+from tfport.check.loaders import Loader
 from tfport.check.unresolved_usage import CALLS
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.dtypes import DType

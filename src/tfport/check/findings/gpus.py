@@ -8,8 +8,8 @@ from tfport.atlas.compute_capability import compiles, major_minor, runs_natively
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import NOTE, WARNING, Finding, check, finding
+from tfport.check.loader_stages import GPUS, NEVER, Noticed
 from tfport.check.loaders import Loader
-from tfport.check.noticed import GPUS, NEVER, Noticed
 from tfport.check.placement import CPU
 from tfport.graph.graph import Node
 
@@ -126,7 +126,7 @@ def gpu_runs_the_nodes(model: CheckedModel, target: Target, loader: Loader) -> I
     nodes = list(_on_cpu(model, target))
     if nodes:
         ops = sorted({node.op for node in nodes})
-        from tfport.check.console import count  # here: it imports what draws tables
+        from tfport.reports.console import count  # here: it imports what draws tables
 
         yield RunsOnCpu(nodes_on_cpu=count(len(nodes), "node"), ops=", ".join(ops))
 

@@ -11,12 +11,12 @@ from functools import cache
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding, merged
+from tfport.check.loader_stages import COLOCATION, NAMES, ORDER, STRUCTURE
 from tfport.check.loaders import Loader
-from tfport.check.noticed import COLOCATION, NAMES, ORDER, STRUCTURE
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.graph import Graph, Node
 from tfport.graph.reach import is_listed_in_order, on_cycle
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 NAME = late_pattern(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BEGINNINGS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfport.check.findings.finding import LOAD, Finding, finding
-from tfport.check.noticed import KERAS
+from tfport.check.loader_stages import KERAS
 
 if TYPE_CHECKING:
     from tfport.atlas.keras_releases import KerasRelease

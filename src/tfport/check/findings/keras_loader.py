@@ -8,11 +8,11 @@ from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import KERAS
 from tfport.check.loaders import KERAS as LOADER
 from tfport.check.loaders import Loader
-from tfport.check.noticed import KERAS
 from tfport.check.release_quirks import since
-from tfport.check.saved_parts import has_objects
+from tfport.check.saved_model_contents import has_objects
 from tfport.errors import Error
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL

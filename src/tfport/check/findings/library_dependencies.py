@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.noticed import DLOPEN, DLOPEN_IGNORES
+from tfport.check.loader_stages import DLOPEN, DLOPEN_IGNORES
 
 NO_FILE = "cannot open shared object file: No such file or directory"
 REBUILD = "compile it again against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.noticed import DLOPEN, DLOPEN_IGNORES
+from tfport.check.loader_stages import DLOPEN, DLOPEN_IGNORES
 
 
 @finding("TFP430", "op-already-registered", WARNING, noticed=DLOPEN_IGNORES)

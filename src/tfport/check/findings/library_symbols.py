@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.library_dependencies import REBUILD, shortened
-from tfport.check.noticed import DLOPEN
+from tfport.check.loader_stages import DLOPEN
 from tfport.formats.elf.mangling import about_class, short_name
 
 

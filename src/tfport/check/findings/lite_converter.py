@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tfport.check.findings.finding import LOAD, Finding, finding
-from tfport.check.noticed import LITE
+from tfport.check.loader_stages import LITE
 
 
 class ConversionFinding(Finding):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tfport.check.findings.finding import LOAD, RUN, Finding, finding
-from tfport.check.noticed import LITE
+from tfport.check.loader_stages import LITE
 
 
 class LiteFileFinding(Finding):

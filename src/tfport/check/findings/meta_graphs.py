@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import AT_LOAD, NOT_CHECKED, Noticed
 from tfport.check.loaders import Loader
-from tfport.check.noticed import AT_LOAD, NOT_CHECKED, Noticed
 from tfport.formats.saved_model.signature import SAVED_MODEL
 
 SERVE = ("serve",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.check.findings.finding import LOAD, Finding, finding
-from tfport.check.noticed import LITE
+from tfport.check.loader_stages import LITE
 
 
 @finding("TFP004", "other-format", noticed=LITE)

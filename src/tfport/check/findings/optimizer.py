@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import LIVE, NEVER, Noticed
 from tfport.check.loaders import Loader
-from tfport.check.noticed import LIVE, NEVER, Noticed
 from tfport.check.release_quirks import misreads_control_inputs
 from tfport.graph.graph import Node, Value
 from tfport.graph.permutations import inverse, permutation

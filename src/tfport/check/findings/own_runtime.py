@@ -9,7 +9,7 @@ from tfport.atlas.target import OURS
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.history import history_of
 from tfport.check.findings.unresolved_nodes import UnresolvedNodes
-from tfport.check.noticed import BY_NAME, KERNELS, STRUCTURE
+from tfport.check.loader_stages import BY_NAME, KERNELS, STRUCTURE
 from tfport.registry.kernels import Kernel
 from tfport.registry.unresolved import Question
 

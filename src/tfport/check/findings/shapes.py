@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tfport.atlas.target import OURS, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import INPUT_SHAPES, OUTPUT_SHAPES
 from tfport.check.loaders import Loader
-from tfport.check.noticed import INPUT_SHAPES, OUTPUT_SHAPES
 from tfport.check.release_quirks import since
 from tfport.check.shapes.functions import CHANGED_IN, Changes, text
 from tfport.check.shapes.infer import RefusedShapes, UndecidedShapes, refused_shapes, stated_shapes

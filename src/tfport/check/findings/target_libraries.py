@@ -13,6 +13,6 @@ from tfport.check.loaders import Loader
 @check
 def libraries_load(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     if target.libraries:
-        from tfport.check.lib.target_library import load_errors  # imported here: few targets have a library
+        from tfport.lib.target_library import load_errors  # imported here: few targets have a library
 
         yield from load_errors(model, target)

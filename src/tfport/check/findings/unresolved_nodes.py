@@ -13,11 +13,11 @@ from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
 from tfport.check.placement import CPU
 from tfport.check.release_quirks import is_loaded_by_python
-from tfport.dataclass import dataclass, field
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Node
 from tfport.graph.usage import LABEL, Usage
 from tfport.registry.unresolved import Question, Unresolved
+from tfport.startup.dataclass import dataclass, field
 
 OF_KERNELS = (
     Question.KERNEL, Question.KERNEL_TYPE, Question.KERNEL_LIMIT, Question.KERNEL_LIMIT_WITHOUT_ONEDNN,

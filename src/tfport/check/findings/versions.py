@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import VERSIONS
 from tfport.check.loaders import Loader
-from tfport.check.noticed import VERSIONS
 
 
 @finding("TFP001", "newer-graph", noticed=VERSIONS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tfport.check.findings.keras_files import KerasFileFinding
-from tfport.dataclass import dataclass, replace
+from tfport.startup.dataclass import dataclass, replace
 
 VALUE_ERROR, TYPE_ERROR, ATTRIBUTE_ERROR = "ValueError", "TypeError", "AttributeError"
 

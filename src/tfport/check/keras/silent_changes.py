@@ -18,7 +18,7 @@ from tfport.check.findings.keras_files import (
 from tfport.check.keras.generation import is_keras_3, is_standalone, since_keras_3
 from tfport.check.keras.stored_objects import ACTIVATIONS, DEEPEST
 from tfport.formats.keras.records import Json, KerasFile
-from tfport.keras.version import KerasVersion
+from tfport.frontends.keras.version import KerasVersion
 
 HARD_SIGMOID = (
     "`hard_sigmoid` is clip(0.2·x + 0.5, 0, 1) in Keras 1 and 2, and clip(x/6 + 0.5, 0, 1) in Keras 3"

@@ -16,8 +16,8 @@ from tfport.check.findings.lite_files import (
 )
 from tfport.check.lite.places import node_places
 from tfport.check.lite.reach import MAIN, entry_points, reached
-from tfport.dataclass import dataclass
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
+from tfport.startup.dataclass import dataclass
 
 NEWEST = "2.21.0"
 """The list of Flex ops that stands for interpreters which are not part of TensorFlow."""

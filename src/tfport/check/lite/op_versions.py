@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tfport.dataclass import dataclass
 from tfport.formats.lite.records import NO_TENSOR, LiteOperator, LiteTensor, Subgraph
 from tfport.formats.lite.schema import lite_schema
+from tfport.startup.dataclass import dataclass
 
 FLOAT8 = "FLOAT8"
 """Stands for every type of eight bits with an exponent."""

@@ -23,7 +23,6 @@ from tfport.check.shapes.functions import (
     Shapes,
     merge,
 )
-from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, decode
@@ -31,6 +30,7 @@ from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.reach import in_order, is_listed_in_order
 from tfport.graph.shapes import UNKNOWN, Shape
+from tfport.startup.dataclass import dataclass
 
 OUTPUT_SHAPES = "_output_shapes"
 MOST_FUNCTION_NODES = 2000

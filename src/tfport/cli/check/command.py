@@ -79,7 +79,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    from tfport.check.report.formats import REPORT_FORMATS
+    from tfport.reports.check.formats import REPORT_FORMATS
 
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(

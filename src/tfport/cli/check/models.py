@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfport.check.report.formats import ReportFormat
 from tfport.cli.check.request import CheckRequest
-from tfport.dataclass import dataclass
 from tfport.errors import Error
+from tfport.reports.check.formats import ReportFormat
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
-    from tfport.check.report.report import CheckReport
+    from tfport.check.check_report import CheckReport
     from tfport.runtime.custom.registry import Registry
 
 PARALLEL_FROM = 16
@@ -42,7 +42,7 @@ class ModelResult:
 def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
     """Check one model."""
     import tfport
-    from tfport.check.report.report import check_model
+    from tfport.check.check_report import check_model
 
     targets = targets_of(request)  # first, as the target tfport may define custom ops of the model
     registry, tensorflow_libraries = _libraries(request.libraries)

@@ -19,9 +19,9 @@ from typing import Any
 from tfport.cli.arguments import DEVICES, LOADERS
 from tfport.cli.check.fail_on import FAIL_ON
 from tfport.cli.check.request import CheckRequest
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.formats.files import reason
+from tfport.startup.dataclass import dataclass
 
 OWN, SHARED = "tfport.toml", "pyproject.toml"
 CHOICES = {"device": DEVICES, "loader": LOADERS, "fail-on": FAIL_ON}

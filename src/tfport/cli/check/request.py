@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

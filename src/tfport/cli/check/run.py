@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.check.report.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
-from tfport.check.terminal_width import terminal_width
 from tfport.cli.check.fail_on import exit_code, worst
 from tfport.cli.check.request import CheckRequest
-from tfport.dataclass import replace
 from tfport.errors import Error
+from tfport.reports.check.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
+from tfport.reports.terminal_width import terminal_width
+from tfport.startup.dataclass import replace
 
 
 def check_named(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import os
 
 from tfport.cli.arguments import add_json
 from tfport.errors import BuildFailed, Error
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 VERSION = 1
 OF_TENSORFLOW = late_pattern(
@@ -115,9 +115,9 @@ def _compile(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]
 
 def _show_library(args: argparse.Namespace, output: str, compiler_call: list[str]) -> int:
     """Check that this tfport can load the library, and show what it registers."""
-    from tfport.check.console import show
     from tfport.cli.json_output import print_json
     from tfport.cli.lib.view import library_json, render_library
+    from tfport.reports.console import show
     from tfport.runtime.native.load_checks import check_library, read_library
 
     check_library(_with_folder(output))
@@ -133,11 +133,11 @@ def _check_library(
     args: argparse.Namespace, output: str, compiler_call: list[str], release: str, python: str
 ) -> int:
     """Check the library on the release that it was built for."""
-    from tfport.check.console import show
-    from tfport.check.lib.diagnosis import LoadOptions
-    from tfport.check.lib.report import report_on
-    from tfport.check.lib.text import render
     from tfport.cli.json_output import print_json
+    from tfport.lib.diagnosis import LoadOptions
+    from tfport.lib.report import report_on
+    from tfport.reports.console import show
+    from tfport.reports.library_text import render
 
     report = report_on([_with_folder(output)], [release], LoadOptions(python=python or None))
     if args.json:

@@ -46,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.check.lib.diagnosis import LoadOptions
-    from tfport.check.lib.report import report_on
     from tfport.cli.progress import show_progress
+    from tfport.lib.diagnosis import LoadOptions
+    from tfport.lib.report import report_on
 
     options = LoadOptions(tuple(_search_path(args.library_path)), args.sysroot, args.machine)
     with show_progress(f"reading {', '.join(args.files)}"):
@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(report.to_json())
     else:
-        from tfport.check.console import show
-        from tfport.check.lib.text import render
+        from tfport.reports.console import show
+        from tfport.reports.library_text import render
 
         show(lambda width: render(report, width, everything=args.all))
     return report.exit_code

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         rows = [library_json(subject, record) for subject, record in libraries]
         print_json({"version": VERSION, "libraries": rows})
     else:
-        from tfport.check.console import show
+        from tfport.reports.console import show
 
         show(lambda width: (part for library in libraries for part in render_library(*library, width)))
     return 0

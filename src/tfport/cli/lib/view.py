@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfport.check.console import facts, title
-from tfport.check.layout.parts import ReportPart
-from tfport.check.lib.diagnosis import LibrarySubject
-from tfport.check.lib.file_checks import machine_text
-from tfport.check.lib.json import registers_json
+from tfport.lib.diagnosis import LibrarySubject
+from tfport.lib.file_checks import machine_text
+from tfport.reports.console import facts, title
+from tfport.reports.layout.parts import ReportPart
+from tfport.reports.library_json import registers_json
 from tfport.runtime.native.library_record import LibraryRecord
 
 TFPORT, TENSORFLOW = "tfport", "tensorflow"

@@ -81,8 +81,8 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
         ops = [summary_json(op) for op in matches]
         print_json({"version": VERSION, "search": args.search, "ops": ops})
     elif matches:
-        from tfport.check.console import show
         from tfport.cli.ops.view import search_results
+        from tfport.reports.console import show
 
         show(lambda width: search_results(args.search, matches, width))
     else:
@@ -108,9 +108,9 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
             described["compiled_by_xla"] = [on_device.to_json() for on_device in jit_history(op)]
         print_json(document)
     elif known or lite:
-        from tfport.check.console import show
         from tfport.cli.ops.lite_view import lite_op_page
         from tfport.cli.ops.view import op_page
+        from tfport.reports.console import show
 
         show(
             lambda width: chain(
@@ -129,7 +129,7 @@ def similar_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
 
 def report_unknown(atlas: Atlas, unknown: list[str]) -> int:
     """Print a line for each unknown op, and return the exit code."""
-    from tfport.check.printable import printable
+    from tfport.printable import printable
 
     for name, similar in similar_names(atlas, unknown).items():
         hint = f"; {did_you_mean(similar)}" if similar else ""
@@ -154,8 +154,8 @@ def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
         ops = [on_target_json(registry, name) for name in registered]
         print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})
     elif registered:
-        from tfport.check.console import show
         from tfport.cli.ops.view import registered_op
+        from tfport.reports.console import show
 
         show(lambda width: (part for name in registered for part in registered_op(target, name, width)))
     for name in missing:

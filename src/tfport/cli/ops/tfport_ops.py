@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 
-from tfport.check.layout.parts import ReportPart
+from tfport.reports.layout.parts import ReportPart
 from tfport.runtime.custom.registry import PROCESS_WIDE
 from tfport.runtime.own_target import IN_NUMPY, IN_ONNX, WHILE_PLANNING, own_target, ways_to_run
 
@@ -33,7 +33,7 @@ def list_tfport_ops(args: argparse.Namespace) -> int:
         ops = [{"name": name, "runs": list(how), "provider": providers[name]} for name, how in ways.items()]
         print_json({"version": VERSION, "target": "tfport", "ops": ops, "missing": missing})
     elif ways:
-        from tfport.check.console import show
+        from tfport.reports.console import show
 
         show(lambda width: _render(ways, providers, width))
     for name in missing:
@@ -44,7 +44,7 @@ def list_tfport_ops(args: argparse.Namespace) -> int:
 def _render(
     ways: Mapping[str, tuple[str, ...]], providers: Mapping[str, str | None], width: int
 ) -> Iterator[ReportPart]:
-    from tfport.check.console import flowing, indented, title
+    from tfport.reports.console import flowing, indented, title
 
     count = sum(map(bool, ways.values()))
     yield title("tfport runs", "1 op" if count == 1 else f"{count} ops")

@@ -108,6 +108,6 @@ def print_outputs(
         times = {"seconds": seconds[0], "all_seconds": seconds} if args.repeat is not None else {}
         print_json({**outputs_json(args.model, signature, outputs), **times})
     elif not args.output:
-        from tfport.check.console import show
+        from tfport.reports.console import show
 
         show(lambda width: render_outputs(outputs, width))

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tfport.check.console import indented, title
-from tfport.check.layout.parts import ReportPart, Text
-from tfport.check.printable import printable
 from tfport.errors import Error
 from tfport.formats.output import new_path
+from tfport.printable import printable
+from tfport.reports.console import indented, title
+from tfport.reports.layout.parts import ReportPart, Text
 
 VERSION = 1
 DIGITS = 6

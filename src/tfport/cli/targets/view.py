@@ -8,9 +8,9 @@ from tfport.atlas.atlas import ARM
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.overview import Overview, Package, Release
 from tfport.atlas.target_summary import SourceSummary, TargetSummary
-from tfport.check.console import columns, count, facts, title
-from tfport.check.layout.parts import ReportPart
 from tfport.cli.targets import build_facts
+from tfport.reports.console import columns, count, facts, title
+from tfport.reports.layout.parts import ReportPart
 
 
 def render_overview(overview: Overview, width: int, *, everything: bool) -> Iterator[ReportPart]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.check.console import plain
-from tfport.check.printable import printable
-from tfport.dataclass import dataclass, field
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.runner_facts import RunnerFacts
 from tfport.fix.certify.verification import Verification
 from tfport.fix.certify.version import own_version
 from tfport.fix.journal import NodeChange
+from tfport.printable import printable
+from tfport.reports.console import plain
+from tfport.startup.dataclass import dataclass, field
 
 EXACT, ROUNDING, LOSSY = "exact", "rounding", "lossy"
 
@@ -90,15 +90,15 @@ class Certificate:
 
     def page(self) -> str:
         """The certificate as one self-contained HTML page."""
-        from tfport.check.pages import model_entry
         from tfport.static_page.page import self_contained_page
+        from tfport.web.pages import model_entry
 
         title = printable(f"{self.source}: certificate")
         documents = {"certificate": self.to_json()}
         return self_contained_page("fix", title, model_entry(self.source, "", 0), documents, str(self))
 
     def __str__(self) -> str:
-        from tfport.fix.certify.text import render
+        from tfport.reports.certificate_text import render
 
         return plain(lambda width: render(self, width))
 

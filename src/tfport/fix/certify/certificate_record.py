@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.graph.graph_outputs import WHOLE_GRAPH
+from tfport.startup.dataclass import dataclass, field
 
 SUFFIX = ".certificate.json"
 NEWEST = 1

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, replace
 from tfport.fix.certify.tolerance import PARTS, Tolerance, is_float
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

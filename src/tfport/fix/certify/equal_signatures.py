@@ -6,12 +6,12 @@ are the same, node for node and function body for function body. Only one of the
 
 from __future__ import annotations
 
-from tfport.dataclass import replace
 from tfport.fix.certify.runners import ModelSide
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.model import Model, Signature
 from tfport.runtime.select_signature import DEFAULT
+from tfport.startup.dataclass import replace
 
 NAMES = frozenset(("_class", "_output_shapes", "_user_specified_name", "debug_name"))
 """Attributes that do not change what a node computes."""

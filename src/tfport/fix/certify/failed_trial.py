@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.certify.compare import OutputDifference, shown
 from tfport.fix.certify.trials import Trial
+from tfport.startup.dataclass import dataclass
 
 MOST_SHOWN = 6
 MOST_INPUTS = 8

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfport.dataclass import replace
 from tfport.fix.certify.empty_windows import WindowSizes
 from tfport.fix.certify.trials import Sizing, TrialBuilder
+from tfport.startup.dataclass import replace
 
 MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is searched."""

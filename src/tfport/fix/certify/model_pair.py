@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.fix.certify.inputs.arrays import ORDINARY
 from tfport.fix.certify.runners import ModelSide, OwnSession
@@ -15,6 +14,7 @@ from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.select_signature import select_signature
+from tfport.startup.dataclass import replace
 
 MOST_ENDS = 64
 """The most outputs of a graph without signatures that are compared."""

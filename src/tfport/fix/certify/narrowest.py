@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.fix.certify.inputs.input_uses import PASS_THROUGH, WHILE_LOOPS, CallPath
 from tfport.fix.certify.tolerance import NarrowestType, is_float, precision
 from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.graph import ARG, RETURN, Function, Node, Value
 from tfport.graph.model import Model, Signature
+from tfport.startup.dataclass import dataclass
 
 HANDLES = ("variant", "resource")
 """Types of lists and variables, which carry the precision of what is stored in them."""

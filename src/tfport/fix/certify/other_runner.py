@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from tfport.atlas.target import Target
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.fix.certify.child_process import run_to_end
 from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
@@ -26,6 +25,7 @@ from tfport.fix.certify.tensor_file import read_tensors, write_tensors
 from tfport.fix.certify.trials import Trial
 from tfport.runtime.composite import pack_outputs
 from tfport.runtime.feeds import as_array
+from tfport.startup.dataclass import dataclass, field
 
 WORKERS = Path(__file__).with_name("workers")
 SECONDS_TO_LOAD = 600

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.dataclass import replace
 from tfport.fix.certify.compare import OutputDifference, compare
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.runners import TrialOutcome
 from tfport.fix.certify.tolerance import Tolerance
 from tfport.fix.certify.trials import Trial
 from tfport.fix.certify.verification import AnswerComparison, Verification, over_runs
+from tfport.startup.dataclass import replace
 
 RunAgain = Callable[[Trial], list[TrialOutcome]]
 """Runs the original on a trial in two new sessions."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 
-from tfport.dataclass import dataclass, field
 from tfport.fix.certify.runner_facts import installed_versions
 from tfport.fix.certify.version import own_version
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from tfport.dataclass import dataclass, replace
 from tfport.fix.certify.version import own_version
+from tfport.startup.dataclass import dataclass, replace
 
 OURS = ("numpy", "onnxruntime", "openvino", "ai-edge-litert", "ml-dtypes", "protobuf")
 """Packages that decide what tfport's runtime computes."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import CannotRun, Error
 from tfport.fix.certify.inputs.graph_words import graph_words
 from tfport.fix.certify.inputs.table_words import table_words
@@ -20,6 +19,7 @@ from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.session import Session
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

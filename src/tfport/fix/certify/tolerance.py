@@ -22,7 +22,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 # dtype: rtol, and atol as a fraction of the largest |b| of the output; about 1000, 100 and 10 ulps
 DEFAULTS = {

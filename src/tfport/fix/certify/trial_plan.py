@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import replace
 from tfport.errors import Error, UnreadableFile
 from tfport.fix.certify.fitting_sizes import FittingSizes
 from tfport.fix.certify.inputs.arrays import ORDINARY, ValueProfile
@@ -21,6 +20,7 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
+from tfport.startup.dataclass import replace
 
 SECONDS = 60.0
 """The time of the original for the generated trials of a signature; further ones are skipped and reported."""

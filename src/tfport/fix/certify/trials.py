@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.fix.certify.inputs.arrays import (
     PROFILES,
@@ -33,6 +32,7 @@ from tfport.fix.certify.tolerance import precision
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

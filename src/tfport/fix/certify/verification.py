@@ -12,12 +12,12 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from tfport.check.console import count
-from tfport.dataclass import dataclass, field
 from tfport.fix.certify.compare import OutputDifference
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.tolerance import NarrowestType, Tolerance
 from tfport.fix.certify.trials import GIVEN, WARMUP
+from tfport.reports.console import count
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from tfport.fix.certify.input_records import InputRecord

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.fix.certify.constant_outputs import constant_outputs
 from tfport.fix.certify.equal_signatures import without_repeats
@@ -32,6 +31,7 @@ from tfport.fix.certify.version import own_name
 from tfport.graph.model import Model
 from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry
+from tfport.startup.dataclass import replace
 
 Progress = Callable[[str], None]
 UserInputs = Mapping[str, Any] | Sequence[Mapping[str, Any]]

@@ -11,8 +11,8 @@ from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.layer_options import plain, rewritten_options, typed
 from tfport.fix.keras.replacements import CAUSAL, replaced
 from tfport.formats.keras.records import Json
-from tfport.keras.build import input_spec
-from tfport.keras.config import (
+from tfport.frontends.keras.build import input_spec
+from tfport.frontends.keras.config import (
     BARE_OPERATION,
     INPUT_LAYER,
     SEQUENTIAL,
@@ -24,9 +24,9 @@ from tfport.keras.config import (
     every_ref,
     layer_config,
 )
-from tfport.keras.instance import LayerInstance
-from tfport.keras.layer import FUNCTION_LAYERS, find_layer, is_operation
-from tfport.keras.tensor import flat_tensors
+from tfport.frontends.keras.instance import LayerInstance
+from tfport.frontends.keras.layer import FUNCTION_LAYERS, find_layer, is_operation
+from tfport.frontends.keras.tensor import flat_tensors
 
 LEAF_SINCE = "3.4"
 """The first Keras 3 that reads one input or output without a list around it."""

@@ -7,8 +7,8 @@ from functools import cached_property
 from tfport.atlas.keras_releases import TENSORFLOW, KerasObject, KerasRelease
 from tfport.atlas.versions import version_key
 from tfport.check.keras.generation import is_keras_3
-from tfport.dataclass import dataclass
-from tfport.keras.version import KerasVersion
+from tfport.frontends.keras.version import KerasVersion
+from tfport.startup.dataclass import dataclass
 
 INSIDE_TENSORFLOW = {"2.5": "2.5.0", "2.3": "2.4.0", "1.0": "2.2.4-tf"}
 """The version that the Keras inside TensorFlow stores, by the first release that has it."""

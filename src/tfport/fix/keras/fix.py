@@ -15,9 +15,8 @@ from pathlib import Path
 
 from tfport.atlas.keras_releases import KERAS_CORE
 from tfport.atlas.target import Target
+from tfport.check.check_report import CheckReport, check_model
 from tfport.check.findings.finding import ERROR
-from tfport.check.report.report import CheckReport, check_model
-from tfport.dataclass import dataclass
 from tfport.errors import CannotRun, Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import Progress, verify
@@ -38,13 +37,14 @@ from tfport.formats.find import find_model
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.keras.write import write_archive, write_h5
 from tfport.formats.output import new_path
+from tfport.frontends.keras.build import ModelBuilder
+from tfport.frontends.keras.config import model_config
+from tfport.frontends.keras.instance import LayerInstance
+from tfport.frontends.keras.model import KerasModel
+from tfport.frontends.keras.version import KerasVersion
+from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
-from tfport.keras.build import ModelBuilder
-from tfport.keras.config import model_config
-from tfport.keras.instance import LayerInstance
-from tfport.keras.load import load_any_model
-from tfport.keras.model import KerasModel
-from tfport.keras.version import KerasVersion
+from tfport.startup.dataclass import dataclass
 
 SUFFIXES = (".keras", ".h5", ".hdf5")
 Write = Callable[[Path], None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tfport.keras.config import LayerCall, LayerConfig, ModelConfig, TensorRef, every_ref
+from tfport.frontends.keras.config import LayerCall, LayerConfig, ModelConfig, TensorRef, every_ref
 
 MASK, NOT_EQUAL = "mask", "NotEqual"
 

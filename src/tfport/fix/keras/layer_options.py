@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfport.atlas.keras_releases import IGNORED
-from tfport.dataclass import dataclass, field
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
-from tfport.keras.config import INPUT_LAYER, INPUT_SHAPES, LayerConfig
-from tfport.keras.layer import NO_EFFECT, REQUIRED, find_layer
+from tfport.frontends.keras.config import INPUT_LAYER, INPUT_SHAPES, LayerConfig
+from tfport.frontends.keras.layer import NO_EFFECT, REQUIRED, find_layer
+from tfport.startup.dataclass import dataclass, field
 
 TRAINING = {"initializer": "initializers", "regularizer": "regularizers", "constraint": "constraints"}
 """The last words of options that only training uses, with the module of their objects."""

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
-from tfport.keras.config import LayerCall, LayerConfig, ModelConfig, every_ref
-from tfport.keras.indexing import SLICE
-from tfport.keras.layer import FUNCTION_LAYERS, is_operation
+from tfport.frontends.keras.config import LayerCall, LayerConfig, ModelConfig, every_ref
+from tfport.frontends.keras.indexing import SLICE
+from tfport.frontends.keras.layer import FUNCTION_LAYERS, is_operation
+from tfport.startup.dataclass import dataclass, field
 
 FUNCTION_LAYER, SLICING_LAYER = FUNCTION_LAYERS
 SLICING = "__operators__.getitem"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from tfport.fix.keras.dialect import Dialect
 from tfport.formats.keras.records import Json
-from tfport.keras.config import MERGE, LayerCall, LayerConfig, ModelConfig, TensorRef
-from tfport.keras.version import KerasVersion
+from tfport.frontends.keras.config import MERGE, LayerCall, LayerConfig, ModelConfig, TensorRef
+from tfport.frontends.keras.version import KerasVersion
 
 _STANDARD = {"activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True}
 CUDNN: dict[str, dict[str, Json]] = {
@@ -40,7 +40,7 @@ SLOPES = {2: 0.2, 3: 1 / 6}
 """The slope of `hard_sigmoid` in Keras 1 and 2, and in Keras 3."""
 EACH_STEP = "TimeDistributed"
 GATED = ("LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", "LSTMCell", "GRUCell", "SimpleRNN")
-"""Layers with gates, whose weights are scaled instead (`keras.weights`)."""
+"""Layers with gates, whose weights are scaled instead (`frontends.keras.weights`)."""
 
 
 def slope(version: KerasVersion) -> float:

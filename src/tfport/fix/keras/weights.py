@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import CannotRun
 from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.replacements import CUDNN, HARD_SIGMOID, slope
+from tfport.frontends.keras.data_format import CHANNELS_FIRST
+from tfport.frontends.keras.instance import LayerInstance, WeightSlot
+from tfport.frontends.keras.layer_weights import weights_in_order
+from tfport.frontends.keras.path_weights import written_paths
+from tfport.frontends.keras.version import KerasVersion
 from tfport.graph.tensors import Tensor
-from tfport.keras.data_format import CHANNELS_FIRST
-from tfport.keras.instance import LayerInstance, WeightSlot
-from tfport.keras.layer_weights import weights_in_order
-from tfport.keras.path_weights import written_paths
-from tfport.keras.version import KerasVersion
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

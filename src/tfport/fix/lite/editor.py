@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import replace
 from tfport.fix.rule import Refusal
 from tfport.formats.lite.records import (
     LiteFile,
@@ -18,8 +17,9 @@ from tfport.formats.lite.records import (
     TensorQuantization,
 )
 from tfport.formats.lite.schema import lite_schema
-from tfport.lite.constants import constant_array, has_data
-from tfport.lite.dtypes import NAMES
+from tfport.frontends.lite.constants import constant_array, has_data
+from tfport.frontends.lite.dtypes import NAMES
+from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from tfport.atlas.target import Target
+from tfport.check.check_report import check_model
 from tfport.check.findings.finding import ERROR
-from tfport.check.report.report import check_model
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt, ModelForm
 from tfport.fix.certify.verify import Progress, verify
@@ -23,8 +22,9 @@ from tfport.fix.rule import EXACT
 from tfport.formats.find import find_model
 from tfport.formats.lite.write import lite_bytes
 from tfport.formats.output import new_path
+from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
-from tfport.keras.load import load_any_model
+from tfport.startup.dataclass import dataclass
 
 SUFFIXES = (".tflite", ".lite", ".litert")
 

@@ -12,8 +12,8 @@ from tfport.fix.certify.runners import ModelSide
 from tfport.fix.certify.trials import Trial
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.write import lite_bytes
+from tfport.frontends.lite.build import file_signatures
 from tfport.graph.model import Signature
-from tfport.lite.build import file_signatures
 
 MODEL = "model.tflite"
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from tfport.atlas.lite.registry import LiteRegistry
 from tfport.check.lite.consistency import has_wrong_axis
 from tfport.check.lite.op_versions import needed_version
-from tfport.dataclass import dataclass, field, replace
 from tfport.fix.journal import Journal
 from tfport.fix.lite.editor import SubgraphEditor, copied_options
 from tfport.fix.lite.rule import LITE_RULES, LiteRule
@@ -21,7 +20,8 @@ from tfport.fix.rule import LOSSY, Refusal
 from tfport.formats.lite.metadata import MIN_RUNTIME
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 from tfport.formats.lite.schema import lite_schema
-from tfport.lite.constants import constant_array, external_data, has_data
+from tfport.frontends.lite.constants import constant_array, external_data, has_data
+from tfport.startup.dataclass import dataclass, field, replace
 
 SIGNED = ("INT4", "INT2")
 DEEPEST = 6

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass
 from tfport.discovery import Catalog
 from tfport.fix.rule import Keeps
 from tfport.formats.lite.records import LiteOperator
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.fix.lite.editor import SubgraphEditor

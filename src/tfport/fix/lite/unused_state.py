@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tfport.dataclass import replace
 from tfport.formats.lite.records import LiteFile, LiteOperator, Subgraph
+from tfport.startup.dataclass import replace
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 STATE = frozenset({HANDLE, READ, ASSIGN, ONCE})

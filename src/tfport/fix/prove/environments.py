@@ -16,13 +16,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.fix.certify.child_process import log_lines, run_to_end
 from tfport.fix.certify.digests import digest
 from tfport.fix.certify.runner_facts import Wheel
 from tfport.fix.prove.interpreters import KNOWN, PLACES, find_python
 from tfport.fix.prove.release_dependencies import OLD_PIP, dependencies
+from tfport.startup.dataclass import dataclass
 
 SECONDS = 1800
 """The longest that a step of the installation may take."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.graph import Node, Value
+from tfport.startup.dataclass import dataclass
 
 NodeOrValue = Node | Value
 SEPARATOR = b"_X_"

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.formula import FLOAT64, NodeFunctions, Term
 from tfport.fix.nodes.shapes import NodeOrValue, cast, rank
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
+from tfport.startup.dataclass import dataclass
 
 PLAIN = {"qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint16", "qint32": "int32"}
 """Integer dtypes with the bits of quantized ones."""

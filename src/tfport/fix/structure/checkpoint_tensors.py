@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tfport.dataclass import replace
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphVariable, variables
 from tfport.runtime.restore.object_restore import checkpoint_keys
+from tfport.startup.dataclass import replace
 
 DATA = tuple[str, tuple[object, ...]]
 """A name, and an array with its DataType number."""

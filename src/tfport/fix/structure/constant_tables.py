@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder
@@ -29,6 +28,7 @@ from tfport.fix.structure.tables import (
 )
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Graph, Node, Value
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

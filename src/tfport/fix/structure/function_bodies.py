@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.fix.nodes.control_ops import ENTERS, SWITCHES
 from tfport.fix.structure.functional_ops import is_expanded, is_stateful, parts_of, types_of
 from tfport.graph.attrs import Attr, FunctionRef
@@ -18,6 +17,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.inline import inline
 from tfport.graph.tensors import Tensor
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True)

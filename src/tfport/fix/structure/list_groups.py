@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.dataclass import dataclass, field
 from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN, Shape
+from tfport.startup.dataclass import dataclass, field
 
 ALIASES = ("Identity", "IdentityN")
 PASS_THROUGH = (*ALIASES, *ENTERS, *EXITS, *NEXTS, *MERGES, "Switch", "RefSwitch")

@@ -8,7 +8,6 @@ and the check reports them.
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder
@@ -20,6 +19,7 @@ from tfport.fix.structure.ragged_variants import PACK, UNPACK
 from tfport.graph.dtypes import INT32, INT64, VARIANT, DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import Shape
+from tfport.startup.dataclass import dataclass
 
 Changed = list[tuple[str, str]]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tfport.dataclass import dataclass
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import RESOURCE, STRING
 from tfport.graph.graph import Graph, Node, Value
+from tfport.startup.dataclass import dataclass
 
 MADE = {
     "HashTableV2": "HashTable",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import replace
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.model import Model
+from tfport.startup.dataclass import replace
 
 
 def working_copy(model: Model) -> Model:

@@ -17,8 +17,8 @@ import posixpath
 import weakref
 from collections.abc import Callable, Iterable
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
+from tfport.startup.dataclass import dataclass, field
 
 MOST_MEMBERS = 100_000
 LONGEST_NAME = 1024

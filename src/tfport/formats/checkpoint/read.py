@@ -11,12 +11,12 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.dataclass import dataclass
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.late_pattern import late_pattern
+from tfport.startup.dataclass import dataclass
+from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

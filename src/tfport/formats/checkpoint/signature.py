@@ -13,7 +13,7 @@ from tfport.formats.checkpoint.table import FOOTER, MAGIC
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, with_suffix
 from tfport.formats.sample import Sample
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 DATA_SHARD = late_pattern(r"(.+)\.data-\d{5}-of-\d{5}")
 V1_SHARD = late_pattern(r"(.+)-\d{5}-of-\d{5}")

@@ -9,7 +9,7 @@ bytes of keys sort like the values they contain.
 from __future__ import annotations
 
 from tfport.formats.checkpoint.slices import Slice
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 END_OF_STRING = b"\0\1"
 SPECIAL = late_pattern(rb"[\x00\xff]")

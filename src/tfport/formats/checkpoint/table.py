@@ -12,10 +12,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.varint import from_varint
+from tfport.startup.dataclass import dataclass
 
 MAGIC = bytes.fromhex("57fb808b247547db")
 FOOTER = 48

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint import slices
 from tfport.formats.checkpoint.read import (
@@ -29,6 +28,7 @@ from tfport.formats.checkpoint.slice_keys import encode_slice
 from tfport.formats.checkpoint.slices import Slice
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.proto import checkpoint_pb2 as pb
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

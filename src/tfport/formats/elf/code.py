@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Segment
 from tfport.formats.elf.library import ARM, ElfLibrary
+from tfport.startup.dataclass import dataclass, field
 
 PT_GNU_EH_FRAME = 0x6474E550
 HIGHEST = 1 << 62

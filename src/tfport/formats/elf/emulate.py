@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 import capstone
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.image import Image
 from tfport.formats.elf.library import ARM
+from tfport.startup.dataclass import dataclass, field
 
 STACK, HEAP, OUTSIDE = 0x7FFF_0000_0000, 0x6000_0000_0000, 0x5000_0000_0000
 BLOCK = 1 << 16

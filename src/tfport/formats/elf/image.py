@@ -9,8 +9,8 @@ import numpy as np
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.enums import ENUM_P_TYPE_BASE
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
+from tfport.startup.dataclass import dataclass
 
 PT_LOAD: Final = ENUM_P_TYPE_BASE["PT_LOAD"]
 

@@ -3,7 +3,7 @@
 `read_header` reads any ELF file; `ElfLibrary` only 64-bit little-endian ones, which
 TensorFlow runs on. It uses what the loader uses: program headers and the tables of the
 dynamic segment, never section headers, which may be missing or wrong. Tables are read
-in place from the mapped file. The library is not loaded; `check.lib` interprets the result.
+in place from the mapped file. The library is not loaded; `lib` interprets the result.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from elftools.elf.descriptions import describe_e_machine
 from elftools.elf.enums import ENUM_D_TAG, ENUM_E_MACHINE, ENUM_E_TYPE, ENUM_P_TYPE_BASE
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Image, Segment, string_at
 from tfport.formats.elf.symbols import SymbolTable, read_defined_versions, read_required_versions
+from tfport.startup.dataclass import dataclass
 
 MAGIC = b"\x7fELF"
 IDENT_SIZE = 16

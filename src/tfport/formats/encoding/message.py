@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError, Message
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.wire import LARGEST, LENGTH, Bytes, Fault, content, walk
 from tfport.formats.files import Files
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from google.protobuf.text_format import ParseError

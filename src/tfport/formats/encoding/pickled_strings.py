@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 Bytes: TypeAlias = bytes | memoryview
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.attributes import read_attributes
 from tfport.formats.hdf5.datatypes import read_shape, read_type, read_values
@@ -18,6 +17,7 @@ from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import CHUNKS, leaves
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

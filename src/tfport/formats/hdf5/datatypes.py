@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.heaps import GlobalHeaps
 from tfport.formats.hdf5.source import Cursor
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect
 from functools import cached_property
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import records
+from tfport.startup.dataclass import dataclass
 
 MOST_ROWS = 64
 """The blocks of each row of a fractal heap are twice as large as those before."""

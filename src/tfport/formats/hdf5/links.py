@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.dataclass import dataclass
 from tfport.formats.hdf5.heaps import FractalHeap, LocalHeap
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
 from tfport.formats.hdf5.trees import GROUP, leaves, records
+from tfport.startup.dataclass import dataclass
 
 HARD, SOFT, EXTERNAL = 0, 1, 64
 LINK_NAMES = 5

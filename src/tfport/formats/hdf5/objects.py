@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from struct import Struct
 
-from tfport.dataclass import dataclass
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
+from tfport.startup.dataclass import dataclass
 
 MESSAGE, SHORT_MESSAGE = Struct("<HHB3x"), Struct("<BHB")
 """Type, size and flags of a message, in old and new headers."""

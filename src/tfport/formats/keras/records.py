@@ -1,6 +1,6 @@
 """What a Keras file says, whatever its layout: configuration, versions and stored weights.
 
-The configuration is the JSON of the file, unchanged; `keras.config` gives it one meaning for all
+The configuration is the JSON of the file, unchanged; `frontends.keras.config` gives it one meaning for all
 releases of Keras. Weights are read on request.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

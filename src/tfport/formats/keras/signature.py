@@ -13,7 +13,7 @@ from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, with_suffix
 from tfport.formats.sample import Sample
 from tfport.formats.tfjs.signature import MODEL, is_layers_model
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from tfport.formats.hdf5.file import Hdf5Group

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.lite.flatbuffer_read import FlatbufferReader
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.schema import metadata_schema
+from tfport.startup.dataclass import dataclass
 
 MIN_RUNTIME = "min_runtime_version"
 DESCRIPTION = "TFLITE_METADATA"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tfport.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field
 
 CUSTOM = "CUSTOM"
 FLEX = "Flex"

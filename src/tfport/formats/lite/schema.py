@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 SCALARS = {
     "bool": "?", "byte": "b", "ubyte": "B", "utype": "B", "short": "h", "ushort": "H", "int": "i",

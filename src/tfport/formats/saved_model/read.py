@@ -5,11 +5,11 @@ The variables are a checkpoint, which `checkpoint` reads.
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import read_message
 from tfport.formats.files import Files
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.startup.dataclass import dataclass
 
 VARIABLES = "variables/variables"
 ASSETS = "assets"

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.encoding.tensor import to_numpy
 from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Files
 from tfport.formats.proto import serving_pb2 as pb
+from tfport.startup.dataclass import dataclass
 
 WARMUP = "assets.extra/tf_serving_warmup_requests"
 MOST_REQUESTS = 1000

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
+from tfport.startup.dataclass import dataclass, field
 
 T = TypeVar("T")
 MAGIC = b"ML\xefR"

@@ -12,7 +12,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.stablehlo.bytecode import (
     DEEPEST,
@@ -23,6 +22,7 @@ from tfport.formats.stablehlo.bytecode import (
     Operation,
     read_bytecode,
 )
+from tfport.startup.dataclass import dataclass, field
 
 DYNAMIC = -(1 << 63)
 MOST_AXES = 32

@@ -12,7 +12,6 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import NotAModel, UnreadableFile
 from tfport.formats.encoding.json_text import parse_json
 from tfport.formats.files import Files
@@ -22,6 +21,7 @@ from tfport.formats.proto.saved_model_pb2 import SignatureDef
 from tfport.formats.tfjs.message_json import fill
 from tfport.formats.tfjs.signature import OLD_GRAPH, OLD_MANIFEST
 from tfport.formats.tfjs.weights import TfjsWeights
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import posixpath
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, with_suffix
 from tfport.formats.sample import Sample
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 MODEL = "model.json"
 OLD_GRAPH, OLD_MANIFEST = "tensorflowjs_model.pb", "weights_manifest.json"

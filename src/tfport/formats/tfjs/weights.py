@@ -11,12 +11,12 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, missing, shown
 from tfport.formats.encoding.wire import count
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model
 from tfport.runtime.bench.samples import sample_inputs
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.select_signature import select_signature
+from tfport.startup.dataclass import dataclass
 
 ROUNDS = 3
 EXCEPTION = re.compile(r"[\w.]+(Error|Failed|Exception): ")

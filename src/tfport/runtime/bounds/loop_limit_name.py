@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 _NAME = late_pattern(r":([^:']*)@at_most_(\d+)_iterations")
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.deadlines import deadline
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

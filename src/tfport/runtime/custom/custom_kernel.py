@@ -12,7 +12,6 @@ import keyword
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
@@ -22,6 +21,7 @@ from tfport.graph.usage import LABEL
 from tfport.registry.kernels import Kernel
 from tfport.runtime.host import inferred_attrs
 from tfport.runtime.lower import CONTEXT, Implementation
+from tfport.startup.dataclass import dataclass
 
 BUILDER = "b"
 CPU = "CPU"

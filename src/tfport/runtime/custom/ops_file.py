@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from tfport.errors import Error
-from tfport.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
+from tfport.frontends.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
 from tfport.python_file import execute
 from tfport.runtime.custom.registry import PROCESS_WIDE
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.atlas.known_ops import known_ops
-from tfport.dataclass import dataclass
 from tfport.errors import BadRegistration, Error
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
@@ -27,6 +26,7 @@ from tfport.graph.op_signature import OpDefs
 from tfport.runtime.custom.source_location import call_site, location_of, with_package
 from tfport.runtime.implementations import BUILT_IN, OpImplementations
 from tfport.runtime.lower import Implementation
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.runtime.custom.custom_kernel import CustomKernel

@@ -17,7 +17,6 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.known_ops import known_ops
-from tfport.dataclass import dataclass
 from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
@@ -31,6 +30,7 @@ from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_w
 from tfport.runtime.custom.source_location import call_site, location_of
 from tfport.runtime.lower import CONTEXT, Implementation
 from tfport.runtime.operand import Operand
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.runtime.trace import Tracer

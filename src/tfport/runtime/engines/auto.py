@@ -11,7 +11,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import replace
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints, Sizes
@@ -25,6 +24,7 @@ from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
 from tfport.runtime.onnx.island_shares import Share
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

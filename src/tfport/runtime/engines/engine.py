@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error, RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_parts import IslandParts
@@ -20,6 +19,7 @@ from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
 from tfport.runtime.onnx.model import NodeForms, OnnxModel
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

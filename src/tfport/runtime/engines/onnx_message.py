@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from tfport.late_pattern import late_pattern
+from tfport.startup.late_pattern import late_pattern
 
 _RUN = late_pattern(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : Non-zero status code returned while running \w+ node\. "

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
-from tfport.dataclass import replace
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.loop_limit_name import limit_message_of
 from tfport.runtime.bounds.run_scope import current_scope
@@ -36,6 +35,7 @@ from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
 from tfport.runtime.profile.engine_events import record_events
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

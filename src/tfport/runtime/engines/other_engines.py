@@ -6,12 +6,12 @@ import functools
 import importlib.util
 from collections.abc import Callable
 
-from tfport.dataclass import dataclass
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

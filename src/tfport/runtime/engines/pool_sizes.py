@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.program import ONNX_TYPES
+from tfport.startup.dataclass import dataclass
 
 POOLS = ("MaxPool", "AveragePool")
 

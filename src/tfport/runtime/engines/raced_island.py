@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.engine import Compiled, EngineFailed, Sizes
@@ -23,6 +22,7 @@ from tfport.runtime.engines.race import fastest
 from tfport.runtime.engines.trials import Trials
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.onnx.island_work import IslandWork
+from tfport.startup.dataclass import dataclass, field
 
 PATIENCE = 0.5
 """Seconds in an island after which a race pays."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.runtime.layers.rnn_activations import Activation, ActivationReader
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import dataclass
 from tfport.runtime.layers.embedding_lookup import EmbeddingLookup, lookup_step
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Program, Step, needed
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.runtime.failures import naming_node
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
@@ -22,6 +21,7 @@ from tfport.runtime.ops.lite.kernels.hybrid import hybrid_input
 from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.program import Program, Step
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

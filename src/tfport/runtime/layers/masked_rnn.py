@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, replace
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
 from tfport.runtime.layers.rnn import Recurrence, as_nodes, exact_rows, is_explained, zeros_of
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest
@@ -21,6 +20,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass, replace
 
 SELECTS = ("Select", "SelectV2")
 

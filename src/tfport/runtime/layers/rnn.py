@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.layers import rnn_cells as cells
 from tfport.runtime.layers.affine import AffineReader
@@ -23,6 +22,7 @@ from tfport.runtime.layers.time_rows import TimeRows
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.sigmoid import sigmoid
 from tfport.runtime.program import Step
+from tfport.startup.dataclass import dataclass
 
 HARD_SIGMOID = "HardSigmoid"
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, replace
 from tfport.runtime.layers.affine import ADDS, Affine, AffineReader
 from tfport.runtime.layers.rnn_activations import IDENTITY, Activation
 from tfport.runtime.operand import Operand
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.runtime.layers.affine import ADDS
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
+from tfport.startup.dataclass import dataclass
 
 Producers = Mapping[Operand, Step]
 MATRIX_RANK = 2

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import BOOL, FLOAT32
 from tfport.runtime.layers.time_loop import TimeLoop, same_number
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
 from tfport.runtime.symbolic_values import SymbolicValues, size_of_axis
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 MATRIX_RANK = 3
 

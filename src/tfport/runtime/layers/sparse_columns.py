@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.runtime.layers.original_steps import original_steps
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.strings.equal_strings import MANY, differ
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
+from tfport.startup.dataclass import dataclass, field
 
 SPARSE_COLUMN = "SparseColumn"
 _TYPES = frozenset(("string", "int32", "int64"))

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tfport.dataclass import dataclass, replace
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass, replace
 
 
 @dataclass

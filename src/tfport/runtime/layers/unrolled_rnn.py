@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import naming_node
@@ -23,6 +22,7 @@ from tfport.runtime.layers.rnn_node import layer_step
 from tfport.runtime.layers.same_cells import CellInputs, CellOutputs, inputs_of, same_inputs
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step, needed
+from tfport.startup.dataclass import dataclass
 
 LEAST = 4
 """So many cells are worth a node."""

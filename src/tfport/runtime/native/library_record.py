@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.library import ElfLibrary
+from tfport.startup.dataclass import dataclass
 
 SYMBOL = "tfport_abi"
 MAGIC = b"tfport\n"

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfport.check.lib.diagnosis import LibrarySubject, LoadOptions
-from tfport.check.lib.origin import is_of_tensorflow
-from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.mangling import short_name
+from tfport.lib.diagnosis import LibrarySubject, LoadOptions
+from tfport.lib.origin import is_of_tensorflow
+from tfport.lib.tensorflow_libraries import is_tensorflow
 from tfport.runtime.native.library_record import ABI, HEADER, LibraryRecord, read_record
 from tfport.runtime.native.tvm_ffi import TvmFfi, installed_tvm_ffi
 

@@ -21,13 +21,13 @@ from tfport.atlas.cxx_abi import new_abi
 from tfport.atlas.installed_packages import METADATA, OF_PYTHON, SITE_PACKAGES
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
-from tfport.check.lib.cxx_standard import STANDARD as STRING_VIEW
-from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
-from tfport.dataclass import dataclass
 from tfport.errors import BuildFailed
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder
+from tfport.lib.cxx_standard import STANDARD as STRING_VIEW
+from tfport.lib.tensorflow_libraries import FRAMEWORK, libraries_of
 from tfport.runtime.native.compiler import COMMON
+from tfport.startup.dataclass import dataclass
 
 ROOTS = ("tensorflow", "tensorflow_core")
 """The folders of a wheel that contain the headers."""

@@ -7,8 +7,8 @@ import importlib.util
 import re
 from pathlib import Path
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass
 
 PACKAGE, MODULE, LIBRARY = "apache-tvm-ffi", "tvm_ffi", "libtvm_ffi.so"
 

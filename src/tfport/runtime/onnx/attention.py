@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.onnx.island_passes import live_nodes
 from tfport.runtime.onnx.model import CONTRIB
 from tfport.runtime.onnx.patterns.producers import Producers, scalar_and_other
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 ATTENTION = "MultiHeadAttention"
 OFFSETS = 3

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.attention import ATTENTION, OFFSETS
@@ -23,6 +22,7 @@ from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

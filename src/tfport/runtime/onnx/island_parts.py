@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 
-from tfport.dataclass import dataclass, replace
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import FusedConvolution, fused_convolutions
 from tfport.runtime.onnx.fused_product import FusedProduct, fused_products
 from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass, replace
 
 CHANNELS_LAST, CHANNELS_FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
 LEAST_PRODUCTS = 4

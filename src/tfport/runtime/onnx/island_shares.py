@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from tfport.dataclass import dataclass
 from tfport.runtime.onnx.island_parts import ModelPart, model_part, reads_of
 from tfport.runtime.onnx.island_work import IslandWork, island_work
 from tfport.runtime.onnx.least_size import least_size
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 LEAST_PART = 0.2
 """The part of an island's heavy nodes that a stage must have, to be worth another model."""

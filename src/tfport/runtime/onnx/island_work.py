@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass, field
 
 LIGHT = 1e6
 """Operations of a node below which a second thread gains nothing: 20 to 50 microseconds on one core."""

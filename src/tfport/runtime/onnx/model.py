@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.accurate import accurate
@@ -28,6 +27,7 @@ from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.pooling_opset import PoolingOpset
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

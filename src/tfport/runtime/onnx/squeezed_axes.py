@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
 from tfport.runtime.onnx.layout_state import like
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 _ELEMENTWISE = frozenset((*UNARY.split(), *TOGETHER.split()))
 

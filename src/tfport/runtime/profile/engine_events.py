@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.runtime.profile.times import OpTime
+from tfport.startup.dataclass import dataclass
 
 NODE, OF_NODE = "Node", "kernel_time"
 MICRO, NANO = 1e-6, 1e-9

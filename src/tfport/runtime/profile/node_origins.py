@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfport.dataclass import dataclass
 from tfport.graph.graph import Function, Node
-from tfport.late_pattern import late_pattern
 from tfport.runtime.program import Step
+from tfport.startup.dataclass import dataclass
+from tfport.startup.late_pattern import late_pattern
 
 NUMBER = late_pattern(r"#(\d+)")
 

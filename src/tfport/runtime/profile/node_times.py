@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.runtime.profile.engine_events import EngineEvent
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.profile.recorder import HostStep, Recorder
 from tfport.runtime.profile.times import IslandTime
+from tfport.startup.dataclass import dataclass
 
 HOST, FOLDED = "host", "folded"
 

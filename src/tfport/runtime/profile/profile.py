@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass, replace
 from tfport.graph.model import Model
 from tfport.runtime.composite import flatten_inputs
 from tfport.runtime.custom.registry import Registry
@@ -24,6 +23,7 @@ from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
 from tfport.runtime.profile.times import IslandTime, OpTime, Profile
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.session import Session
+from tfport.startup.dataclass import dataclass, replace
 
 LEAST_RUNS = 3
 Call = Callable[[Session], Any]

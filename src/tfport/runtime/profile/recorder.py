@@ -15,9 +15,9 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.program import NeverLowered, Run, Step
+from tfport.startup.dataclass import dataclass, field
 
 TOO_SMALL = "its island would be too small"
 CALIBRATIONS, CALIBRATION_CALLS = 5, 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass
 from tfport.runtime.profile.recorder import HostNode
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.runtime.profile.node_times import NodeTime

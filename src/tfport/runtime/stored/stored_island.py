@@ -9,8 +9,8 @@ import json
 import math
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.runtime.onnx.island_work import IslandWork
+from tfport.startup.dataclass import dataclass
 
 VERSION = 2
 

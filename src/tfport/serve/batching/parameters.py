@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 
-from tfport.dataclass import dataclass, replace
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files, Folder
 from tfport.formats.proto import batching_pb2 as pb
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
+from tfport.startup.dataclass import dataclass, replace
 
 MODEL_FILE = "batching_params.pbtxt"
 DEFAULT_POOL, POOL_WITHOUT_FILE = "batch_threads", "model_server_batch_threads"

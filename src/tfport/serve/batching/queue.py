@@ -14,13 +14,13 @@ from collections.abc import Hashable, Mapping
 from time import perf_counter
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import RunCancelled
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.batching.joining import pieces_of
 from tfport.serve.batching.parameters import BatchParameters
 from tfport.serve.servable import NOBODY_WAITS, Arrays
 from tfport.serve.status import StatusCode, StatusError
+from tfport.startup.dataclass import dataclass, field
 
 FULL = "The batch scheduling queue to which this task was submitted is full; "
 

@@ -13,11 +13,11 @@ import asyncio
 from itertools import pairwise
 from math import prod
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.serve.front_ends.detached_contents import LARGE, without_contents
 from tfport.serve.front_ends.messages import CallAnswer
 from tfport.serve.grpc.service import Caller
+from tfport.startup.dataclass import dataclass, field
 
 TRACED = ("traceparent", "b3")
 """Headers that make a request one of a trace."""

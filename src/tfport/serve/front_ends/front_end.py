@@ -15,7 +15,6 @@ from typing import Any
 import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.serve.front_ends.alike_requests import AlikeRequest, AlikeRequests
 from tfport.serve.front_ends.detached_contents import LARGE, without_contents
@@ -41,6 +40,7 @@ from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.service import Caller, abort, caller_of
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import StatusCode
+from tfport.startup.dataclass import replace
 
 NOBODY = Caller({}, "")
 PREDICT = ("tensorflow.serving.PredictionService", "Predict")

@@ -17,7 +17,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.dataclass import replace
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.runtime.engines.gpu.device_copies import DeviceCopies
@@ -45,6 +44,7 @@ from tfport.serve.grpc.service import Caller, DetachedContents, GrpcMethod, Grpc
 from tfport.serve.hosts import bracketed
 from tfport.serve.monitoring.logs import Logs
 from tfport.serve.status import StatusError
+from tfport.startup.dataclass import replace
 
 BLOCK_BYTES = 128 * 2**20
 """Shared memory of each front end; a request that finds no room in it goes through the connection."""

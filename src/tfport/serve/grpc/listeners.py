@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass, replace
 from tfport.serve.grpc.health import CatalogHealth
 from tfport.serve.grpc.model_service import Reload
 from tfport.serve.grpc.options import GrpcOptions
@@ -16,6 +15,7 @@ from tfport.serve.grpc.server import GrpcServer, grpc_services
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2.metadata import Ready
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.device_copies import DeviceCopies

@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from typing import Any, cast
 from urllib.parse import unquote
 
-from tfport.dataclass import dataclass
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import RequestTracer
 from tfport.serve.request_metrics import GRPC, RequestMetrics
 from tfport.serve.status import StatusCode, StatusError
+from tfport.startup.dataclass import dataclass
 
 # calls that a PredictionLog can represent
 KINDS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.tls import Tls
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

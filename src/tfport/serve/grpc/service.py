@@ -16,11 +16,11 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError, Message
 
-from tfport.dataclass import dataclass
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.offload import offload
 from tfport.serve.refusal_reasons import reason_of
 from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError, invalid_argument
+from tfport.startup.dataclass import dataclass
 
 LONGEST_MESSAGE = 1024
 """Maximum characters of an error message, as in TensorFlow Serving: headers have limits."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     import grpc

@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
-from tfport.late_pattern import late_pattern
 from tfport.serve.models.policy import AllVersions, LatestVersions, Policy, SpecificVersions
 from tfport.serve.status import invalid_argument
+from tfport.startup.dataclass import dataclass, field
+from tfport.startup.late_pattern import late_pattern
 
 PLATFORM = "tensorflow"
 _ADDRESS = late_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfport.dataclass import dataclass
 from tfport.errors import DeadlineExceeded, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.find import find_model
 from tfport.formats.saved_model.warmup import WARMUP
-from tfport.keras.load import load_any_model
+from tfport.frontends.load import load_any_model
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
@@ -34,6 +33,7 @@ from tfport.serve.models.version_folder import has_model, missing_model
 from tfport.serve.servable import RUN_CODES
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.runtime.custom.stub import Stubs

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tfport.dataclass import dataclass, field
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.models.policy import LoadStage
 from tfport.serve.models.store import Stamp, VersionStore
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusError
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.formats.files import Files
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Protocol, TypeVar
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

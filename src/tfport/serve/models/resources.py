@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from tfport.dataclass import dataclass, field
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings
@@ -17,6 +16,7 @@ from tfport.serve.models.loading import Opener
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.servable import Runner
 from tfport.serve.status import StatusCode
+from tfport.startup.dataclass import dataclass, field
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tfport.check.check_report import check_model
 from tfport.check.findings.finding import ERROR
-from tfport.check.report.report import check_model
-from tfport.dataclass import dataclass
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.own_target import own_target
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

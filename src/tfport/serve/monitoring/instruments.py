@@ -13,7 +13,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 MOST_CELLS = 4096
 OTHER = "(other)"

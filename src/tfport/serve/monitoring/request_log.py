@@ -23,10 +23,10 @@ from pathlib import Path
 
 from google.protobuf.message import Message
 
-from tfport.dataclass import dataclass, field
 from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
+from tfport.startup.dataclass import dataclass, field
 
 COLLECTORS = ("", "tfrecord", "file")
 """Types of log collectors that write files; TensorFlow Serving has only those linked into it."""

@@ -15,11 +15,11 @@ from typing import Any, Protocol
 from aiohttp import web
 from aiohttp.http import RawRequestMessage
 
-from tfport.dataclass import dataclass
 from tfport.serve.refusal_reasons import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
 from tfport.serve.rest.answer_turns import AnswerTurns
 from tfport.serve.rest.request_framing import RequestFraming
 from tfport.serve.rest.request_head import RequestHead
+from tfport.startup.dataclass import dataclass
 
 SERVER_NAME = "tfport"
 """The `Server` header, without versions."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.serve.examples import examples_tensor
 from tfport.serve.rest.decode import signature_name
@@ -20,6 +19,7 @@ from tfport.serve.rest.excerpt import excerpt, json_type
 from tfport.serve.rest.parse import parsed
 from tfport.serve.rest.tensors import decoded, is_base64, text_bytes
 from tfport.serve.status import invalid_argument
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 try:
     import simdjson

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Signature
 from tfport.serve.rest.flat_json import FlatJson, Kind, available, flatten
 from tfport.serve.rest.tensors import B64, MOST_AXES, decoded, readable
 from tfport.serve.status import StatusError
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

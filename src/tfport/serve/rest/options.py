@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ssl
 
-from tfport.dataclass import dataclass, field
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.request_metrics import RequestMetrics
 from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.connections import ConnectionLimits
 from tfport.serve.workers.pool import WorkerPool
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from tfport.late_pattern import late_pattern
 from tfport.serve.rest.excerpt import excerpt
 from tfport.serve.rest.rapid_json import EMPTY, INVALID, MARK, is_readable, parse_error, read_json
 from tfport.serve.status import StatusError, invalid_argument
+from tfport.startup.late_pattern import late_pattern
 
 try:
     import simdjson

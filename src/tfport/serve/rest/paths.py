@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from tfport.dataclass import dataclass
-from tfport.late_pattern import late_pattern
 from tfport.serve.status import invalid_argument
+from tfport.startup.dataclass import dataclass
+from tfport.startup.late_pattern import late_pattern
 
 _WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 _POST = late_pattern(

@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from tfport.late_pattern import late_pattern
 from tfport.serve.status import StatusError, invalid_argument
+from tfport.startup.late_pattern import late_pattern
 
 MARK = b"\xef\xbb\xbf"
 # possessive: no backtracking

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tfport.dataclass import dataclass
 from tfport.serve.rest.paths import ParsedPath, parse_path
 from tfport.serve.status import StatusError
+from tfport.startup.dataclass import dataclass
 
 MOST_HEAD = 4096
 MOST_FIELDS = 64

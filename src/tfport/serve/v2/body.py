@@ -13,13 +13,13 @@ from typing import Any
 
 import orjson
 
-from tfport.dataclass import dataclass, field
 from tfport.serve.interface import ServableInterface
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import tensors
 from tfport.serve.v2.infer import InferRequest, reject_unsupported
 from tfport.serve.v2.metadata import shape_of, signature_of
+from tfport.startup.dataclass import dataclass, field
 
 LENGTH = "Inference-Header-Content-Length"
 

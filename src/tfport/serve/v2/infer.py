@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import dataclass, field
 from tfport.graph.shapes import Shape
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 from tfport.serve.v2.metadata import shape_of, signature_of
 from tfport.serve.v2.tensors import datatype_of
+from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

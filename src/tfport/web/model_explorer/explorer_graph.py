@@ -1,4 +1,4 @@
-"""A graph of `check.graph_view` as a graph of Model Explorer."""
+"""A graph of `web.graph_view` as a graph of Model Explorer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from model_explorer import graph_builder as explorer
 
-from tfport.check.graph_view.columns import GraphColumns
-from tfport.check.graph_view.graph_summary import GraphSummary
-from tfport.check.graph_view.graphs import GraphFamily
+from tfport.web.graph_view.columns import GraphColumns
+from tfport.web.graph_view.graph_summary import GraphSummary
+from tfport.web.graph_view.graphs import GraphFamily
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
 LONGEST, WIDEST = 500, 24

@@ -15,12 +15,12 @@ except ImportError:
     raise ImportError("model_explorer is not installed: pip install ai-edge-model-explorer") from None
 
 import tfport
-from tfport.check.graph_view.graphs import ModelGraphs
 from tfport.errors import Error
 from tfport.formats.keras.signature import EXTENSIONS as KERAS
 from tfport.formats.lite.signature import EXTENSIONS as LITE
-from tfport.garbage import no_search_for_garbage
 from tfport.graph.model import Model
+from tfport.startup.garbage import no_search_for_garbage
+from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.model_explorer.explorer_graph import explorer_graph
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 

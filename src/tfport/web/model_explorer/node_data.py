@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding
-from tfport.check.graph_view.finding_nodes import finding_nodes
-from tfport.check.graph_view.graphs import ModelGraphs
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
+from tfport.web.graph_view.finding_nodes import finding_nodes
+from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
 if TYPE_CHECKING:
-    from tfport.check.report.report import CheckReport
+    from tfport.check.check_report import CheckReport
     from tfport.runtime.profile.node_times import NodeTime
 
 COLORS = {ERROR: "#b62b3f", WARNING: "#f2b45c", NOTE: "#b7d0f0"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tfport.check.graph_view.graph_summary import FUNCTION, LAYERS, GraphSummary
-from tfport.check.graph_view.graphs import MAIN, GraphFamily, ModelGraphs
+from tfport.web.graph_view.graph_summary import FUNCTION, LAYERS, GraphSummary
+from tfport.web.graph_view.graphs import MAIN, GraphFamily, ModelGraphs
 from tfport.web.model_explorer.shown_calls import shown_calls
 
 TENSORFLOW_OPS = "TensorFlow ops"
@@ -20,7 +20,7 @@ Part = tuple[GraphFamily, GraphSummary]
 
 
 class ShownGraphs:
-    """The graphs of a model by their ids in `check.graph_view`."""
+    """The graphs of a model by their ids in `web.graph_view`."""
 
     def __init__(self, graphs: ModelGraphs) -> None:
         every = {s.id: (family, s) for family in graphs.families for s in family.summaries()}

@@ -6,12 +6,12 @@ from typing import Any
 
 from aiohttp import web
 
-from tfport.check.graph_view.asset_peek import asset_peek
-from tfport.check.graph_view.search import search
-from tfport.check.graph_view.stored_tensors import stored_tensor
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.graph.difference import graph_difference
 from tfport.graph.graph import Graph
+from tfport.web.graph_view.asset_peek import asset_peek
+from tfport.web.graph_view.search import search
+from tfport.web.graph_view.stored_tensors import stored_tensor
 from tfport.web.json_answer import json_answer
 from tfport.web.model_store import LoadedModel
 from tfport.web.read_json import field, read_object

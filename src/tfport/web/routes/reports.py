@@ -9,12 +9,12 @@ from aiohttp import web
 import tfport
 from tfport.atlas.atlas import atlas
 from tfport.atlas.history_json import ops_json
-from tfport.check.explain.code import code_page
-from tfport.check.explain.json import codes_json
-from tfport.check.explain.messages import is_code
-from tfport.check.graph_view.finding_nodes import report_with_nodes
-from tfport.check.matrix.details import matrix_details
 from tfport.check.target_suggestions import target_suggestions
+from tfport.explain.code import code_page
+from tfport.explain.messages import is_code
+from tfport.matrix.details import matrix_details
+from tfport.reports.explained_json import codes_json
+from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.json_answer import VERSION, json_answer
 from tfport.web.model_store import LoadedModel
 from tfport.web.read_json import field, read_object, texts

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
-from tests.lite.cases import case, const, graph_case, out, q, run
-from tests.lite.graphs import graph, lite_file, op
+from tests.frontends.lite.cases import case, const, graph_case, out, q, run
+from tests.frontends.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32, i8, i32, numbers
 
 import tfport

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from tfport.dataclass import dataclass, replace
 from tfport.errors import Error
 from tfport.fix.certify.tolerance import is_float, step_at_one
 from tfport.graph.dtypes import DType
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

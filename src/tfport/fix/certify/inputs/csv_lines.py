@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.inputs.input_uses import Reading
 from tfport.graph.dtypes import STRING, DType
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.inputs.input_uses import Reading
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-from tfport.dataclass import dataclass, field
 from tfport.fix.certify.inputs.csv_lines import CsvFields, csv_fields
 from tfport.fix.certify.inputs.examples import WantedFeature, wanted_by
 from tfport.fix.certify.inputs.index_limits import index_limit
@@ -22,6 +21,7 @@ from tfport.graph.dtypes import STRING
 from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN, Shape
+from tfport.startup.dataclass import dataclass, field
 
 IMAGES = {"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg"}
 NUMBERS = {"StringToNumber"}

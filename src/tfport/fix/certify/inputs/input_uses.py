@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import RETURN, Function, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.tensors import Tensor
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile
 from tfport.fix.certify.inputs.examples import (
     ValueCounts,
@@ -24,6 +23,7 @@ from tfport.fix.certify.inputs.examples import (
 )
 from tfport.fix.certify.inputs.input_uses import Reading
 from tfport.formats.proto import serving_pb2 as pb
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

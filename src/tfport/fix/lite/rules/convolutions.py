@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfport.dataclass import replace
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
 from tfport.fix.rule import EXACT, ROUNDING, Refusal
 from tfport.formats.lite.records import NO_TENSOR, LiteOperator
+from tfport.startup.dataclass import replace
 
 CHANNELS = 3
 """The axis of the channels of an image."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.dataclass import replace
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
 from tfport.fix.rule import LOSSY, ROUNDING, Refusal
 from tfport.formats.lite.records import NO_TENSOR, LiteOperator, TensorQuantization
+from tfport.startup.dataclass import replace
 
 FLOAT = "FLOAT32"
 

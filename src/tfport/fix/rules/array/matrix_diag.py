@@ -6,7 +6,6 @@ from its row and column. The range of diagonals and explicit sizes must be const
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import (
     NodeOrValue,
@@ -25,6 +24,7 @@ from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.fix.rules.math.arithmetic import truth_over
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import NodeOrValue, first, joined, part, product, rank, size_at
 from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node
+from tfport.startup.dataclass import dataclass
 
 Axes = tuple[str, ...]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.check.other_answers import LOWEST_READER
+from tfport.check.kernel_differences import LOWEST_READER
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.recurrence import Inside, run_cell
 from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.node_inputs import OperandLike
+from tfport.startup.dataclass import dataclass
 
 HALF = DType.parse("float16")
 CS, H = 1, 6

@@ -11,7 +11,6 @@ import functools
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.recurrence import Cell, Inside, run_cell
 from tfport.fix.nodes.sizes import Size, Sizes
@@ -20,6 +19,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.shapes import Shape
 from tfport.runtime.ops.nn.cudnn_params import GATES
+from tfport.startup.dataclass import dataclass
 
 SHORT = (DType.parse("float16"), DType.parse("bfloat16"))
 TURNED = (1, 0, 2)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, splits_of, starts_of, wide
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
+from tfport.startup.dataclass import dataclass
 
 MOST_WORDS = 64
 """The limit for the sum of all n-gram widths: each word of an n-gram needs a node."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.sizes import Size
 from tfport.fix.rule import refuse
 from tfport.fix.stablehlo.nodes import HloNodes
@@ -19,6 +18,7 @@ from tfport.fix.stablehlo.ops.slices import index_as_int32
 from tfport.fix.stablehlo.tensor import HloTensor
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Value
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

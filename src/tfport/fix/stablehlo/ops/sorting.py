@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.fix.nodes.sizes import Size
 from tfport.fix.rule import refuse
 from tfport.fix.stablehlo.declare import translates, translates_call
@@ -19,6 +18,7 @@ from tfport.formats.stablehlo.vhlo import HloBody, HloOp
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Value
 from tfport.runtime.ops.xla.stablehlo.elementwise import TOTAL_ORDER
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import onnxruntime as ort
 
-from tfport.dataclass import dataclass
 from tfport.runtime.engines.gpu.device_name import CUDA, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.nvml import Driver, NvmlError, read_driver
 from tfport.runtime.engines.session_settings import ONLY_FATAL
+from tfport.startup.dataclass import dataclass
 
 PROVIDERS = {CUDA: "CUDAExecutionProvider", TENSORRT: "TensorrtExecutionProvider"}
 INSTALL = "pip install 'tfport[cuda]'"

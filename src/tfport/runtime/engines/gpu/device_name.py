@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass
 
 CPU, CUDA, TENSORRT, AUTO = "cpu", "cuda", "tensorrt", "auto"
 KINDS = (CPU, CUDA, TENSORRT, AUTO)

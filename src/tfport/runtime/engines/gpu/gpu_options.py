@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.errors import Error
+from tfport.startup.dataclass import dataclass
 
 TF32, FLOAT32, FLOAT16, BFLOAT16 = "tf32", "float32", "float16", "bfloat16"
 PRECISIONS = (TF32, FLOAT32, FLOAT16, BFLOAT16)

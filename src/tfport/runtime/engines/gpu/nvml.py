@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tfport.dataclass import dataclass
+from tfport.startup.dataclass import dataclass
 
 LIBRARY = "libnvidia-ml.so.1"
 SUCCESS, NO_PERMISSION, DRIVER_NOT_LOADED, LIBRARY_MISMATCH = 0, 4, 9, 18

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.litert.island_node import IslandNode, attributes_of
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value
@@ -23,6 +22,7 @@ from tfport.runtime.engines.litert.rules import (
     whole_axes,
 )
 from tfport.runtime.program import ONNX_TYPES
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

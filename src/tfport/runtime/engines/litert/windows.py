@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.runtime.engines.litert.island_node import IslandNode
 from tfport.runtime.engines.litert.island_value import NotInLite
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 _UNARY, _TOGETHER = frozenset(UNARY.split()), frozenset(TOGETHER.split())
 _WINDOWS = frozenset(["Conv", "MaxPool", "AveragePool"])

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.crops.axes import ReadWindow, followed_axes, sliced_axes, window_of
 from tfport.runtime.onnx.crops.lengths import Base, Lengths
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass, field
 
 Margins = dict[int, tuple[int, int]]
 """For axes, how many positions at the begin and at the end are not read."""

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.either import either
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.loops.row_rules import is_small_product
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.dataclass import replace
 from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.onnx.shapes import infer_shapes
 from tfport.runtime.onnx.sizes.known_results import OF_SIZES, NotKnown, known_result, of_sizes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
+from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

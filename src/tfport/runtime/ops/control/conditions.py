@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.graph.graph import Node, Value
+from tfport.startup.dataclass import dataclass
 
 SWITCHES, MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
 ENTERS = ("Enter", "RefEnter")

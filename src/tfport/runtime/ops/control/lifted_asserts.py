@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import ASSERT, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 TRUE = np.array(True)
 

@@ -7,9 +7,9 @@ on the host (`tensor_list`). The flows of TensorArrays are lists too.
 
 from __future__ import annotations
 
-from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
 from tfport.runtime.operand import Dims, Operand
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

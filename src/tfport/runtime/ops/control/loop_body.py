@@ -12,7 +12,6 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.operand import Dims, Operand
@@ -21,6 +20,7 @@ from tfport.runtime.ops.control.structure_steps import as_condition, common_shap
 from tfport.runtime.ops.control.traced_lists import counter_value
 from tfport.runtime.program import OnnxNode, Program, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 Operands = list[Operand]
 _ADDS = ("Add", "AddV2")

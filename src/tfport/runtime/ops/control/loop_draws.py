@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.lower import Context
 from tfport.runtime.operand import Operand
@@ -20,6 +19,7 @@ from tfport.runtime.ops.control.traced_lists import row_at
 from tfport.runtime.ops.random.draw_rows import DRAWS, RowDraw, draw_rows
 from tfport.runtime.program import Program, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 MAX_BYTES = 16 << 20
 """Draws of more bytes than this are made in each iteration."""

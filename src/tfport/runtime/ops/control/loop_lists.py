@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tfport.dataclass import replace
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.loop_body import Loop, LoopBody, counts_from, falls
 from tfport.runtime.ops.control.tensor_list_structures import is_before_tail
 from tfport.runtime.ops.control.traced_lists import all_rows, last_row, list_from_rows
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import replace
 
 
 def appending_change(tracer: Tracer, loop: Loop, body: LoopBody, i: int) -> ListChange | None:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import replace
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64, VARIANT
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
 from tfport.runtime.layers.hybrid_rnn import hybrid_gru, run_on_host
@@ -52,6 +51,7 @@ from tfport.runtime.ops.control.traced_lists import counter_value, list_from_row
 from tfport.runtime.ops.control.written_rows import written_row
 from tfport.runtime.program import OnnxNode, Prepare, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import replace
 
 __all__ = ["Loop", "trace_loop"]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, INT64
 from tfport.graph.graph import Node, Value
@@ -24,6 +23,7 @@ from tfport.runtime.ops.control.traced_lists import row_at
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import Program
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 Env = dict[Value, Operand]
 

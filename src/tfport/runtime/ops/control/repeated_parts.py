@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from tfport.dataclass import dataclass
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.tensors import Tensor
 from tfport.runtime.ops.control.conditions import Conditions, Literals
+from tfport.startup.dataclass import dataclass
 
 CONCAT, CONSTANT = "ConcatV2", "Const"
 LEAST_COPIES = 6

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import MalformedGraph, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32
@@ -29,6 +28,7 @@ from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.order import ControlUnit, is_ordered
 from tfport.runtime.trace import Tracer
 from tfport.runtime.unsupported import UnsupportedNode
+from tfport.startup.dataclass import dataclass, field
 
 ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")
 MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import CannotRun, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
@@ -34,6 +33,7 @@ from tfport.runtime.ops.control.tensor_list_structures import length_of, record_
 from tfport.runtime.ops.control.traced_lists import list_from_rows, row_at
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 Attrs = dict[str, Attr]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.ops.data.dataset import Dataset, Element, ElementIterator, stacked
 from tfport.runtime.ops.data.sources import Listed
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(eq=False)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
 from tfport.runtime.bounds.run_scope import current_scope
+from tfport.startup.dataclass import dataclass
 
 Element = tuple[Any, ...]
 Call = Callable[[Sequence[Any]], Sequence[Any]]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.ops.data.dataset import UNKNOWN, Call, Dataset, Element, ElementIterator
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(eq=False)

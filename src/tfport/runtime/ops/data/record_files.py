@@ -9,13 +9,13 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.graph.dtypes import STRING
 from tfport.graph.shapes import Shape
 from tfport.runtime.ops.data.dataset import Dataset, Element
 from tfport.runtime.ops.strings.byte_strings import string_array
+from tfport.startup.dataclass import dataclass
 
 MOST_UNPACKED = 1 << 31
 _WINDOWS = {b"ZLIB": zlib.MAX_WBITS, b"GZIP": zlib.MAX_WBITS | 16}

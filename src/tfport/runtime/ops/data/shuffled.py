@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.ops.data.dataset import INFINITE, UNKNOWN, Dataset, Element, ElementIterator
 from tfport.runtime.ops.random.philox import from_seeds
+from tfport.startup.dataclass import dataclass
 
 Seeds = tuple[int, int]
 MOST_EPOCHS = 3

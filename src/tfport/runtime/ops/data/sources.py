@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import INT64, DType
 from tfport.graph.shapes import UNKNOWN as ANY
 from tfport.runtime.ops.data.dataset import Dataset, Element, row
 from tfport.runtime.ops.sparse.coordinates import checked
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(eq=False)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from tfport.dataclass import dataclass, field
 from tfport.errors import RunFailed
 from tfport.runtime.ops.data.dataset import INFINITE, UNKNOWN, Dataset, Element, ElementIterator, row
+from tfport.startup.dataclass import dataclass, field
 
 
 @dataclass(eq=False)

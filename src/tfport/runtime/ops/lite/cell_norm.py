@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
-from tfport.lite.fixed_point import rescale, to_int32
-from tfport.lite.fixed_point_functions import inverse_sqrt
+from tfport.frontends.lite.fixed_point import rescale, to_int32
+from tfport.frontends.lite.fixed_point_functions import inverse_sqrt
+from tfport.startup.dataclass import dataclass
 
 SMALLEST, LARGEST = -32768, 32767
 EXTRA = 1024

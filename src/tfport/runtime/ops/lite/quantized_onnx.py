@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tfport.frontends.lite.quantized_value import UINT8
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.lite.quantized_value import UINT8
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand

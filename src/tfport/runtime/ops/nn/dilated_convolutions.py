@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
 from tfport.runtime.lower import structure
@@ -26,6 +25,7 @@ from tfport.runtime.ops.shared.lowered_sizes import whole
 from tfport.runtime.size_expression import Number, least_of
 from tfport.runtime.symbolic_values import SymbolicValues, size_of_axis
 from tfport.runtime.trace import TracedStep, Tracer
+from tfport.startup.dataclass import dataclass
 
 _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2dNative")
 _INVERSE = {"BatchToSpace": "SpaceToBatch", "BatchToSpaceND": "SpaceToBatchND"}

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.lowered_sizes import whole
 from tfport.runtime.program import Step
 from tfport.runtime.symbolic_values import SymbolicValues, size_of_axis
 from tfport.runtime.trace import Tracer
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

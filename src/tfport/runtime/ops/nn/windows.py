@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
+from tfport.startup.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.ops.random.philox_blocks import many_blocks, one_block
+from tfport.startup.dataclass import dataclass
 
 _MASK32, _MASK64, _MASK128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
 FEW = 8

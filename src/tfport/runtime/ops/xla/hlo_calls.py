@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla import hlo
+from tfport.startup.dataclass import dataclass
 
 Ints = Sequence[int]
 

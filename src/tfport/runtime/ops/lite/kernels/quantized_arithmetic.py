@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfport.lite.fixed_point import divide_by_power, high_product, rescale, to_int32
-from tfport.lite.fixed_point_functions import reciprocal
+from tfport.frontends.lite.fixed_point import divide_by_power, high_product, rescale, to_int32
+from tfport.frontends.lite.fixed_point_functions import reciprocal
 from tfport.runtime.lower import host
 
 

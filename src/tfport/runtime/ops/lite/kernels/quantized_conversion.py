@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.lite.fixed_point import rescale, round_away
+from tfport.frontends.lite.fixed_point import rescale, round_away
 from tfport.runtime.lower import host
 
 

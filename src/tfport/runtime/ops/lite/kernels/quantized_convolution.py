@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.lite.fixed_point import rescale, rescale_wide, round_away, to_int32
+from tfport.frontends.lite.fixed_point import rescale, rescale_wide, round_away, to_int32
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.convolution import convolve
 from tfport.runtime.ops.nn.windows import same_pads, windows

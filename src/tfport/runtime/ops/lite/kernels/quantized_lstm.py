@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfport.lite.fixed_point import divide_by_power, rescale
-from tfport.lite.fixed_point_functions import TANH_BITS, logistic_of_16_bits, tanh_of_16_bits
+from tfport.frontends.lite.fixed_point import divide_by_power, rescale
+from tfport.frontends.lite.fixed_point_functions import TANH_BITS, logistic_of_16_bits, tanh_of_16_bits
 from tfport.runtime.lower import host
 from tfport.runtime.ops.lite.cell_norm import CellNorm, Peephole
 

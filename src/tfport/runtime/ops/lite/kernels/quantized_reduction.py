@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.lite.fixed_point import (
+from tfport.frontends.lite.fixed_point import (
     divide_by_power,
     high_product,
     quantized_multiplier,
@@ -16,8 +16,8 @@ from tfport.lite.fixed_point import (
     round_away,
     to_int32,
 )
-from tfport.lite.fixed_point_functions import exp_of_negative, inverse_sqrt, reciprocal
-from tfport.lite.lookup_tables import interpolated, sampled
+from tfport.frontends.lite.fixed_point_functions import exp_of_negative, inverse_sqrt, reciprocal
+from tfport.frontends.lite.lookup_tables import interpolated, sampled
 from tfport.runtime.lower import host
 
 DIFFERENCE_BITS = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.lite.fixed_point import rescale, to_int32
+from tfport.frontends.lite.fixed_point import rescale, to_int32
 from tfport.runtime.lower import host
 
 

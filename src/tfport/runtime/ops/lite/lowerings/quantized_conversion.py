@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfport.frontends.lite.quantized_value import INT8, UINT8
 from tfport.graph.dtypes import FLOAT32, INT32, DType
-from tfport.lite.quantized_value import INT8, UINT8
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand

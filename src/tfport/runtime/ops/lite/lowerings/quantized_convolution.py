@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tfport.frontends.lite.quantized_value import INT8, UINT8
 from tfport.graph.dtypes import FLOAT32
-from tfport.lite.quantized_value import INT8, UINT8
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfport.frontends.lite.quantized_value import INT8, UINT8
 from tfport.graph.dtypes import FLOAT32
-from tfport.lite.quantized_value import INT8, UINT8
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.ops.lite.kernels.quantized_pooling import integer_axis, real_axis
 from tfport.runtime.ops.lite.quantized_onnx import clipped, dequantized, quantized

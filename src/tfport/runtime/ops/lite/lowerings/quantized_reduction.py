@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfport.frontends.lite.quantized_value import UINT8
 from tfport.graph.dtypes import FLOAT32
-from tfport.lite.quantized_value import UINT8
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.ops.lite.quantized_onnx import dequantized, factor, quantized
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, scalar_value, string_array
 from tfport.runtime.ops.strings.number_parsing import numbers
 from tfport.runtime.ops.tables.table import StaticTable
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

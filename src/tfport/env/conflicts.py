@@ -1,0 +1,151 @@
+"""What does not fit together inside one environment.
+
+`conflicts_of(environment)` compares TensorFlow with everything beside it: its packages, its
+Python, its add-ons, its system and its CUDA libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+
+from tfport.atlas.atlas import Build
+from tfport.atlas.environment import Environment
+from tfport.atlas.package_versions import PackageVersion, recorded_version
+from tfport.atlas.versions import version_key
+from tfport.env.advice import addon_advice, published
+from tfport.env.allowed_versions import (
+    allowed_versions,
+    is_allowed,
+    is_below_allowed,
+    is_major_allowed,
+    required_packages,
+)
+from tfport.env.difference import EnvironmentDifference, difference
+from tfport.env.measured_conflicts import measured_conflict
+from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
+from tfport.errors import Error
+from tfport.explain.cuda import cuda_of
+from tfport.explain.package_dates import first_upload
+
+TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}
+"""Major versions that were tried with older builds, which then could not be imported."""
+MOST_MAJORS = 50
+
+
+def conflicts_of(environment: Environment) -> Iterator[EnvironmentDifference]:
+    """The conflicts of an environment; none if its TensorFlow is unknown."""
+    build = environment.target.build if environment.target else None
+    if environment.target is None or build is None:
+        return
+    if environment.target.kind != "serving":
+        yield from _python(environment, build)
+        yield from _packages(environment, build)
+        yield from _companions(environment, build)
+    yield from _system(environment, build)
+    yield from _cuda(environment, build)
+
+
+def major_of(version: str) -> int:
+    """The major number of a version; 0 if it is invalid."""
+    try:
+        return version_key(version).major
+    except Error:
+        return 0
+
+
+def _python(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
+    pythons = build.facts.get("pythons") or []
+    if environment.python and pythons and environment.python not in pythons:
+        yield _conflict(
+            "python-without-wheel", "Python", environment.python,
+            tensorflow=build.name, pythons=", ".join(pythons), newest=pythons[-1],
+        )  # fmt: skip
+
+
+def _packages(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
+    """Compare each package with what TensorFlow's wheel requires, and with what was tried."""
+    for package in dict.fromkeys([*TRIED, *required_packages(build), "h5py"]):
+        version = environment.version(package)
+        if version and (conflict := _package(package, version, build, environment)):
+            yield conflict
+
+
+def _package(
+    package: str, version: str, build: Build, environment: Environment
+) -> EnvironmentDifference | None:
+    """Why TensorFlow does not support the version of a package: as tested, or else as declared."""
+    major = major_of(version)
+    allowed = allowed_versions(build, package, environment.python)
+    first, later = TRIED.get(package, major + 1), _later(package, build)
+    supported = any(is_major_allowed(number, allowed) for number in range(first, min(major, MOST_MAJORS) + 1))
+    values: dict[str, Any] = {"package": package, "tensorflow": build.name}
+    values["required"] = _limits(allowed[-1]) if allowed else ""
+    if major >= first and (first in later or not supported):
+        return _conflict(f"{package}-too-new", package, version, first=first, **values)
+    if measured := measured_conflict(package, version, build):
+        return _conflict(measured.name, package, version, **values, **measured.values)
+    if not is_allowed(version, allowed):
+        old = package == "protobuf" or (package == "keras" and not is_major_allowed(major, allowed))
+        name = f"{package}-too-old" if old and is_below_allowed(version, allowed) else "package-out-of-range"
+        return _conflict(name, package, version, **values)
+    if major in later:
+        values |= {"made": published(build), "first": min(later), "since": later[min(later)]}
+        return _conflict("package-too-new", package, version, **values)
+    return None
+
+
+def _later(package: str, build: Build) -> dict[int, str]:
+    """The major versions of a package that appeared after a build was published."""
+    made = published(build)
+    return {major: day for major, day in first_upload(package).items() if made and made < day}
+
+
+def _limits(versions: SpecifierSet) -> str:
+    """The limits of a range, without single excluded versions."""
+    return str(SpecifierSet(",".join(str(limit) for limit in versions if limit.operator != "!=")))
+
+
+def _companions(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
+    """Packages that declare another TensorFlow than the one beside them."""
+    for package in environment.packages:
+        known = _recorded(environment, package)
+        if known is not None and not known.accepts(build.version):
+            yield _conflict(
+                "addon-refuses", package, known.version, addon=package, required=known.tensorflow,
+                tensorflow=build.name, advice=addon_advice(package, build, environment.python),
+            )  # fmt: skip
+
+
+def _recorded(environment: Environment, package: str) -> PackageVersion | None:
+    try:
+        version = environment.version(package)
+        return recorded_version(package, version) if version else None
+    except Error:  # not a release number
+        return None
+
+
+def _system(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
+    if environment.system.libc == "musl":
+        yield _conflict("no-glibc", "C library", "musl", tensorflow=build.name)
+    for fact, name in RUNTIMES.items():
+        version, floor = getattr(environment.system, fact), build.facts.get(fact)
+        if version and floor and version_key(version) < version_key(floor):
+            yield _conflict("below-floor", name, version, tensorflow=build.name, library=name, floor=floor)
+
+
+def _cuda(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
+    """Compare the installed CUDA libraries with the versions that TensorFlow was built with."""
+    for library, (fact, name) in CUDA.items():
+        version, required = environment.cuda.get(library, ""), cuda_of(build.facts).get(fact)
+        mismatch = version and required and not same_cuda(required, version, by_major=library == "cudnn")
+        if mismatch and has_gpus(environment):
+            yield _conflict(
+                "cuda-unfit", name, version, tensorflow=build.name, library=name, required=required
+            )
+
+
+def _conflict(name: str, subject: str, version: str, **values: Any) -> EnvironmentDifference:
+    return difference(name, subject, version, version, **values)

@@ -1,0 +1,244 @@
+"""Explain error messages and logs with what the atlas records.
+
+`explain_log(lines)` finds the messages of the tables `known_messages` in a text and looks up the
+names in each: since when an op is registered, which kernels exist, which releases export a
+symbol. A message that occurs many times is explained once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfport.explain.clues import clues
+from tfport.explain.find import MessageFinder
+from tfport.explain.log import MOST
+from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
+from tfport.explain.messages import ERROR, HARMLESS, KINDS_OF_ROWS, WARNING, KnownMessage, fill, messages
+from tfport.startup.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from tfport.atlas.target import Target
+    from tfport.explain.model import AffectedNodes, ModelContext
+    from tfport.graph.model import Model
+
+SMALL = 4096
+"""How many characters are searched again, without line breaks, if nothing was recognized."""
+TYPED = 300
+"""The maximum length of a text that is searched again with any capitals, as people type it."""
+WORD = re.compile(r"[a-z]{3,}")
+PREFIX_LENGTH = 4
+"""Words count as equal if their first characters are equal."""
+
+
+@dataclass
+class Explanation:
+    """A message and what it means for the names in it."""
+
+    name: str
+    code: str | None
+    kind: str
+    quote: str
+    count: int
+    names: dict[str, str]
+    means: list[str]
+    ways_out: list[str]
+    on_target: list[str]
+    affected: AffectedNodes | None = None
+    """The nodes of the model that the message is about."""
+
+
+@dataclass
+class Explained:
+    """All messages recognized in a text."""
+
+    explanations: list[Explanation] = field(default_factory=list)
+    nearest: str | None = None
+    """If nothing was recognized, the known message with the most words in common."""
+    more: int = 0
+    """The number of further messages, beyond the limit of different ones."""
+    is_cut: bool = False
+    """Whether the text was too long, so that its end was not read."""
+    target: str | None = None
+    model: str | None = None
+    clues: list[str] = field(default_factory=list)
+    """If nothing was recognized, what the paths in the text tell about releases and packages."""
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.explanations else 1
+
+    def to_json(self) -> dict[str, Any]:
+        from tfport.reports.explained_json import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from tfport.reports.console import plain
+        from tfport.reports.explained_text import render
+
+        return plain(lambda width: render(self, width))
+
+
+def explain_log(
+    lines: Iterable[str], *, target: Target | None = None, model: Model | None = None
+) -> Explained:
+    """Explain every message that is recognized in a text of any length."""
+    text, finder = _LogText(lines), MessageFinder()
+    context = _model_context(model, target) if model is not None else None
+    explanations = _explanations(finder.read(text), target, context)
+    if not explanations and len(text.first) > 1:  # a terminal may have wrapped lines within words
+        whole = "".join(line.rstrip("\r\n") for line in text.first)
+        explanations = _explanations(finder.read([whole]), target, context)
+    if not explanations and len(title := " ".join(text.first)) <= TYPED:
+        explanations = _explanations(finder.read([title], any_case=True), target, context)
+    return Explained(
+        explanations,
+        None if explanations else _nearest(" ".join(text.first)),
+        finder.more,
+        text.is_cut,
+        target.requirement if target else None,
+        model.where if model else None,
+        [] if explanations else clues("".join(text.first)),
+    )
+
+
+def _model_context(model: Model, target: Target | None) -> ModelContext:
+    from tfport.explain.model import ModelContext  # imported here: most messages come without a model
+
+    return ModelContext(model, target)
+
+
+class _LogText:
+    """The lines of a text up to the size limit; the first ones are kept in `first`."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.first: list[str] = []
+        self.is_cut = False
+
+    def __iter__(self) -> Iterator[str]:
+        size = 0
+        for line in self._lines:
+            if size < SMALL:
+                self.first.append(line)
+            size += len(line)
+            self.is_cut = size > MOST
+            if self.is_cut:
+                return
+            yield line
+
+
+def _explanations(
+    matches: list[MessageMatch], target: Target | None, model: ModelContext | None
+) -> list[Explanation]:
+    """Explain matches, errors first; messages that only name a place only if there are no other errors."""
+    explained = _explained(_with_names(_without_source_lines(matches)), target, model)
+    consequences = {name for _, row in explained for name in row.instead_of}
+    made = [explanation for explanation, row in explained if row.name not in consequences]
+    only_alone = {match.message.name for match in matches if match.message.only_alone}
+    by_kind = {kind: [e for e in made if e.kind == kind] for kind in KINDS_OF_ROWS}
+    errors = [e for e in by_kind[ERROR] if e.name not in only_alone]
+    return [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
+
+
+def _explained(
+    matches: list[MessageMatch], target: Target | None, model: ModelContext | None
+) -> list[tuple[Explanation, KnownMessage]]:
+    """The explanations of matches with their rows, without those within one that is explained."""
+    explained: dict[int, tuple[Explanation, KnownMessage]] = {}
+    for match in matches:
+        if not any(id(other) in explained for other in match.within) and (
+            explanation := _explain(match, target, model)
+        ):
+            explained[id(match)] = explanation, match.message
+    return _without_repetitions(explained.values())
+
+
+def _without_repetitions(
+    explained: Iterable[tuple[Explanation, KnownMessage]],
+) -> list[tuple[Explanation, KnownMessage]]:
+    """Keep the first of the explanations of a row that say the same."""
+    by_content: dict[tuple[str, ...], tuple[Explanation, KnownMessage]] = {}
+    for explanation, row in explained:
+        content = (row.name, *explanation.means, *explanation.ways_out)
+        if content in by_content:
+            by_content[content][0].count += explanation.count
+        else:
+            by_content[content] = explanation, row
+    return list(by_content.values())
+
+
+def _without_source_lines(matches: list[MessageMatch]) -> list[MessageMatch]:
+    """Drop matches in lines of source code of a traceback, where the names are still `%s`."""
+    complete = {match.message.name for match in matches if not _is_source_line(match)}
+    return [match for match in matches if match.message.name not in complete or not _is_source_line(match)]
+
+
+def _with_names(matches: list[MessageMatch]) -> list[MessageMatch]:
+    """Drop matches without names, if others of the same row have names."""
+    named = {match.message.name for match in matches if any(match.names.values())}
+    return [m for m in matches if any(m.names.values()) or m.message.name not in named]
+
+
+def _is_source_line(match: MessageMatch) -> bool:
+    return any(name.startswith(("%", "{")) for name in match.names.values())
+
+
+def _explain(match: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
+    message = match.message
+    framework = other_framework(match) if message.of_any_framework else None
+    if framework:
+        meaning: Meaning | None = _of_other_framework(match, framework)
+    else:
+        meaning = lookup_function(message.lookup)(match, target) if message.lookup else Meaning()
+    if meaning is None:
+        return None
+    names = match.names
+    return Explanation(
+        name=message.name,
+        code=meaning.code or message.code,
+        kind=message.kind,
+        quote=match.quote,
+        count=max(1, match.count),
+        names=names,
+        means=[*([] if meaning.replaces else [fill(message.means, names)]), *meaning.facts],
+        ways_out=[
+            *meaning.ways_out,
+            *(fill(way, names) for way in message.ways_out if not meaning.replaces),
+        ],
+        on_target=meaning.on_target,
+        affected=model.affected(match) if model else None,
+    )
+
+
+def _of_other_framework(match: MessageMatch, framework: str) -> Meaning:
+    means = fill(match.message.means, match.names).replace("TensorFlow", framework)
+    ways = [
+        f"install the build of {framework} for this GPU and its driver",
+        "nvidia-smi shows the driver, and which process uses the memory",
+    ]
+    return Meaning([f"{framework} printed it, not TensorFlow.", means], ways, replaces=True)
+
+
+def _nearest(text: str) -> str | None:
+    """The known wording with the most words in common with a text, if more than half match."""
+    words = _words(text)
+    best: tuple[float, int, str] = (0.5, 0, "")
+    for message in messages():
+        for pattern in message.says:
+            known = _words(pattern.plain)
+            if len(known) > 2:
+                best = max(best, (len(known & words) / len(known), len(known), pattern.plain))
+    return best[-1] or None
+
+
+def _words(text: str) -> set[str]:
+    """The beginnings of the words of a text, so that misspelled words still match."""
+    return {word[:PREFIX_LENGTH] for word in WORD.findall(text.lower())}
+
+
+def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
+    """Explain texts that are already in memory."""
+    return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)

@@ -1,0 +1,138 @@
+"""Turn a log into plain text, without colors, line prefixes, escapes and line breaks.
+
+At most one window of the log is in memory. A message across the end of a window is complete
+in the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from tfport.startup.dataclass import dataclass
+
+LONGEST_LINE = 1 << 15
+WINDOW = 1 << 16
+OVERLAP = 1 << 13
+"""The maximum length of a message with the text that follows it."""
+MOST = 1 << 26
+"""The maximum number of characters that are read."""
+
+COLOR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+ESCAPES = {
+    r"\n": " ", r"\t": " ", r"\r": " ", "\x00": " ",
+    r"\"": '"', r"\u0022": '"', "&quot;": '"', "\u201c": '"', "\u201d": '"',
+    r"\'": "'", r"\u0027": "'", "&#39;": "'", "\u2018": "'", "\u2019": "'", "`": "'",
+    r"\u003c": "<", "&lt;": "<", r"\u003e": ">", "&gt;": ">",
+}  # fmt: skip
+"""Characters as JSON, HTML and word processors write them."""
+ESCAPED = re.compile("|".join(map(re.escape, ESCAPES)))
+CONTROLS = frozenset((r"\n", r"\t", r"\r"))
+WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\(?!\\)\w")
+"""A path of Windows that is not escaped: in its line, `\\t` is a backslash and a letter."""
+PLACE = r"(?:[\w/.-]{1,200}\.(?:cc|cpp|cu|h|go|py):\d{1,6}\] ?)?"
+PREFIXES = re.compile(
+    r"\s*(?:"
+    r"(?:>\s?){1,8}"  # quoted in an email
+    r"|[\w.-]{1,80} {0,20}\| "  # docker compose
+    r"|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?:? ?"
+    rf"(?:(?:stdout|stderr) [FP] )?(?:[IWEF] )?(?:\d{{1,9}} )?{PLACE}"
+    rf"|[IWEF]\d{{4}} \d\d:\d\d:\d\d\.\d{{1,9}} {{1,8}}\d{{1,9}} {PLACE}"
+    r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,80} [\w./-]{1,80}(?:\[\d{1,9}\])?: "
+    r")"
+)
+
+TRACEBACK_PLACE = re.compile(r"\s*File \"[^\"\n]{1,400}\", line \d{1,9}, in [^\n]{1,200}$")
+EXCEPTION = re.compile(r"[\w.]{0,200}(?:Error|Exception|Exit|Interrupt|Warning)\b")
+NOTEBOOK_PLACE = re.compile(r"\s*[^\s(]{1,400} in [\w<>.]{1,200}\(")
+NOTEBOOK_ARROW = re.compile(r"\s*-{2,9}> {0,4}\d{1,6}\b")
+NOTEBOOK_LINE = re.compile(r"\s*(?:-{2,9}> {0,4})?(\d{1,6})(?: |$)")
+
+
+def lines_of(stream: IO[str]) -> Iterator[str]:
+    """The lines of a file; a very long line in pieces."""
+    while line := stream.readline(LONGEST_LINE):
+        yield line
+
+
+@dataclass(frozen=True)
+class LogWindow:
+    """A part of the text."""
+
+    text: str
+    end: int
+    """Messages that start from here on are in the next window again."""
+    source_lines: list[tuple[int, int]]
+    """Where the lines of source code of a traceback start and end."""
+
+    def is_source_line(self, start: int, stop: int) -> bool:
+        """Whether a part of the text is within one line of source code."""
+        return any(first <= start and stop <= last for first, last in self.source_lines)
+
+
+def windows(lines: Iterable[str]) -> Iterator[LogWindow]:
+    """Windows of the text, which overlap."""
+    kept: list[str] = []
+    source_lines: list[tuple[int, int]] = []
+    size, before = 0, ""
+    for line in lines:
+        if text := " ".join(clean(line)):
+            kept.append(text)
+            if _is_source_line(before, line):
+                source_lines.append((size, size + len(text)))
+            size += len(text) + 1
+            before = line
+        if size > WINDOW:
+            text = " ".join(kept)
+            yield LogWindow(text, len(text) - OVERLAP, source_lines)
+            moved = len(text) - OVERLAP
+            source_lines = [(start - moved, stop - moved) for start, stop in source_lines if start >= moved]
+            kept, size = [text[-OVERLAP:]], OVERLAP + 1
+    text = " ".join(kept)
+    yield LogWindow(text, len(text), source_lines)
+
+
+def _is_source_line(before: str, line: str) -> bool:
+    """Whether a traceback shows a line of source code here, as Python and notebooks do."""
+    if TRACEBACK_PLACE.match(before):
+        return not EXCEPTION.match(line)
+    if NOTEBOOK_ARROW.match(line):
+        return True
+    number, previous = NOTEBOOK_LINE.match(line), NOTEBOOK_LINE.match(before)
+    if number is None:
+        return False
+    follows = previous is not None and int(previous[1]) + 1 == int(number[1])
+    return follows or NOTEBOOK_PLACE.match(before) is not None
+
+
+def clean(line: str) -> list[str]:
+    """The words of a line."""
+    text = _unpacked(COLOR.sub("", line))
+    for _ in range(3):  # the container's prefix, then the server's, then TensorFlow's
+        prefix = PREFIXES.match(text)
+        if prefix is None:
+            break
+        text = text[prefix.end() :]
+    kept = CONTROLS if WINDOWS_PATH.search(text) else frozenset()
+    return ESCAPED.sub(lambda escape: escape[0] if escape[0] in kept else ESCAPES[escape[0]], text).split()
+
+
+def _unpacked(line: str) -> str:
+    """The texts of a line that is a JSON record, as container runtimes write them."""
+    if not line.lstrip().startswith("{") or not line.rstrip().endswith("}"):
+        return line
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    return COLOR.sub("", " ".join(_strings(record)))
+
+
+def _strings(value: object, depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list) and depth < 4:
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner, depth + 1)

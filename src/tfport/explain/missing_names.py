@@ -1,0 +1,258 @@
+"""Look up which releases have a name or a module that Python did not find."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.release_spans import STOCK, on_x86
+from tfport.atlas.target import Target
+from tfport.explain.failing_line import failing_file, failing_line, imported_from
+from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.python_names import OLD_API, Presence, modules_with, other_places, presence, public_name
+
+REPLACED = Path(__file__).with_name("replaced_names.toml")
+CONTRIB = "tensorflow.contrib"
+LAST_WITH_CONTRIB = "1.15"
+MODULE = re.compile(r"(?:module|from|named) ['\"]?((?:tensorflow|tensorflow_core|keras)\b(?:\.\w+)*)")
+OTHER_MODULE = re.compile(r"['\"]? from (?:['\"]|partially)")
+"""What follows a name if the message says which module it should be in."""
+INSTALLED_FILE = re.compile(r"(?:site|dist)-packages[\\/]{1,2}(\w+)")
+DISTINCT = 8
+"""The length of a name from which on it is unlikely to be one of several packages."""
+MOST_PLACES = 2
+KERAS_IN_TENSORFLOW = "tensorflow.keras"
+PRODUCTS = {"tensorflow": "TensorFlow", "keras": "the package keras"}
+NOT_RECORDED = "Names of earlier releases and of other packages are not recorded."
+ABBREVIATIONS = {"tf": "tensorflow", "keras": "keras", "K": "keras.backend"}
+
+
+def missing_name(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """In which releases a module has the name; None if the message is not about TensorFlow or Keras."""
+    if match.is_cut or OTHER_MODULE.match(match.text[len(match.quote) :]):
+        return None
+    name = match.names["name"]
+    if module := MODULE.search(match.quote):
+        meaning = _presence_of(module[1], name, match.before)
+        return meaning if match.is_quoted(name) or _is_recorded(module[1], name) else None
+    line = failing_line(match.before)
+    imported = imported_from(line, name) or _used_module(line, name)
+    if imported is None:
+        return _known_name(name)
+    return _presence_of(imported, name, match.before) if imported.startswith(tuple(PRODUCTS)) else None
+
+
+def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases have the module or name of `tf.contrib`, and what replaces it."""
+    name = match.names.get("name", "")
+    module = f"{CONTRIB}.{match.names['module']}" if "module" in match.names else _used_contrib(match)
+    where = presence(module, name) if name else presence(*_split(module))
+    shown = f"{module}.{name}".strip(".")
+    facts = [] if where is None or module == CONTRIB else [
+        f"TensorFlow has {shown} {where}." if where.spans else f"No recorded release has {shown}."
+    ]  # fmt: skip
+    last = where.spans[-1][1] if facts and where and where.spans else LAST_WITH_CONTRIB
+    is_in_none = bool(facts) and where is not None and not where.spans
+    code = _contrib_places(name) if is_in_none else [
+        f"use TensorFlow {last} for that code{_pythons(STOCK, last)}"
+    ]  # fmt: skip
+    return Meaning(facts, [
+        *_replacement(shown),
+        *code,
+        "if the last file of the traceback is of a package, upgrade the package",
+        "a SavedModel or frozen graph with contrib ops needs no such code, but a binary with these ops: "
+        "`tfport check MODEL --on TARGET`",
+    ])  # fmt: skip
+
+
+def _contrib_places(name: str) -> list[str]:
+    """Where contrib has a name that was elsewhere before TensorFlow 1.0."""
+    places = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
+    moved = f"; releases with contrib have {name} in {', '.join(places)}" if places else ""
+    return [f"change the code: TensorFlow 1.0 moved names within contrib{moved}"]
+
+
+def _used_contrib(match: MessageMatch) -> str:
+    """The part of `tf.contrib` that the line of source code before the message uses."""
+    uses = re.findall(r"\b(?:tf|tensorflow)\.contrib((?:\.\w+)*)", failing_line(match.before) + match.quote)
+    return f"{CONTRIB}{uses[-1] if uses else ''}"
+
+
+def missing_private_name(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Which releases have the private module or name."""
+    if match.is_cut:
+        return None
+    meaning = missing_name(match, target) if "name" in match.names else missing_module(match, target)
+    return meaning or Meaning(
+        ["No recorded release has the module."],
+        [
+            "the last file of the traceback shows the package that uses it: install its version for your "
+            "TensorFlow; in your own code, import public names"
+        ],
+    )
+
+
+def missing_module(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Which releases have the module."""
+    module = MODULE.search(match.quote)
+    return _presence_of(*_split(module[1]), match.before) if module and not match.is_cut else None
+
+
+def _used_module(line: str, name: str) -> str | None:
+    """The module whose name a line of source code uses, as `tf.nn` in `tf.nn.relu(x)`."""
+    uses = re.findall(rf"(?<![\w.])(tf|keras|K)((?:\.\w+)*)\.{re.escape(name)}\b", line)
+    return ABBREVIATIONS[uses[-1][0]] + uses[-1][1] if uses else None
+
+
+def _is_recorded(module: str, name: str) -> bool:
+    where = presence(module, name)
+    return where is not None and bool(where.spans)
+
+
+def _known_name(name: str) -> Meaning | None:
+    """Where a name is recorded if the message does not say which module should have it."""
+    modules = modules_with(name) if len(name) >= DISTINCT else []
+    if not modules:
+        return None
+    nearest = [
+        module
+        for package in PRODUCTS
+        for module in [m for m in modules if m.partition(".")[0] == package][:MOST_PLACES]
+    ]
+    places = [f"{module} ({presence(module, name)})" for module in nearest]
+    more = " and others" if len(modules) > len(nearest) else ""
+    shown = f"Recorded places of {name}: {', '.join(places)}{more}."
+    return Meaning(
+        [f"{shown} The message does not tell which one is meant."],
+        [
+            *dict.fromkeys(instead for m in modules if (instead := _replaced_names().get(f"{m}.{name}"))),
+            "the last line of source code before the message shows from where it is imported: add that line",
+        ],
+    )
+
+
+def _split(module: str) -> tuple[str, str | None]:
+    """A module as a name of the one that contains it, since old releases have some of them as names only."""
+    parent, _, name = module.rpartition(".")
+    return (parent, name) if parent and presence(parent, name) else (module, None)
+
+
+def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
+    where = presence(module, name)
+    shown = public_name(module) + (f".{name}" if name else "")
+    if where is None:
+        return None
+    product = PRODUCTS[where.package]
+    if where.always:
+        fact = (
+            f"Every recorded release of {product} (since {where.first}) has {shown}: the installed one is "
+            "older or incomplete, or a file of the same name hides it."
+        )
+        own = f"make sure that no file or folder of yours is named {where.package}; delete its `__pycache__`"
+        short = "on Windows, allow long paths, or use an environment with a short path"
+        return Meaning([fact], [own, *_reinstall(where.package, "otherwise, "), short])
+    if not where.spans:
+        return _not_recorded(module, name, where)
+    ways = [*_replacement(shown), *_places(module, name, where)]
+    since, last = where.spans[-1]
+    if where.is_current:
+        fact = f"{product} has {shown} {where}; the installed one is older, or incomplete."
+        ways.append(f"install {where.package} {since} or later")
+    else:
+        other = "newer" if where.spans[0][0] == where.first else f"newer, or older than {where.spans[0][0]}"
+        fact = f"{product} has {shown} {where}; the installed one is {other}."
+        ways.append(f"or install {where.package} {last}{_pythons(where.package, last)}")
+    importing = _importing_package(before)
+    if importing == where.package:
+        mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
+        return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
+    if importing == "keras" and where.is_current:
+        ways.insert(0, "install the keras of the time of your TensorFlow (the package's file asks for it)")
+    broken = _reinstall(where.package, "otherwise, ") if where.is_current else []
+    return Meaning([fact[0].upper() + fact[1:]], [*ways[:-1], *_ways_of_packages(where), ways[-1], *broken])
+
+
+def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:
+    """What is recorded about a name that no release has there: its replacement, or other places."""
+    shown = public_name(module) + (f".{name}" if name else "")
+    replacement = _replacement(shown)
+    none = f"No recorded release of {PRODUCTS[where.package]} ({where.first} to {where.newest}) has {shown}."
+    if shown in _names_before_1():
+        return Meaning([none, "It is a name from before 1.0."], replacement)
+    facts, ways = [none], replacement
+    if name and shown.startswith(f"{KERAS_IN_TENSORFLOW}."):
+        standalone = shown.removeprefix("tensorflow.")
+        parent = standalone.rpartition(".")[0]
+        if _is_recorded(parent, name):
+            facts.append(f"The package keras has {standalone} {presence(parent, name)}.")
+            ways = [*ways, *_replacement(standalone)]
+    places = other_places(module, name) if name else []
+    if places:
+        facts.append(
+            f"In {where.newest}, the same name is in {', '.join(places)}, which may be another thing."
+        )
+    return Meaning([*facts, NOT_RECORDED], [*ways, *_ways_of_packages(where)])
+
+
+def _importing_package(before: str) -> str | None:
+    """The package of the last file of the traceback before the message, if it is an installed one."""
+    file = INSTALLED_FILE.search(failing_file(before))
+    return file[1].replace("tensorflow_core", "tensorflow") if file else None
+
+
+def _reinstall(package: str, condition: str = "") -> list[str]:
+    return [
+        f"{condition}uninstall every {package} package, delete what is left of the folder {package} in "
+        "site-packages, and install one of them again, in a new environment"
+    ]
+
+
+def _places(module: str, name: str | None, where: Presence) -> list[str]:
+    if name is None or where.is_current:
+        return []
+    places = other_places(module, name)
+    ways = [f"in your own code, use `{place.replace('tensorflow', 'tf', 1)}`" for place in places]
+    if any(place.startswith(OLD_API) for place in places):
+        ways.append(
+            "for much code of TensorFlow 1, write `import tensorflow.compat.v1 as tf` and "
+            "`tf.disable_v2_behavior()`; `tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names"
+        )
+    return ways
+
+
+def _ways_of_packages(where: Presence) -> list[str]:
+    return [
+        "if the last file of the traceback is of a package, install the version of it for the installed "
+        f"{where.package}; `pip check` lists requirements that are not met"
+    ]
+
+
+def _pythons(package: str, minor: str) -> str:
+    """For which Pythons the newest patch of a release has wheels."""
+    if package != STOCK:
+        return ""
+    builds = [build for build in on_x86(atlas(), STOCK) if build.version.startswith(f"{minor}.")]
+    pythons = builds[-1].facts.get("pythons") if builds else None
+    return f" (it has wheels for Python {', '.join(pythons)})" if pythons else ""
+
+
+def _replacement(name: str) -> list[str]:
+    known = [known for known in _replaced_names() if f"{name}.".startswith(f"{known}.")]
+    return [_replaced_names()[max(known, key=len)]] if known else []
+
+
+def _replaced_names() -> dict[str, str]:
+    return {name: instead for names in _replacements().values() for name, instead in names.items()}
+
+
+def _names_before_1() -> dict[str, str]:
+    return _replacements()["before-1"]
+
+
+@functools.cache
+def _replacements() -> dict[str, dict[str, str]]:
+    tables: dict[str, dict[str, str]] = tomllib.loads(REPLACED.read_text(encoding="utf-8"))
+    return tables

@@ -1,0 +1,171 @@
+"""Look up which releases and packages register an op that a message names."""
+
+from __future__ import annotations
+
+import re
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.choose_builds import choose_addon
+from tfport.atlas.history import ProviderHistory, op_history
+from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
+from tfport.atlas.package_requirement import PackageRequirement
+from tfport.atlas.release_spans import STOCK, on_x86, spans_text
+from tfport.atlas.target import Target
+from tfport.errors import Error
+from tfport.explain.lookup import Meaning, MessageMatch
+
+CAMEL_CASE = re.compile(r"(\w+>)?_?[A-Z][A-Za-z0-9]*(_?[A-Z0-9][A-Za-z0-9]*)*")
+FUNCTIONS = ("__inference_", "__forward_", "__backward_")
+PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+
+
+def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases or add-ons register the op, and how to get it."""
+    op = match.names["op"]
+    if op.startswith(FUNCTIONS):
+        return Meaning(
+            ["It is a function of the model, not an op: the graph was extracted from the model without it."],
+            ["export the model again with its functions"],
+            code="TFP105",
+        )
+    (history,) = summaries(atlas(), [op])
+    if history.releases:
+        meaning = _released(op, history)
+    elif history.providers:
+        meaning = _provided(op)
+    else:
+        meaning = _unknown(op)
+    if target is not None:
+        meaning.on_target = [_on_target(op, target), *_addons(op, history, target)]
+    return meaning
+
+
+def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """The same for a KeyError; None if no op has that name."""
+    (history,) = summaries(atlas(), [match.names["op"]])
+    return unregistered_op(match, target) if history.releases or history.providers else None
+
+
+def _released(op: str, history: OpSummary) -> Meaning:
+    first, last = history.releases[0], history.releases[-1]
+    released = f"TensorFlow registers it {spans_text(history.releases)}"
+    if op in PYTHON_ONLY:
+        why = "it runs Python code of the program that made the model, which no other program has"
+        return Meaning([f"{released}: {why}."], ["export the model without Python functions in its graph"])
+    if not last.open:
+        return Meaning(
+            [f"{released}: later releases removed it."],
+            [
+                f"use TensorFlow {last.last} or an earlier release that has it",
+                *_export_without(op, "a later"),
+            ],
+        )
+    if first.first == on_x86(atlas(), STOCK)[0].version:
+        return Meaning(
+            [f"{released}, so the binary is a reduced or mobile build, or older than that release."],
+            [_add_to_header(op)],
+        )
+    return Meaning(
+        [f"{released}: the binary is older, or a reduced build without it."],
+        [
+            f"use TensorFlow {last.first} or later",
+            *_export_without(op, f"an older TensorFlow than {first.first}"),
+            _add_to_header(op),
+        ],
+    )
+
+
+def _add_to_header(op: str) -> str:
+    return f"for a reduced build, add {op} to ops_to_register.h (`tfport targets header MODEL --for TARGET`)"
+
+
+def _export_without(op: str, writer: str) -> list[str]:
+    earlier = next((s.name for s in summaries(atlas(), earlier_ops(op)) if s.releases), None)
+    if earlier is None:
+        return ["export the model again with the release that must read it"]
+    return [f"export with {writer.removesuffix(' later')}: its op is {earlier}"]
+
+
+def _provided(op: str) -> Meaning:
+    history = op_history(atlas(), op)
+    provisions = [p for p in history.provisions if p.releases] if history else []
+    places = " and ".join(map(_place, provisions))
+    return Meaning(
+        [f"TensorFlow itself does not register it; {places} does, once imported."],
+        list(dict.fromkeys(map(_how_to_add, provisions))),
+        code="TFP103",
+    )
+
+
+def _place(provision: ProviderHistory) -> str:
+    by = f"{provision.library} of {provision.package}" if provision.library else provision.package
+    return f"{by} ({spans_text(provision.releases)})"
+
+
+def _how_to_add(provision: ProviderHistory) -> str:
+    if provision.library:
+        module = provision.library.rpartition("/python/")[0].replace("/", ".") or "contrib"
+        return f"import tf.{module} before the model is loaded (TensorFlow {provision.releases[-1].last})"
+    return (
+        f"pip install the {provision.package} version that matches TensorFlow, and import it first; a server "
+        "needs a build with the op, or the model without it"
+    )
+
+
+def _unknown(op: str) -> Meaning:
+    near = suggestions(atlas(), op)
+    close = f" Similar names: {', '.join(near)}." if near else ""
+    if not CAMEL_CASE.fullmatch(op):
+        return Meaning(
+            ["No recorded TensorFlow release or add-on registers it; ops have names in CamelCase. It is a "
+             "function (`Defun`, `tf.function`) that was lost from the model, or a custom op."],
+            [
+                "export the model again with its functions, as a SavedModel, or inline them before freezing",
+                "for a custom op, load its library before the model: `tf.load_op_library(PATH)`",
+            ],
+            code="TFP102",
+        )  # fmt: skip
+    return Meaning(
+        [f"No recorded TensorFlow release or add-on registers it: it is a custom op.{close}"],
+        [
+            "load its library before the model: `tf.load_op_library(PATH)`; in C, `TF_LoadLibrary`, in Java, "
+            "`TensorFlow.loadLibrary`",
+            "TensorFlow Serving cannot load libraries: link the op into the server",
+            "if only training needs it, export the model for inference",
+        ],
+        code="TFP102",
+    )
+
+
+def _addons(op: str, history: OpSummary, target: Target) -> list[str]:
+    """The add-ons that register the op, each in the version that matches the target."""
+    addons, build = [], target.build
+    if build is None or op in target.registry:
+        return []
+    for package in history.providers:
+        try:
+            choice = choose_addon(PackageRequirement(package), build, atlas())
+        except Error:
+            continue
+        if choice and atlas().source(choice.build).definition(op) is not None:
+            addons.append(f"{choice.requirement} matches the target and registers {op}")
+    return addons
+
+
+def _on_target(op: str, target: Target) -> str:
+    if op in target.registry:
+        return f"{target.name} registers {op}: the message is from another binary, or from a reduced build"
+    instead = next((name for name in earlier_ops(op) if name in target.registry), None)
+    return f"{target.name} does not register {op}" + (f"; it has {instead}" if instead else "")
+
+
+def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases and packages register the op, for messages that are not about its absence."""
+    if "op" not in match.names:
+        return Meaning()
+    (history,) = summaries(atlas(), [match.names["op"]])
+    places = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
+    places += history.providers
+    if not places:
+        return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
+    return Meaning([f"It is registered by {', '.join(places)}."])

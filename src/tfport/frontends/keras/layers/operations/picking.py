@@ -1,0 +1,120 @@
+"""Operations that pick elements by position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.frontends.keras.arrays import expand_dims, gather, positions, reduce, reshape, sizes, transpose
+from tfport.frontends.keras.indexing import get_item, index_key
+from tfport.frontends.keras.layer import layer
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.layers.operations.rearranging import plain
+from tfport.frontends.keras.rearranging import broadcast, one_hot
+from tfport.frontends.keras.tensor import LayerTensor, broadcast_dims
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, DType
+
+
+@layer("ops.GetItem")
+def get_item_operation(b: LayerBuilder, x: LayerTensor, key: Any) -> LayerTensor:
+    return get_item(b, x, index_key(b, key))
+
+
+@layer("ops.Slice")
+def slice_operation(b: LayerBuilder, inputs: LayerTensor, start_indices: Any, *, shape: Any) -> LayerTensor:
+    lengths = [-1 if n is None else n for n in plain(shape)]
+    begins = start_indices if isinstance(start_indices, LayerTensor) else list(start_indices)
+    return b.tensor(
+        b.node("Slice", inputs, begins, lengths, Index=INT32), [None if n < 0 else n for n in lengths]
+    )
+
+
+@layer("ops.Take")
+def take(b: LayerBuilder, x: LayerTensor, indices: Any, *, axis: int | None = None) -> LayerTensor:
+    """Elements at positions of an axis; negative ones count from the end."""
+    if axis is None:
+        x, axis = reshape(b, x, (None,)), 0
+    return gather(b, x, _wrapped(b, x, indices, axis), axis)
+
+
+def _wrapped(b: LayerBuilder, x: LayerTensor, indices: Any, axis: int) -> LayerTensor:
+    size = sizes(b, x)[axis]
+    if not isinstance(indices, LayerTensor):
+        array = np.asarray(indices, np.int32)
+        if isinstance(size, int):
+            return b.constant(np.where(array < 0, array + size, array), INT32)
+        if array.size == 0 or array.min() >= 0:
+            return b.constant(array, INT32)
+        indices = b.constant(array, INT32)
+    kept = indices if str(indices.dtype) in ("int32", "int64") else b.cast(indices, INT32)
+    length = b.cast(size, kept.dtype) if isinstance(size, LayerTensor) else b.constant(size, kept.dtype)
+    negative = b.cast(b.Less(kept, b.constant(0, kept.dtype)), kept.dtype)
+    return b.Add(kept, b.Mul(negative, length))
+
+
+@layer("ops.TakeAlongAxis")
+def take_along_axis(b: LayerBuilder, x: LayerTensor, indices: Any, *, axis: int | None = None) -> LayerTensor:
+    """Elements at positions of an axis that differ from row to row; the other axes broadcast."""
+    if axis is None:
+        return gather(b, reshape(b, x, (None,)), _wrapped(b, reshape(b, x, (None,)), indices, 0))
+    axis = axis % x.rank
+    places = _wrapped(b, x, indices, axis)
+    order = [i for i in range(x.rank) if i != axis] + [axis]
+    rows, places = transpose(b, x, order), transpose(b, places, order)
+    outer = _broadcast_sizes(b, rows, places)
+    rows, places = (_with_outer(b, tensor, outer) for tensor in (rows, places))
+    flat = reshape(b, places, (None, sizes(b, places)[-1]))
+    starts = b.Mul(positions(b, sizes(b, flat)[0]), sizes(b, rows)[-1])
+    flat = b.Add(flat, expand_dims(b, b.cast(starts, flat.dtype), 1))
+    taken = gather(b, reshape(b, rows, (None,)), flat)
+    result = b.tensor(reshape(b, taken, sizes(b, places)).value, places.shape)
+    return transpose(b, result, [order.index(i) for i in range(x.rank)])
+
+
+def _broadcast_sizes(b: LayerBuilder, x: LayerTensor, y: LayerTensor) -> list[Any]:
+    """The sizes of all axes but the last after broadcasting; unknown ones of both are equal."""
+    pairs = zip(sizes(b, x)[:-1], sizes(b, y)[:-1], strict=True)
+    known = broadcast_dims(x.shape[:-1], y.shape[:-1])
+    return [
+        p if size is None and isinstance(p, LayerTensor) else q if size is None else size
+        for size, (p, q) in zip(known, pairs, strict=True)
+    ]
+
+
+def _with_outer(b: LayerBuilder, x: LayerTensor, outer: list[Any]) -> LayerTensor:
+    known = tuple(size if isinstance(size, int) else None for size in outer)
+    if x.shape[:-1] == known:
+        return x
+    return b.tensor(broadcast(b, x, [*outer, sizes(b, x)[-1]]).value, (*known, x.shape[-1]))
+
+
+@layer("ops.OneHot")
+def one_hot_operation(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    num_classes: int,
+    axis: int = -1,
+    dtype: str | None = None,
+    sparse: bool = False,
+) -> LayerTensor:
+    if sparse:
+        raise b.refuse("its result is sparse, which tfport does not build")
+    return one_hot(b, x, num_classes, axis, DType.parse(dtype) if dtype else FLOAT32)
+
+
+@layer("ops.MultiHot")
+def multi_hot(
+    b: LayerBuilder,
+    inputs: LayerTensor,
+    *,
+    num_classes: int,
+    axis: int = -1,
+    dtype: str | None = None,
+    sparse: bool = False,
+) -> LayerTensor:
+    """Which classes occur along the second axis, or in the only one."""
+    kind = DType.parse(dtype) if dtype else FLOAT32
+    encoded = one_hot(b, inputs, num_classes, axis, kind)
+    return reduce(b, "Any" if kind == BOOL else "Max", encoded, [1 if inputs.rank > 1 else 0])

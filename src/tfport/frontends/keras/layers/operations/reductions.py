@@ -1,0 +1,199 @@
+"""Operations over axes: sums, means, extremes, sorting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfport.frontends.keras.arrays import expand_dims, sizes, transpose
+from tfport.frontends.keras.layer import layer
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.promotion import promoted
+from tfport.frontends.keras.rearranging import cumulative
+from tfport.frontends.keras.reductions import Axis, arg_extreme, axes_of, log_sum_exp, reduced, variance
+from tfport.frontends.keras.softmax import over_last_axis
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.dtypes import BOOL, INT32, DType
+
+
+def _reduction(op: str, *, floating: bool = False, logical: bool = False) -> Callable[..., LayerTensor]:
+    def operation(
+        b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False
+    ) -> LayerTensor:
+        if logical:
+            x = b.cast(x, BOOL)
+        elif x.dtype == BOOL:
+            x = b.cast(x, INT32)
+        (x,) = promoted(b, x, floating=floating)
+        return reduced(b, op, x, axis, keepdims)
+
+    return operation
+
+
+for _names, _function in (
+    ("ops.Sum", _reduction("Sum")),
+    ("ops.Mean", _reduction("Mean", floating=True)),
+    ("ops.Amax", _reduction("Max")),
+    ("ops.Amin", _reduction("Min")),
+    ("ops.All", _reduction("All", logical=True)),
+    ("ops.Any", _reduction("Any", logical=True)),
+):
+    layer(_names)(_function)
+
+
+@layer("ops.Max")
+def largest(
+    b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None
+) -> LayerTensor:
+    result = reduced(b, "Max", x, axis, keepdims)
+    return result if initial is None else b.Maximum(result, initial)
+
+
+@layer("ops.Min")
+def smallest(
+    b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None
+) -> LayerTensor:
+    result = reduced(b, "Min", x, axis, keepdims)
+    return result if initial is None else b.Minimum(result, initial)
+
+
+@layer("ops.Prod")
+def product(
+    b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, dtype: str | None = None
+) -> LayerTensor:
+    x = b.cast(x, INT32) if x.dtype == BOOL else x
+    return reduced(b, "Prod", b.cast(x, DType.parse(dtype)) if dtype else x, axis, keepdims)
+
+
+@layer("ops.Var")
+def var(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False) -> LayerTensor:
+    return variance(b, promoted(b, x, floating=True)[0], axis, keepdims)
+
+
+@layer("ops.Std")
+def std(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False) -> LayerTensor:
+    return b.Sqrt(variance(b, promoted(b, x, floating=True)[0], axis, keepdims))
+
+
+@layer("ops.Logsumexp")
+def logsumexp(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False) -> LayerTensor:
+    return log_sum_exp(b, promoted(b, x, floating=True)[0], axis, keepdims)
+
+
+@layer("ops.Average")
+def average(
+    b: LayerBuilder, x: LayerTensor, weights: LayerTensor | None = None, *, axis: Axis = None
+) -> LayerTensor:
+    if weights is None:
+        return reduced(b, "Mean", promoted(b, x, floating=True)[0], axis, False)
+    if weights.rank != x.rank:
+        raise b.refuse("its weights have another rank than the averaged tensor")
+    x, weights = promoted(b, x, weights, floating=True)
+    total = reduced(b, "Sum", b.Mul(x, weights), axis, False)
+    return b.RealDiv(total, reduced(b, "Sum", weights, axis, False))
+
+
+@layer("ops.CountNonzero")
+def count_nonzero(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None) -> LayerTensor:
+    return reduced(b, "Sum", b.cast(b.cast(x, BOOL), INT32), axis, False)
+
+
+@layer("ops.Ptp")
+def spread(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False) -> LayerTensor:
+    return b.Sub(reduced(b, "Max", x, axis, keepdims), reduced(b, "Min", x, axis, keepdims))
+
+
+@layer("ops.Argmax")
+def argmax(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
+) -> LayerTensor:
+    return arg_extreme(b, "ArgMax", x, axis, keepdims, INT32)
+
+
+@layer("ops.Argmin")
+def argmin(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
+) -> LayerTensor:
+    return arg_extreme(b, "ArgMin", x, axis, keepdims, INT32)
+
+
+@layer("ops.Norm")
+def norm(
+    b: LayerBuilder, x: LayerTensor, *, ord: Any = None, axis: Axis = None, keepdims: bool = False
+) -> LayerTensor:
+    x = promoted(b, x, floating=True)[0]
+    axes = axes_of(x, axis)
+    if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
+        return b.Sqrt(reduced(b, "Sum", b.Square(x), axes, keepdims))
+    if len(axes) == 2:
+        return _matrix_norm(b, x, ord, axes, keepdims)
+    if len(axes) != 1:
+        raise b.refuse(f"it computes the norm `{ord}` over {len(axes)} axes")
+    size = b.Abs(x)
+    if ord in (math.inf, "inf"):
+        return reduced(b, "Max", size, axes, keepdims)
+    if ord in (-math.inf, "-inf"):
+        return reduced(b, "Min", size, axes, keepdims)
+    if ord == 0:
+        return reduced(b, "Sum", b.cast(b.NotEqual(x, 0.0), x.dtype), axes, keepdims)
+    if ord == 1:
+        return reduced(b, "Sum", size, axes, keepdims)
+    return b.Pow(reduced(b, "Sum", b.Pow(size, float(ord)), axes, keepdims), 1.0 / ord)
+
+
+def _matrix_norm(b: LayerBuilder, x: LayerTensor, ord: Any, axes: list[int], keepdims: bool) -> LayerTensor:
+    """Norms of the matrices in two axes: of their rows, their columns or their singular values."""
+    rows = transpose(b, x, [i for i in range(x.rank) if i not in axes] + axes)
+    if ord in ("nuc", 2, -2):
+        node = b.node("Svd", rows, compute_uv=False)
+        known = [size for size in rows.shape[-2:] if size is not None]
+        values = b.tensor(node, (*rows.shape[:-2], min(known) if len(known) == 2 else None))
+        result = reduced(b, {"nuc": "Sum", 2: "Max", -2: "Min"}[ord], values, -1, False)
+    elif ord in (1, -1, math.inf, -math.inf, "inf", "-inf"):
+        sums = reduced(b, "Sum", b.Abs(rows), -2 if ord in (1, -1) else -1, False)
+        result = reduced(b, "Max" if ord in (1, math.inf, "inf") else "Min", sums, -1, False)
+    else:
+        raise b.refuse(f"it computes the norm `{ord}` of matrices, which is unknown")
+    for axis in sorted(axes) if keepdims else ():
+        result = expand_dims(b, result, axis)
+    return result
+
+
+@layer("ops.Cumsum")
+def cumsum(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None
+) -> LayerTensor:
+    x = b.cast(x, INT32) if x.dtype == BOOL else x
+    return cumulative(b, "Cumsum", b.cast(x, DType.parse(dtype)) if dtype else x, axis)
+
+
+@layer("ops.Cumprod")
+def cumprod(
+    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None
+) -> LayerTensor:
+    x = b.cast(x, INT32) if x.dtype == BOOL else x
+    return cumulative(b, "Cumprod", b.cast(x, DType.parse(dtype)) if dtype else x, axis)
+
+
+@layer("ops.TopK")
+def top_k(b: LayerBuilder, x: LayerTensor, *, k: int, sorted: bool = True) -> Sequence[LayerTensor]:
+    node = b.node("TopKV2", x, k, sorted=sorted)
+    return [b.tensor(node.output(i), (*x.shape[:-1], k)) for i in (0, 1)]
+
+
+def ascending(b: LayerBuilder, x: LayerTensor, output: int = 0) -> LayerTensor:
+    """The elements of the last axis in rising order, or their places (output 1)."""
+    node = b.node("TopKV2", b.Neg(x), sizes(b, x)[-1])
+    ranked = b.tensor(node.output(output), x.shape)
+    return b.Neg(ranked) if output == 0 else ranked
+
+
+@layer("ops.Sort")
+def sort(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
+    return over_last_axis(b, x, axis, lambda rows: ascending(b, rows))
+
+
+@layer("ops.Argsort")
+def argsort(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
+    return over_last_axis(b, x, axis, lambda rows: ascending(b, rows, 1))

@@ -1,0 +1,123 @@
+"""CategoryEncoding, Hashing and crosses of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+
+from tfport.formats.keras.records import Json
+from tfport.frontends.keras.arrays import concat, expand_dims, reshape, select
+from tfport.frontends.keras.layer import layer
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.preprocessing.categories import encoded
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.dtypes import FLOAT32, INT64, STRING
+
+
+@layer("CategoryEncoding")
+def category_encoding(
+    b: LayerBuilder,
+    x: LayerTensor,
+    count_weights: LayerTensor | None = None,
+    *,
+    num_tokens: int | None = None,
+    max_tokens: int | None = None,
+    output_mode: str = "multi_hot",
+    sparse: bool = False,
+) -> LayerTensor:
+    """Keras 2 before 2.6 calls the number of categories `max_tokens`."""
+    depth = max_tokens if num_tokens is None else num_tokens
+    if depth is None:
+        raise b.refuse("its number of categories is not in the file")
+    kind = b.dtype if b.dtype.is_floating else FLOAT32
+    if x.rank == 1 and output_mode != "one_hot":
+        x = expand_dims(b, x, -1)
+    return encoded(b, b.cast(x, INT64), output_mode, depth, dtype=kind, weights=count_weights)
+
+
+@layer("Hashing")
+def hashing(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    num_bins: int,
+    mask_value: Json = None,
+    salt: int | Sequence[int] | None = None,
+    output_mode: str = "int",
+    sparse: bool = False,
+) -> LayerTensor:
+    """FarmHash of strings, SipHash with a salt; integers are hashed as their digits."""
+    bins, masked = num_bins, None
+    if mask_value is not None and num_bins > 1:
+        bins -= 1
+        masked = b.Equal(x, b.constant(mask_value, x.dtype))
+    text = x if x.dtype == STRING else _digits(b, x)
+    if salt is None or salt == [DEFAULT_KEY] * 2:  # which Keras 2.4 and 2.5 store for no salt
+        node = b.node("StringToHashBucketFast", text, num_buckets=bins)
+    else:
+        key = [salt, salt] if isinstance(salt, int) else list(salt)
+        node = b.node("StringToHashBucketStrong", text, num_buckets=bins, key=key)
+    places = b.tensor(node, x.shape)
+    if masked is not None:
+        places = select(b, masked, b.ZerosLike(places), b.Add(places, 1))
+    return encoded(b, places, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
+
+
+def _digits(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+    integers = b.cast(x, INT64) if x.dtype.is_floating else x
+    return b.tensor(b.node("AsString", integers), x.shape)
+
+
+@layer("HashedCrossing")
+def hashed_crossing(
+    b: LayerBuilder,
+    inputs: Sequence[LayerTensor],
+    *,
+    num_bins: int,
+    output_mode: str = "int",
+    sparse: bool = False,
+) -> LayerTensor:
+    first = inputs[0]
+    columns = [reshape(b, x if x.dtype == STRING else b.cast(x, INT64), (None, 1)) for x in inputs]
+    node = b.node(
+        "SparseCross", [], [], [], columns,
+        hashed_output=True, num_buckets=num_bins, hash_key=DEFAULT_KEY, out_type=INT64,
+        internal_type=STRING if all(x.dtype == STRING for x in columns) else INT64,
+        sparse_types=[], dense_types=[x.dtype for x in columns],
+    )  # fmt: skip
+    places = b.tensor(
+        reshape(b, b.tensor(node.output(1), (None,)), (None, *first.shape[1:])).value, first.shape
+    )
+    return encoded(b, places, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
+
+
+@layer("CategoryCrossing")
+def category_crossing(
+    b: LayerBuilder,
+    inputs: Sequence[LayerTensor],
+    *,
+    depth: int | Sequence[int] | None = None,
+    separator: str | None = "_X_",
+) -> LayerTensor:
+    """Every combination of the values of several inputs, as texts; `depth` says how many inputs at once."""
+    columns = [x if x.rank > 1 else expand_dims(b, x, -1) for x in inputs]
+    columns = [x if x.dtype == STRING else b.cast(x, INT64) for x in columns]
+    counts = range(1, depth + 1) if isinstance(depth, int) else depth or [len(columns)]
+    chosen = [part for count in counts for part in combinations(columns, count)]
+    if not chosen:
+        raise b.refuse(f"it crosses {depth} of {len(columns)} inputs")
+    return concat(b, [_crossed(b, part, separator or "_X_") for part in chosen], 1)
+
+
+def _crossed(b: LayerBuilder, columns: Sequence[LayerTensor], separator: str) -> LayerTensor:
+    types = {"sparse_types": [], "dense_types": [x.dtype for x in columns]}
+    node = b.node("SparseCrossV2", [], [], [], list(columns), b.constant(separator.encode(), STRING), **types)
+    places, values, shape = (node.output(i) for i in range(3))
+    width = None if any(x.shape[1] is None for x in columns) else prod(x.shape[1] or 0 for x in columns)
+    dense = b.node("SparseToDense", places, shape, values, b.constant(b"", STRING))
+    return b.tensor(dense, (columns[0].shape[0], width))
+
+
+DEFAULT_KEY = 0xDECAFCAFFE
+"""The key that `tf.sparse.cross_hashed` uses unless told otherwise."""

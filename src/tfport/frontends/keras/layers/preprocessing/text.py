@@ -1,0 +1,139 @@
+"""TextVectorization: texts to words, words to indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfport.formats.keras.records import Json
+from tfport.frontends.keras.arrays import concat, slice_axis, squeeze
+from tfport.frontends.keras.layer import layer
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.layers.preprocessing.lookup import result_type
+from tfport.frontends.keras.preprocessing.lookup import Vocabulary, looked_up, vocabulary_of, weighted
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.dtypes import INT32, INT64, STRING
+from tfport.startup.dataclass import dataclass
+
+PUNCTUATION = r'[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']'
+LOWERS, STRIPS = (
+    ("lower", "lower_and_strip_punctuation"),
+    ("strip_punctuation", "lower_and_strip_punctuation"),
+)
+
+
+@layer("TextVectorization")
+def text_vectorization(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    max_tokens: int | None = None,
+    standardize: Json = "lower_and_strip_punctuation",
+    split: Json = "whitespace",
+    ngrams: int | Sequence[int] | None = None,
+    output_mode: str = "int",
+    output_sequence_length: int | None = None,
+    pad_to_max_tokens: bool = False,
+    vocabulary: Json = None,
+    vocabulary_size: Json = None,
+    idf_weights: Sequence[float] | None = None,
+    sparse: bool = False,
+    ragged: bool = False,
+    encoding: str | None = "utf-8",
+) -> LayerTensor:
+    if ragged:
+        raise b.refuse("its result is ragged, and a plain tensor does not say where rows end")
+    v = vocabulary_of(
+        b, vocabulary, STRING, mask_token="", oov_token="[UNK]", oov_count=1, output_mode=output_mode
+    )
+    texts = _standardized(b, x, standardize)
+    if split is None:
+        if ngrams is not None:
+            raise b.refuse("it makes n-grams of texts that it does not split, which tfport does not do")
+        places = looked_up(b, texts, v)
+    else:
+        words = _split(b, texts, split)
+        words = words if ngrams is None else _ngrams(b, words, ngrams)
+        places = _padded_rows(b, words, v)
+    if output_mode == "int":
+        return places if output_sequence_length is None else _cut(b, places, output_sequence_length)
+    return weighted(
+        b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
+        dtype=result_type(b, output_mode),
+    )  # fmt: skip
+
+
+def _standardized(b: LayerBuilder, x: LayerTensor, standardize: Json) -> LayerTensor:
+    if standardize is not None and standardize not in (*LOWERS, *STRIPS):
+        raise b.refuse(f"its standardization {standardize!r:.80} is a function that is not in the file")
+    if standardize in LOWERS:
+        x = b.tensor(b.node("StringLower", x), x.shape)
+    if standardize in STRIPS:
+        x = b.tensor(b.node("StaticRegexReplace", x, pattern=PUNCTUATION, rewrite=""), x.shape)
+    return x
+
+
+@dataclass(frozen=True, slots=True)
+class RaggedWords:
+    """Words of several texts: all words, and where those of each text begin and end."""
+
+    words: LayerTensor
+    splits: LayerTensor
+    texts: int | None
+
+
+def _split(b: LayerBuilder, x: LayerTensor, split: Json) -> RaggedWords:
+    if x.rank > 1:
+        if x.shape[-1] != 1:
+            raise b.refuse(f"it splits texts of the shape {x.shape}; expected a last size of 1")
+        x = squeeze(b, x, -1)
+    if x.rank != 1:
+        raise b.refuse(f"it splits texts of rank {x.rank}, which tfport does not do")
+    if split == "whitespace":
+        node = b.node("StringSplitV2", x, b.constant(b"", STRING))
+        places, words, shape = (node.output(i) for i in range(3))
+        rows = slice_axis(b, b.tensor(places, (None, 2)), 1, 0, 1)
+        rows = squeeze(b, rows, 1)
+        count = b.tensor(b.node("StridedSlice", shape, [0], [1], [1], shrink_axis_mask=1), ())
+        lengths = b.tensor(b.node("UnsortedSegmentSum", b.OnesLike(rows), rows, count), (x.shape[0],))
+        ends = b.tensor(b.node("Cumsum", lengths, 0), lengths.shape)
+        splits = concat(b, [b.constant([0], INT64), ends], 0)
+        return RaggedWords(b.tensor(words, (None,)), splits, x.shape[0])
+    if split == "character":
+        node = b.node("UnicodeDecode", x, input_encoding="UTF-8", Tsplits=INT64)
+        splits, codes = b.tensor(node.output(0), (None,)), b.tensor(node.output(1), (None,))
+        count = b.tensor(b.node("Size", codes, out_type=INT64), ())
+        each = b.node("Range", b.constant(0, INT64), b.Add(count, 1), b.constant(1, INT64))
+        characters = b.node("UnicodeEncode", codes, each, output_encoding="UTF-8", Tsplits=INT64)
+        return RaggedWords(b.tensor(characters, (None,)), splits, x.shape[0])
+    raise b.refuse(f"its split {split!r:.80} is a function that is not in the file")
+
+
+def _ngrams(b: LayerBuilder, ragged: RaggedWords, ngrams: int | Sequence[int]) -> RaggedWords:
+    widths = list(range(1, ngrams + 1)) if isinstance(ngrams, int) else list(ngrams)
+    node = b.node(
+        "StringNGrams", ragged.words, ragged.splits, separator=" ", ngram_widths=widths, left_pad="",
+        right_pad="", pad_width=0, preserve_short_sequences=False, Tsplits=INT64,
+    )  # fmt: skip
+    return RaggedWords(b.tensor(node.output(0), (None,)), b.tensor(node.output(1), (None,)), ragged.texts)
+
+
+def _padded_rows(b: LayerBuilder, ragged: RaggedWords, vocabulary: Vocabulary) -> LayerTensor:
+    """The indices of words, a row for each text; missing ones are 0, or -1 where indices are counted."""
+    places = looked_up(b, ragged.words, vocabulary)
+    missing = b.constant(0 if vocabulary.output_mode == "int" else -1, INT64)
+    node = b.node(
+        "RaggedTensorToTensor", b.constant([-1, -1], INT64), places, missing, [ragged.splits],
+        row_partition_types=["ROW_SPLITS"],
+    )  # fmt: skip
+    return b.tensor(node, (ragged.texts, None))
+
+
+def _cut(b: LayerBuilder, places: LayerTensor, length: int) -> LayerTensor:
+    """Rows of one length, cut or filled with 0."""
+    rows = slice_axis(b, places, -1, None, length)
+    size = b.tensor(b.node("Shape", rows, out_type=INT32), (rows.rank,))
+    last = b.tensor(b.node("StridedSlice", size, [rows.rank - 1], [rows.rank], [1], shrink_axis_mask=1), ())
+    missing = b.Sub(b.constant(length), last)
+    flat = b.node("Pack", [*[b.constant(0)] * (2 * rows.rank - 1), missing], T=INT32, axis=0)
+    paddings = b.node("Reshape", flat, [rows.rank, 2])
+    return b.tensor(b.node("Pad", rows, paddings), (*rows.shape[:-1], length))

@@ -1,0 +1,81 @@
+"""Layers that move, repeat, crop or pad elements."""
+
+from __future__ import annotations
+
+from tfport.formats.keras.records import Json
+from tfport.frontends.keras.arrays import expand_dims, pad, reshape, sizes, slice_axis, transpose
+from tfport.frontends.keras.data_format import CHANNELS_FIRST, pairs_per_axis, spatial_axes
+from tfport.frontends.keras.layer import layer
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.rearranging import tiled
+from tfport.frontends.keras.tensor import LayerTensor
+
+
+@layer("Flatten")
+def flatten(b: LayerBuilder, x: LayerTensor, *, data_format: str | None = None) -> LayerTensor:
+    if x.rank == 1:
+        return expand_dims(b, x, 1)
+    if data_format == CHANNELS_FIRST:
+        x = transpose(b, x, (0, *range(2, x.rank), 1))
+    if None in x.shape[1:]:
+        return reshape(b, x, (sizes(b, x)[0], None))
+    length = 1
+    for size in x.shape[1:]:
+        length *= size or 0
+    return reshape(b, x, (x.shape[0], length))
+
+
+@layer("Reshape")
+def reshape_layer(b: LayerBuilder, x: LayerTensor, *, target_shape: list[int]) -> LayerTensor:
+    """Another shape behind the batch; one size may be -1."""
+    dims = [None if size in (-1, None) else size for size in target_shape]
+    if dims.count(None) > 1:
+        raise b.refuse(f"its target shape {target_shape} has more than one unknown size")
+    if None not in dims:
+        return reshape(b, x, (x.shape[0], *dims))
+    if None not in x.shape[1:]:
+        known, total = 1, 1
+        for size in dims:
+            known *= size or 1
+        for size in x.shape[1:]:
+            total *= size or 0
+        dims[dims.index(None)] = total // max(1, known)
+        return reshape(b, x, (x.shape[0], *dims))
+    return reshape(b, x, (sizes(b, x)[0], *dims))
+
+
+@layer("Permute")
+def permute(b: LayerBuilder, x: LayerTensor, *, dims: list[int]) -> LayerTensor:
+    return transpose(b, x, (0, *dims))
+
+
+@layer("RepeatVector")
+def repeat_vector(b: LayerBuilder, x: LayerTensor, *, n: int) -> LayerTensor:
+    return tiled(b, expand_dims(b, x, 1), (1, n, 1))
+
+
+@layer("Cropping1D Cropping2D Cropping3D")
+def cropping(
+    b: LayerBuilder, x: LayerTensor, *, cropping: Json = 1, data_format: str | None = None
+) -> LayerTensor:
+    axes = spatial_axes(data_format, x.rank)
+    for axis, (before, after) in zip(axes, pairs_per_axis(b, cropping, len(axes)), strict=True):
+        size = x.shape[axis]
+        if size is not None and before + after >= size:
+            raise b.refuse(
+                f"it removes {before} + {after} elements of axis {axis}, which has {size}: none remain"
+            )
+        if before or after:
+            x = slice_axis(b, x, axis, before, -after if after else None)
+    return x.with_mask(None)
+
+
+@layer("ZeroPadding1D ZeroPadding2D ZeroPadding3D")
+def zero_padding(
+    b: LayerBuilder, x: LayerTensor, *, padding: Json = 1, data_format: str | None = None
+) -> LayerTensor:
+    axes = spatial_axes(data_format, x.rank)
+    paddings = [(0, 0)] * x.rank
+    for axis, pair in zip(axes, pairs_per_axis(b, padding, len(axes)), strict=True):
+        paddings[axis] = pair
+    return pad(b, x, paddings).with_mask(None)

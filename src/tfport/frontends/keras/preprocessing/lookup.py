@@ -1,0 +1,157 @@
+"""Tables of vocabularies: which index each token has, and which token each index.
+
+The first indices are those of special tokens: the mask token (if indices are the output), then the tokens
+that stand for everything out of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.formats.keras.records import Json
+from tfport.frontends.keras.arrays import select
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.preprocessing.categories import encoded
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.dtypes import FLOAT32, INT64, STRING, DType
+from tfport.startup.dataclass import dataclass
+
+TF_IDF = ("tf_idf", "tf-idf")
+VOCABULARY = "vocabulary.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The tokens of a lookup layer and its special tokens."""
+
+    tokens: list[Any]
+    """Without special tokens."""
+    dtype: DType
+    mask_token: Any
+    oov_token: Any
+    oov_count: int
+    output_mode: str
+    has_special_tokens: bool = False
+    """Whether the stored list began with the special tokens."""
+
+    @property
+    def oov_start(self) -> int:
+        return 1 if self.mask_token is not None and self.output_mode == "int" else 0
+
+    @property
+    def token_start(self) -> int:
+        return self.oov_start + self.oov_count
+
+    @property
+    def size(self) -> int:
+        return self.token_start + len(self.tokens)
+
+
+def vocabulary_of(
+    b: LayerBuilder,
+    stored: Json,
+    dtype: DType,
+    *,
+    mask_token: Any,
+    oov_token: Any,
+    oov_count: int,
+    output_mode: str,
+) -> Vocabulary:
+    """The vocabulary in the configuration, or the one that `adapt` learned, in the assets of the file."""
+    if isinstance(stored, str):
+        raise b.refuse(f"its vocabulary is the file `{stored[:80]}`, which is not part of the model")
+    listed = stored if stored is not None else _from_assets(b, dtype)
+    if not isinstance(listed, list | tuple) or not listed:
+        raise b.refuse("its vocabulary is not in the file; save the model as a `.keras` file")
+    empty = Vocabulary([], dtype, mask_token, oov_token, oov_count, output_mode)
+    special = [mask_token] * empty.oov_start + [oov_token] * oov_count
+    begins = len(special) > 0 and list(listed[: len(special)]) == special
+    tokens = list(listed[len(special) :] if begins else listed)
+    return Vocabulary(tokens, dtype, mask_token, oov_token, oov_count, output_mode, begins)
+
+
+def _from_assets(b: LayerBuilder, dtype: DType) -> list[Any] | None:
+    data = b.model.asset(b.instance.config, VOCABULARY)
+    if data is None:
+        return None
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    return lines if dtype == STRING else [int(line) for line in lines if line]
+
+
+def looked_up(
+    b: LayerBuilder, x: LayerTensor, vocabulary: Vocabulary, *, salt: Json = None, hashed: bool = False
+) -> LayerTensor:
+    """The index of each token; what does not count has the index -1 unless indices are the output."""
+    v, kind = vocabulary, vocabulary.dtype
+    keys = b.cast(x, kind) if x.dtype != kind and kind != STRING else x
+    default = v.oov_start if v.oov_count == 1 else -1
+    indices = np.arange(v.token_start, v.size)
+    places = _find(
+        b, keys, b.constant(v.tokens, kind), b.constant(indices, INT64), b.constant(default, INT64)
+    )
+    if v.oov_count > 1:
+        buckets = b.Add(_bucket(b, keys, v.oov_count, salt, hashed), b.constant(v.oov_start, INT64))
+        places = select(b, b.Equal(places, b.constant(-1, INT64)), buckets, places)
+    if v.mask_token is not None:
+        masked = b.Equal(keys, b.constant(v.mask_token, kind))
+        value = b.constant(0 if v.output_mode == "int" else -1, INT64)
+        places = select(b, masked, value, places)
+    return places
+
+
+def _bucket(b: LayerBuilder, keys: LayerTensor, count: int, salt: Json, hashed: bool) -> LayerTensor:
+    """One of several indices for what is out of the vocabulary."""
+    if keys.dtype != STRING and not hashed:
+        return b.FloorMod(keys, b.constant(count, keys.dtype))
+    text = keys if keys.dtype == STRING else b.tensor(b.node("AsString", keys), keys.shape)
+    if salt is None:
+        return b.tensor(b.node("StringToHashBucketFast", text, num_buckets=count), keys.shape)
+    key = [salt, salt] if isinstance(salt, int) else list(salt)
+    return b.tensor(b.node("StringToHashBucketStrong", text, num_buckets=count, key=key), keys.shape)
+
+
+def inverse(b: LayerBuilder, x: LayerTensor, vocabulary: Vocabulary) -> LayerTensor:
+    """The token of each index."""
+    v = vocabulary
+    keys = b.cast(x, INT64)
+    indices = b.constant(np.arange(v.token_start, v.size), INT64)
+    tokens = _find(b, keys, indices, b.constant(v.tokens, v.dtype), b.constant(v.oov_token, v.dtype))
+    if v.mask_token is None:
+        return tokens
+    return select(b, b.Equal(keys, b.constant(0, INT64)), b.constant(v.mask_token, v.dtype), tokens)
+
+
+def _find(
+    b: LayerBuilder, x: LayerTensor, keys: LayerTensor, values: LayerTensor, default: LayerTensor
+) -> LayerTensor:
+    """The values of keys in a table that is filled when the model is loaded."""
+    table = b.node("HashTableV2", key_dtype=keys.dtype, value_dtype=values.dtype, use_node_name_sharing=True)
+    b.model.initializers.append(b.node("InitializeTableV2", table, keys, values))
+    return b.tensor(b.node("LookupTableFindV2", table, x, default), x.shape)
+
+
+def weighted(
+    b: LayerBuilder,
+    places: LayerTensor,
+    vocabulary: Vocabulary,
+    *,
+    max_tokens: int | None,
+    pad_to_max_tokens: bool,
+    idf_weights: Sequence[float] | None,
+    dtype: DType,
+) -> LayerTensor:
+    """Indices in the output mode of a lookup layer."""
+    v = vocabulary
+    depth = max_tokens if pad_to_max_tokens and max_tokens else v.size
+    if v.output_mode not in TF_IDF:
+        return encoded(b, places, v.output_mode, depth, dtype=dtype)
+    counts = encoded(b, places, "count", depth, dtype=FLOAT32)
+    if idf_weights is None:
+        return b.Mul(counts, b.weight("idf_weights", (depth,), trainable=False, dtype=FLOAT32))
+    weights = np.asarray(idf_weights, np.float32)
+    front = 0 if v.has_special_tokens else v.token_start
+    weights = np.pad(weights, (front, 0), constant_values=weights.mean())
+    return b.Mul(counts, b.constant(np.pad(weights, (0, depth - len(weights))), FLOAT32))

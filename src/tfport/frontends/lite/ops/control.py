@@ -1,0 +1,94 @@
+"""Branches, loops and calls of subgraphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.frontends.lite.builder import OperatorBuilder
+from tfport.frontends.lite.operator import builtin
+from tfport.frontends.lite.tensor import LiteValue
+from tfport.graph.attrs import FunctionRef
+from tfport.graph.dtypes import INT32
+from tfport.graph.graph import Value
+from tfport.graph.shapes import Shape
+
+
+@builtin("IF", any_type=True)
+def if_(
+    b: OperatorBuilder,
+    condition: LiteValue,
+    *inputs: LiteValue,
+    then_subgraph_index: int,
+    else_subgraph_index: int,
+) -> list[Value]:
+    branches = [then_subgraph_index, else_subgraph_index]
+    names = dict(zip(("then_branch", "else_branch"), branches, strict=True))
+    return _call(b, "If", branches, as_scalar(b, condition), list(inputs), functions=names)
+
+
+@builtin("STABLEHLO_CASE", any_type=True)
+def case(
+    b: OperatorBuilder, index: LiteValue, *inputs: LiteValue, branch_subgraph_indices: tuple[int, ...]
+) -> list[Value]:
+    """An index outside of the list chooses the last branch."""
+    numbers = list(branch_subgraph_indices)
+    refs = [FunctionRef(b.function(number)) for number in numbers]
+    return _call(b, "Case", numbers, as_scalar(b, index), list(inputs), branches=refs)
+
+
+@builtin("WHILE STABLEHLO_WHILE", any_type=True)
+def while_(
+    b: OperatorBuilder, *inputs: LiteValue, cond_subgraph_index: int, body_subgraph_index: int
+) -> list[Value]:
+    condition = FunctionRef(b.function(cond_subgraph_index, is_condition=True))
+    shapes = [Shape(value.shape) if value.shape else Shape(None) for value in inputs]
+    return _call(
+        b,
+        "While",
+        [cond_subgraph_index, body_subgraph_index],
+        list(inputs),
+        functions={"body": body_subgraph_index},
+        cond=condition,
+        output_shapes=shapes,
+    )
+
+
+@builtin("CALL", any_type=True)
+def call(b: OperatorBuilder, *inputs: LiteValue, subgraph: int) -> list[Value]:
+    return call_subgraph(b, subgraph, list(inputs))
+
+
+@builtin("CALL_ONCE")
+def call_once(b: OperatorBuilder, *, init_subgraph_index: int) -> None:
+    b.initialize(init_subgraph_index)
+
+
+def call_subgraph(b: OperatorBuilder, number: int, inputs: list[Any]) -> list[Value]:
+    """The outputs of a subgraph for these inputs."""
+    return _call(b, "PartitionedCall", [number], inputs, functions={"f": number})
+
+
+def as_scalar(b: OperatorBuilder, x: LiteValue) -> Value:
+    """The only element of a tensor."""
+    return b.value(x) if x.rank == 0 else b.Reshape(x, b.constant([], INT32)).output(0)
+
+
+def _call(
+    b: OperatorBuilder,
+    op: str,
+    numbers: list[int],
+    *inputs: Any,
+    functions: dict[str, int] | None = None,
+    **attrs: Any,
+) -> list[Value]:
+    """A call: with effects if one of the subgraphs has any."""
+    refs = {name: FunctionRef(b.function(number)) for name, number in (functions or {}).items()}
+    if op != "While":
+        attrs["Tout"] = [b.dtype(tensor.type) for tensor in b.outputs]
+    if any(b.has_effects(number) for number in numbers):
+        node = b.effect(
+            "StatefulPartitionedCall" if op == "PartitionedCall" else op, *inputs, **refs, **attrs
+        )
+    else:
+        node = b.node(op if op == "PartitionedCall" else f"Stateless{op}", *inputs, **refs, **attrs)
+    return [node.output(place) for place in range(len(b.operator.outputs))]

@@ -1,0 +1,141 @@
+"""Convolutions of real numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.frontends.lite.activations import activate
+from tfport.frontends.lite.builder import OperatorBuilder
+from tfport.frontends.lite.hybrid import is_hybrid, real_weights, rounded_rows
+from tfport.frontends.lite.operator import builtin
+from tfport.frontends.lite.tensor import LiteValue
+from tfport.frontends.lite.windows import Convolution2D, Convolution3D, Windows2D
+from tfport.graph.graph import Node, Value
+
+
+@builtin("CONV_2D")
+def conv_2d(
+    b: OperatorBuilder,
+    x: LiteValue,
+    weights: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    windows: Convolution2D = Convolution2D,  # type: ignore[assignment]
+) -> Value:
+    """Weights are (output channels, height, width, input channels); fewer of these are groups."""
+    scales_differ = len(set(weights.quantization.scale)) > 1
+    features, kernel = _operands(b, x, weights, asymmetric=scales_differ or _groups(x, weights) > 1)
+    y = b.Conv2D(
+        features,
+        b.Transpose(kernel, [1, 2, 3, 0]),
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
+    )
+    return biased(b, y, bias, windows.fused_activation_function)
+
+
+@builtin("DEPTHWISE_CONV_2D")
+def depthwise_conv_2d(
+    b: OperatorBuilder,
+    x: LiteValue,
+    weights: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    depth_multiplier: int,
+    windows: Convolution2D = Convolution2D,  # type: ignore[assignment]
+) -> Value:
+    """Weights are (1, height, width, channels): those of one input channel are neighbors."""
+    _, height, width, channels = weights.record.shape
+    depth = x.shape[-1] or channels // max(depth_multiplier, 1)
+    if not depth or channels % depth:
+        raise b.refuse(f"its weights have {channels} channels, its input {depth}; expected a multiple")
+    features, kernel = _operands(b, x, weights, asymmetric=True)
+    y = b.DepthwiseConv2dNative(
+        features,
+        b.Reshape(kernel, [height, width, depth, channels // depth]),
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
+    )
+    return biased(b, y, bias, windows.fused_activation_function)
+
+
+@builtin("CONV_3D")
+def conv_3d(
+    b: OperatorBuilder,
+    x: LiteValue,
+    weights: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    windows: Convolution3D = Convolution3D,  # type: ignore[assignment]
+) -> Value:
+    """Weights are (depth, height, width, input channels, output channels), as in TensorFlow."""
+    y = b.Conv3D(
+        x,
+        weights,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
+    )
+    return biased(b, y, bias, windows.fused_activation_function)
+
+
+@builtin("TRANSPOSE_CONV")
+def transpose_conv(
+    b: OperatorBuilder,
+    output_shape: LiteValue,
+    weights: LiteValue,
+    x: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    windows: Windows2D = Windows2D,  # type: ignore[assignment]
+) -> Value:
+    """Weights are (output channels, height, width, input channels)."""
+    y = b.Conv2DBackpropInput(
+        output_shape,
+        b.Transpose(weights, [1, 2, 0, 3]),
+        x,
+        strides=windows.strides,
+        padding=windows.padding,
+    )
+    return biased(b, y, bias, windows.fused_activation_function)
+
+
+@builtin("CONV_3D_TRANSPOSE")
+def conv_3d_transpose(
+    b: OperatorBuilder,
+    output_shape: LiteValue,
+    weights: LiteValue,
+    x: LiteValue,
+    bias: LiteValue | None = None,
+    *,
+    windows: Convolution3D = Convolution3D,  # type: ignore[assignment]
+) -> Value:
+    """Weights are (depth, height, width, output channels, input channels), as in TensorFlow."""
+    y = b.Conv3DBackpropInputV2(
+        output_shape,
+        weights,
+        x,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        padding=windows.padding,
+    )
+    return biased(b, y, bias, windows.fused_activation_function)
+
+
+def biased(b: OperatorBuilder, y: Node, bias: LiteValue | None, activation: str) -> Value:
+    """The result of a convolution or product with its bias and activation."""
+    return activate(b, y if bias is None else b.BiasAdd(y, bias), activation)
+
+
+def _groups(x: LiteValue, weights: LiteValue) -> int:
+    depth, group = x.shape[-1], weights.shape[-1]
+    return depth // group if depth and group else 1
+
+
+def _operands(b: OperatorBuilder, x: LiteValue, weights: LiteValue, *, asymmetric: bool) -> tuple[Any, Any]:
+    """The activations and weights; rounded and real ones if the weights are integers."""
+    if not is_hybrid(x, weights):
+        return x, weights
+    return rounded_rows(b, x, asymmetric=asymmetric), real_weights(b, weights)

@@ -1,0 +1,86 @@
+"""QUANTIZE and DEQUANTIZE: real numbers to quantized ones, back, and from one quantization to another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.frontends.lite.builder import OperatorBuilder
+from tfport.frontends.lite.fixed_point import quantized_multiplier, rescale
+from tfport.frontends.lite.operator import quantized
+from tfport.frontends.lite.ops.quantized_unary import known_function
+from tfport.frontends.lite.quantized_value import (
+    INT16,
+    OFFSETS,
+    SHIFT,
+    UINT8,
+    as_stored,
+    quantized_input,
+    quantized_output,
+)
+from tfport.frontends.lite.tensor import LiteValue
+from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.graph.graph import Value
+
+NARROW = {"INT4": (-8, 7), "UINT4": (0, 15)}
+
+
+@quantized("QUANTIZE")
+def quantize(b: OperatorBuilder, x: LiteValue) -> Value:
+    if x.dtype == FLOAT32:
+        return _from_real(b, x)
+    record = b.outputs[0]
+    assert record.quantization is not None
+    if not x.quantization.scale:
+        raise b.refuse("its input has no scale")
+    real = float(np.float64(np.float32(x.scale)) / np.float64(np.float32(record.quantization.scale[0])))
+    multiplier, shift = quantized_multiplier(real)
+    if record.type == "INT32" or x.type == "INT32":
+        zero = (record.quantization.zero_point or (0,))[0]
+        bounds = {"INT32": (-(2**31), 2**31 - 1), "INT16": (-32768, 32767), "INT8": (0, 255)}
+        low, high = bounds[record.type]
+        target = {"INT32": INT32, "INT16": INT16, "INT8": UINT8}[record.type]
+        y_zero = zero + OFFSETS.get(record.type, 0)
+        y = b.LiteRescale(
+            x, T=target, multiplier=multiplier, shift=shift, x_zero=x.zero_point, y_zero=y_zero, low=low,
+            high=high,
+        )  # fmt: skip
+        return as_stored(b, y)
+    source, output = quantized_input(b, x), quantized_output(b)
+    first = -32768 if x.type == "INT16" else 0
+    values = np.arange(first, first + (65536 if x.type == "INT16" else 256), dtype=np.int64)
+    scaled = rescale(values - source.zero_point, multiplier, shift) + output.zero_point
+    table = np.clip(scaled, output.low, output.high).astype(output.dtype.numpy)
+    entries = b.constant(table, output.dtype)
+    if source.value.dtype == output.dtype == UINT8:
+        return as_stored(b, known_function(b, source, output, entries))
+    return as_stored(b, b.LiteLookup(source.value, entries))
+
+
+def _from_real(b: OperatorBuilder, x: LiteValue) -> Value:
+    record = b.outputs[0]
+    quantization = record.quantization
+    assert quantization is not None
+    points = list(quantization.zero_point) or [0]
+    if record.type in NARROW:
+        low, high = NARROW[record.type]
+        return b.LiteQuantize(
+            x, T=b.dtype(record.type), scale=list(quantization.scale), zero_point=points,
+            axis=quantization.axis, low=low, high=high,
+        ).output(0)  # fmt: skip
+    offset = OFFSETS[record.type]
+    low, high = (-32768, 32767) if record.type == "INT16" else (0, 255)
+    y = b.LiteQuantize(
+        x, T=INT16 if record.type == "INT16" else UINT8, scale=list(quantization.scale),
+        zero_point=[point + offset for point in points], axis=quantization.axis, low=low, high=high,
+    )  # fmt: skip
+    return as_stored(b, y)
+
+
+@quantized("DEQUANTIZE")
+def dequantize(b: OperatorBuilder, x: LiteValue) -> Value:
+    points = list(x.quantization.zero_point) or [0]
+    value = x.value
+    if x.type == "INT8" and x.load is None and not x.quantization.is_per_channel:
+        value, points = quantized_input(b, x).value, [point + SHIFT for point in points]
+    scales = list(x.quantization.scale)
+    return b.LiteDequantize(value, scale=scales, zero_point=points, axis=x.quantization.axis).output(0)

@@ -1,0 +1,60 @@
+"""Load a model of any format, Keras and TensorFlow Lite files included, as a `Model`.
+
+A model whose graph cannot be built is loaded all the same: it can be inspected and checked, and
+`model.no_graph` says why it does not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfport.errors import CannotRun, UnreadableFile
+from tfport.formats.format import ModelLocation
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.graph import Graph
+from tfport.graph.load import load_model
+from tfport.graph.model import Model
+from tfport.graph.op_signature import OpDefs, OpTable
+from tfport.startup.garbage import no_search_for_garbage
+
+KERAS = ("keras_h5", "keras_archive", "keras_json", "keras_weights", "tfjs_layers")
+"""The keys of the formats of Keras."""
+
+
+def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
+    """Load the model at a location; `tags` choose one of several MetaGraphs of a SavedModel."""
+    if location.format.key == "lite":
+        from tfport.frontends.lite.load import load_lite  # imported here, as other models do not need it
+
+        return load_lite(location, definitions)
+    if location.format.key not in KERAS:
+        return load_model(location, definitions, tags)
+    return _keras_model(location, OpTable(definitions))
+
+
+@no_search_for_garbage()
+def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
+    # imported here, as other models do not need them
+    from tfport.formats.keras.read import read_keras
+    from tfport.frontends.keras.build import ModelBuilder
+    from tfport.frontends.keras.model import KerasModel
+
+    file = read_keras(location.files, location.name)
+    builder = ModelBuilder(file, ops)
+    graph, meta, no_graph = builder.graph, pb.MetaGraphDef(), ""
+    try:
+        meta = builder.build()
+    except (CannotRun, UnreadableFile) as error:
+        graph, no_graph = Graph(ops), str(error)
+    written_by = file.generated_by or f"Keras {file.keras_version}".strip()
+    return KerasModel(
+        location.where,
+        location.format,
+        location.files,
+        graph,
+        meta,
+        written_by=written_by,
+        keras=file,
+        no_graph=no_graph,
+        root=builder.root,
+    )

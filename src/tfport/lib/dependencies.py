@@ -1,0 +1,196 @@
+"""Findings about the libraries that a library needs: missing, too old, loaded twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+
+from tfport.atlas.target import Target
+from tfport.atlas.versions import version_key
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.library_dependencies import (
+    DeclaredForOther,
+    LoadedTwice,
+    MissingCudaLibrary,
+    MissingLibrary,
+    MissingTensorFlowLibrary,
+    OtherSymbolVersion,
+    SystemTooOld,
+    UnknownLayout,
+    UnknownMachine,
+)
+from tfport.explain.cuda import CUDA_LIBRARY, cuda_of
+from tfport.lib.closure import MissingVersion
+from tfport.lib.library_packages import nvidia_package, package_of
+from tfport.lib.library_search import LibrarySearch, LoadedLibrary
+from tfport.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with, symbol_version
+
+if TYPE_CHECKING:
+    from tfport.lib.diagnosis import LibrarySubject
+
+SYSTEM_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)")
+
+
+def library_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """The findings about needed libraries, in the order in which the loader notices them."""
+    closure = subject.closure
+    yield from _of_tensorflow(subject, target)
+    if closure.unknown:
+        yield UnknownMachine(on=target, file=subject.file, needs=closure.unknown)
+    else:
+        for search, by in closure.missing:
+            yield _missing(subject, target, search, by)
+        yield from _versions(subject, target)
+    yield from _twice(subject, target)
+    yield from _declared(subject, target)
+
+
+def _of_tensorflow(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    if target.build is None:
+        return
+    existing = libraries_of(target.build.version)
+    for name in subject.closure.of_tensorflow:
+        if name not in existing:
+            yield MissingTensorFlowLibrary(
+                on=target, file=subject.file, library=name, released=releases_with(name), has=existing
+            )
+
+
+def _missing(subject: LibrarySubject, target: Target, search: LibrarySearch, by: LoadedLibrary) -> Finding:
+    cuda = CUDA_LIBRARY.match(search.name)
+    if cuda is not None:
+        library, version = cuda[1], cuda[2]
+        part = "the GPU driver" if library == "cuda" else "cuDNN" if library == "cudnn" else "CUDA"
+        built = cuda_of(target.build.facts).get("version") if target.build else None
+        return MissingCudaLibrary(
+            on=target,
+            file=subject.file,
+            library=search.name,
+            part=part,
+            version=version,
+            package=nvidia_package(library, version),
+            built_with=built or "",
+        )
+    return MissingLibrary(
+        on=target,
+        file=subject.file,
+        library=search.name,
+        chain=" → ".join(by.chain()),
+        searched=tuple(_place(subject, place, why) for place, why in search.searched),
+        for_other_machine=tuple(map(subject.shown, search.skipped)),
+        broken=f"{subject.shown(search.broken[0])}: {search.broken[1].says}" if search.broken else "",
+        usual_package=package_of(search.name),
+    )
+
+
+def _place(subject: LibrarySubject, place: str, why: str) -> str:
+    where = subject.shown(place)
+    return where if why == "a default folder" else f"{where} ({why})"
+
+
+def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """Findings about missing versions, one for each family such as GLIBC."""
+    release = target.build.version if target.build is not None else None
+    of_tensorflow = {name: symbol_version(name, release) for name in libraries_of(release)} if release else {}
+    missing_versions = list(subject.closure.missing_versions(of_tensorflow))
+    of_system: dict[str, MissingVersion] = {}
+    for missing in missing_versions:
+        known = SYSTEM_VERSION.fullmatch(missing.version)
+        if known is None:
+            yield OtherSymbolVersion(
+                on=target,
+                file=subject.file,
+                provider=subject.shown(missing.provider),
+                version=missing.version,
+                requirer=subject.name_in_messages(missing.requirer),
+                offers=tuple(missing.offers),
+            )
+        else:
+            of_system.setdefault(known[1], missing)
+    for family, missing in of_system.items():
+        yield _too_old(subject, target, family, missing, missing_versions)
+
+    for missing in list(subject.closure.unversioned())[:1]:
+        yield OtherSymbolVersion(
+            on=target,
+            file=subject.file,
+            provider=subject.shown(missing.provider),
+            version=missing.version,
+            requirer=subject.name_in_messages(missing.requirer),
+            aborts=True,
+        )
+
+
+def _too_old(
+    subject: LibrarySubject,
+    target: Target,
+    family: str,
+    first: MissingVersion,
+    missing_versions: list[MissingVersion],
+) -> Finding:
+    required = [
+        m[2]
+        for missing in missing_versions
+        if (m := SYSTEM_VERSION.fullmatch(missing.version)) and m[1] == family
+    ]
+    offered = [m[2] for v in first.offers if (m := SYSTEM_VERSION.fullmatch(v)) and m[1] == family]
+    system = subject.closure.system
+    return SystemTooOld(
+        on=target,
+        file=subject.file,
+        family=family,
+        wanted=max(required, key=version_key),
+        first=SYSTEM_VERSION.fullmatch(first.version)[2],  # type: ignore[index]
+        actual=max(offered, key=version_key, default="none"),
+        system=system.name if system else "the machine",
+        provider=subject.shown(first.provider),
+        requirer=subject.name_in_messages(first.requirer),
+    )
+
+
+def _declared(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    if not subject.declares or target.build is None:
+        return
+    if not Requirement(subject.declares).specifier.contains(target.build.version, prereleases=True):
+        yield DeclaredForOther(on=target, file=subject.file, declares=subject.declares)
+
+
+def layout_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """A finding if the library may be built for a release with another memory layout of OpDefBuilder.
+
+    It matters only if the target has everything else that the library needs.
+    """
+    origin = subject.origin
+    if (
+        target.build is None
+        or subject.declares
+        or not any("OpDefBuilder" in name for name in origin.exporters)
+    ):
+        return
+    larger = has_larger_builder(target.build.version)
+    ends = [release for span in origin.spans for release in (span.first, span.last)]
+    if any(has_larger_builder(release) is larger for release in ends):
+        others = [release for release in ends if has_larger_builder(release) is not larger]
+        if others:
+            names = f"TensorFlow {min(others, key=version_key)}"
+            yield UnknownLayout(on=target, file=subject.file, others=names)
+
+
+def has_larger_builder(release: str) -> bool:
+    """Whether `OpDefBuilder` has the larger layout of 2.7 and later, which no symbol shows."""
+    return version_key(release) >= version_key("2.7")
+
+
+def _twice(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """Findings about libraries loaded from two places, and about a second TensorFlow."""
+    places: dict[str, list[str]] = {}
+    for loaded in subject.closure.loaded:
+        places.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
+    for name, paths in places.items():
+        if is_tensorflow(name):
+            paths = [*paths, f"the one of {target.name}"]
+        if len(paths) > 1:
+            yield LoadedTwice(on=target, file=subject.file, library=name, paths=tuple(paths))

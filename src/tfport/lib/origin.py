@@ -1,0 +1,117 @@
+"""Find the TensorFlow release that a library was built against, from the symbols it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.release_spans import STOCK, Span, spans, spans_text
+from tfport.atlas.symbols import symbols
+from tfport.explain.symbols import ABSEIL, ABSEILS
+from tfport.formats.elf.mangling import demangled, owner
+from tfport.lib.closure import DependencyClosure
+from tfport.lib.tensorflow_libraries import releases_with
+from tfport.lib.visible_symbols import visible_symbols
+from tfport.startup.dataclass import dataclass, field
+
+OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
+C_API = ("TF_", "TFE_", "TSL_", "SE_", "SP_")
+
+
+NOW = "_ZN4absl12lts_{}3NowEv"
+"""`absl::Now`, which every release with a version of Abseil exports."""
+
+
+def newest_release() -> str:
+    """The newest recorded release of TensorFlow."""
+    return atlas().builds(STOCK)[-1].version
+
+
+def abseil_releases(version: str) -> tuple[Span, ...]:
+    """The releases that were built with a version of Abseil."""
+    stock = atlas().builds(STOCK)
+    having = symbols().exporters(NOW.format(version))
+    return spans(stock, {build.number for build in stock if build.requirement in having})
+
+
+def is_of_tensorflow(symbol: str) -> bool:
+    """Whether a symbol belongs to TensorFlow or to a library built into it, by its name."""
+    return symbol.startswith(C_API) or owner(symbol) in OWNERS
+
+
+@dataclass
+class BuildOrigin:
+    """The TensorFlow symbols that a library needs, and the releases that export them."""
+
+    closure: DependencyClosure
+    machine: str
+    exporters: dict[str, frozenset[str]] = field(default_factory=dict)
+    """For each undefined strong symbol, the builds that export it."""
+
+    @cached_property
+    def of_tensorflow(self) -> list[str]:
+        """The needed symbols that belong to TensorFlow or that some release exports."""
+        return [name for name, having in self.exporters.items() if having or is_of_tensorflow(name)]
+
+    @cached_property
+    def matching_builds(self) -> frozenset[str]:
+        """The recorded names of the builds that export every needed symbol that any build exports."""
+        sets = [having for having in self.exporters.values() if having]
+        return frozenset.intersection(*sets) if sets else frozenset()
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The stock TensorFlow releases among the matching builds; none if it was built for a newer one."""
+        if self.is_newer:
+            return ()
+        stock = atlas().builds(STOCK, self.machine)
+        linked = self.closure.of_tensorflow
+        return spans(
+            stock,
+            {b.number for b in stock if visible_symbols(b, self.machine, linked) in self.matching_builds},
+        )
+
+    @cached_property
+    def abseil(self) -> str:
+        """The date in the names of Abseil's symbols; empty if there are none."""
+        dates = {m[1] for name in self.exporters if (m := ABSEIL.search(name))}
+        return max(dates, default="")
+
+    @cached_property
+    def is_newer(self) -> bool:
+        """Whether it was compiled with an Abseil that is newer than that of every recorded release."""
+        return self.abseil > max(ABSEILS)
+
+    @cached_property
+    def cxx11_abi(self) -> bool | None:
+        """Whether it was compiled with the new string ABI; None if no TensorFlow symbol shows it."""
+        names = [name for name in self.of_tensorflow if name.startswith("_Z")]
+        if any("NSt7__cxx11" in name or "B5cxx11" in name for name in names):
+            return True
+        # the old ABI has the short name
+        return False if any("std::string" in demangled(name) for name in names) else None
+
+    def describe(self) -> list[str]:
+        """The release, Abseil version and ABI that the symbols show, as sentences."""
+        facts = []
+        if self.spans:
+            count = len([name for name, having in self.exporters.items() if having])
+            facts.append(f"TensorFlow {spans_text(self.spans)} (exports all {count} symbols that it needs)")
+        if self.is_newer:
+            facts.append(f"a TensorFlow newer than {newest_release()}")
+        if self.abseil:
+            facts.append(f"Abseil lts_{self.abseil}")
+        if self.cxx11_abi is not None:
+            facts.append(f"_GLIBCXX_USE_CXX11_ABI={int(self.cxx11_abi)}")
+        for name in self.closure.of_tensorflow:
+            if released := releases_with(name):
+                facts.append(f"{name} (TensorFlow {released})")
+        return facts
+
+
+def origin_of(closure: DependencyClosure, machine: str) -> BuildOrigin:
+    needed: Iterable[str] = dict.fromkeys(
+        symbol.name for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
+    )
+    return BuildOrigin(closure, machine, {name: symbols().exporters(name) for name in needed})

@@ -1,0 +1,103 @@
+"""The report of `tfport lib`: each library, and the verdict of each target."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from tfport.atlas.atlas import ARM
+from tfport.atlas.release_spans import STOCK
+from tfport.atlas.resolve.targets import resolve_targets
+from tfport.atlas.target import Target
+from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult, LibrarySubject, LoadOptions, diagnose
+from tfport.lib.files import LibraryFile, libraries_in
+from tfport.startup.dataclass import dataclass, field, replace
+
+VERSION = 1
+EVERY_RELEASE = {ARM: "tensorflow-aarch64>=2.10"}
+STOCK_SINCE = f"{STOCK}>=1.0"
+
+
+@dataclass
+class LibraryReport:
+    """One library and the verdict of each target."""
+
+    subject: LibrarySubject
+    results: list[LibraryResult]
+    every_release: bool = False
+    """Whether no target was requested, so that all recorded releases were tried."""
+
+    @property
+    def file(self) -> str:
+        return self.subject.file
+
+    @cached_property
+    def verdict(self) -> str:
+        """The worst verdict of the requested targets; the best of all releases if none was requested."""
+        verdicts = {result.verdict for result in self.results}
+        order = (LOADS, UNKNOWN, FAILS) if self.every_release else (FAILS, UNKNOWN, LOADS)
+        return next((verdict for verdict in order if verdict in verdicts), UNKNOWN)
+
+
+@dataclass
+class LibraryReports:
+    """The reports of several libraries."""
+
+    libraries: list[LibraryReport] = field(default_factory=list)
+    others: int = 0
+    """The number of further shared libraries without ops."""
+
+    @property
+    def exit_code(self) -> int:
+        verdicts = {library.verdict for library in self.libraries}
+        return 1 if FAILS in verdicts else 2 if UNKNOWN in verdicts else 0
+
+    def to_json(self) -> dict[str, Any]:
+        from tfport.reports.library_json import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from tfport.reports.console import plain
+        from tfport.reports.library_text import render
+
+        return plain(lambda width: render(self, width))
+
+
+def report_on(
+    names: Sequence[str], on: Sequence[str] = (), options: LoadOptions | None = None
+) -> LibraryReports:
+    """Diagnose every op library in files, folders and wheels on the targets."""
+    options = options or LoadOptions()
+    targets = [(target, _machine(text, target)) for text in on for target in resolve_targets(text)]
+    with libraries_in(list(names)) as collection:
+        reports = [_report(library, targets, options) for library in collection.libraries]
+        return LibraryReports(reports, collection.others)
+
+
+def _machine(text: str, target: Target) -> str | None:
+    """The architecture of a target that is a path; None for a release, which has wheels for several."""
+    return target.build.platform if target.build is not None and os.path.exists(text) else None
+
+
+def _report(
+    library: LibraryFile, targets: Sequence[tuple[Target, str | None]], options: LoadOptions
+) -> LibraryReport:
+    first = LibrarySubject(
+        library.file, library.path, options, library.archive, library.unpacked, library.declares
+    )
+    if not targets:
+        every = resolve_targets(
+            EVERY_RELEASE.get(first.machine, STOCK_SINCE) if first.open_error is None else STOCK_SINCE
+        )
+        shown = every if first.is_readable else every[-1:]
+        return LibraryReport(first, [diagnose(first, target) for target in shown], every_release=True)
+    subjects = {None: first, options.machine: first}
+    results = []
+    for target, machine in targets:
+        if machine not in subjects:
+            subjects[machine] = replace(first, options=replace(options, machine=machine))
+        results.append(diagnose(subjects[machine], target))
+    return LibraryReport(subjects[targets[0][1]], results)

@@ -1,0 +1,178 @@
+"""Findings about the symbols that a library does not find on a target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tfport.atlas.atlas import Build
+from tfport.atlas.cxx_abi import new_abi
+from tfport.atlas.release_spans import spans_text
+from tfport.atlas.symbols import symbols
+from tfport.atlas.target import Target
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.library_symbols import (
+    NewerTensorFlow,
+    NotInFramework,
+    NotLinked,
+    OtherCxxAbi,
+    OtherTensorFlow,
+    SymbolFinding,
+    UndefinedForeignSymbol,
+    UndefinedOwnSymbol,
+    UnrecordedSymbols,
+)
+from tfport.explain.symbols import ABSEIL
+from tfport.formats.elf.mangling import demangled
+from tfport.lib.cxx_standard import other_standard
+from tfport.lib.file_checks import machine_text
+from tfport.lib.library_search import LoadedLibrary
+from tfport.lib.origin import abseil_releases, is_of_tensorflow, newest_release
+from tfport.lib.tensorflow_libraries import FRAMEWORK, OTHERS_VERSION, has_symbol_versions, libraries_of
+from tfport.lib.visible_symbols import FRAMEWORK_ONLY, symbols_name, visible_symbols
+
+if TYPE_CHECKING:
+    from tfport.lib.diagnosis import LibrarySubject
+
+PYTHON_SYMBOL = re.compile(r"_?Py[A-Z_]\w*")
+
+
+def symbol_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """The findings about undefined symbols by cause, in the order of relocation."""
+    build, machine = target.build, subject.machine
+    if build is None or symbols_name(build, machine) not in symbols().builds:
+        if subject.origin.of_tensorflow:
+            where = f" for {machine_text(machine)}"
+            yield UnrecordedSymbols(on=target, file=subject.file, machine=where)
+        return
+    for loaded in subject.closure.own_libraries():
+        yield from _library_findings(subject, target, build, loaded)
+
+
+def _library_findings(
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary
+) -> Iterator[Finding]:
+    """The findings about the symbols of one library, in the order in which the loader notices them."""
+    symbols_needed = {
+        u.name: u.version for u in subject.closure.undefined(loaded) if not PYTHON_SYMBOL.fullmatch(u.name)
+    }
+    order = {name: place for place, name in enumerate(symbols_needed)}
+    findings = list(_by_cause(subject, target, build, loaded, symbols_needed))
+    for finding in findings:
+        finding.version = symbols_needed[finding.missing[0]]
+    yield from sorted(findings, key=lambda finding: order[finding.missing[0]])
+
+
+def _by_cause(
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, undefined: Mapping[str, str]
+) -> Iterator[SymbolFinding]:
+    """Findings by cause about undefined symbols, each with its version."""
+    exporters, requirer = subject.origin.exporters, subject.name_in_messages(loaded)
+    whole = symbols_name(build, subject.machine)
+    visible = visible_symbols(build, subject.machine, subject.closure.of_tensorflow)
+    exported = [
+        name for name, version in undefined.items() if _exports(build, whole, exporters[name], version)
+    ]
+    released = [name for name in undefined if exporters[name] and name not in exported]
+    unreleased = [name for name in undefined if not exporters[name]]
+    if exported and visible is None:
+        yield NotLinked(on=target, file=subject.file, requirer=requirer, missing=exported)
+    elif hidden := [name for name in exported if visible not in exporters[name]]:
+        library = next(name for name in libraries_of(build.version) if not FRAMEWORK.fullmatch(name))
+        yield NotInFramework(on=target, file=subject.file, requirer=requirer, missing=hidden, library=library)
+    if released:
+        yield _other_release(subject, target, build, requirer, released)
+    if unreleased:
+        yield from _defined_nowhere(subject, target, build, loaded, unreleased)
+
+
+def _exports(build: Build, whole: str, exporters: Collection[str], version: str) -> bool:
+    """Whether a build exports a symbol in a version; symbols of the framework library have none."""
+    if whole not in exporters:
+        return False
+    return (
+        version in ("", OTHERS_VERSION)
+        or whole + FRAMEWORK_ONLY in exporters
+        or not has_symbol_versions(build.version)
+    )
+
+
+def _other_release(
+    subject: LibrarySubject, target: Target, build: Build, requirer: str, missing: list[str]
+) -> SymbolFinding:
+    origin = subject.origin
+    abi, other = origin.cxx11_abi, build.facts.get("cxx11_abi")
+    with_strings = [name for name in missing if _has_strings(name)]
+    if abi is not None and other is not None and abi != other and with_strings:
+        return _other_cxx_abi(subject, target, build, requirer, missing)
+    hints = [hint] if (hint := other_standard(missing, build, subject.machine)) else []
+    if origin.abseil and any(ABSEIL.search(name) for name in missing):
+        hints.append(f"compiled with Abseil lts_{origin.abseil}")
+    return OtherTensorFlow(
+        on=target,
+        file=subject.file,
+        requirer=requirer,
+        missing=missing,
+        built_for=spans_text(origin.spans),
+        hints=tuple(hints),
+    )
+
+
+def _other_cxx_abi(
+    subject: LibrarySubject, target: Target, build: Build, requirer: str, missing: list[str]
+) -> OtherCxxAbi:
+    abi = bool(subject.origin.cxx11_abi)
+    pythons = [subject.options.python] if subject.options.python else build.facts.get("pythons") or []
+    same_abi = [python for python in pythons if new_abi(build.requirement, python) is abi]
+    doubt = f"the wheels for Python {', '.join(same_abi)} use this ABI, and their symbols are not recorded"
+    return OtherCxxAbi(
+        on=target,
+        file=subject.file,
+        requirer=requirer,
+        abi=int(abi),
+        missing=missing,
+        doubt=doubt if same_abi else "",
+    )
+
+
+def _has_strings(symbol: str) -> bool:
+    return "__cxx11" in symbol or "std::string" in demangled(symbol)
+
+
+def _defined_nowhere(
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, missing: list[str]
+) -> Iterator[SymbolFinding]:
+    """Findings about symbols that no recorded release exports: the library's own, or another's."""
+    requirer = subject.name_in_messages(loaded)
+    abi = _other_abi(subject, build, missing)
+    if abi:
+        yield _other_cxx_abi(subject, target, build, requirer, abi)
+        missing = [name for name in missing if name not in abi]
+    if subject.closure.unknown:
+        return  # an unknown library may define them; UnknownMachine reports it
+    of_tensorflow = [name for name in missing if is_of_tensorflow(name)]
+    if of_tensorflow:
+        yield NewerTensorFlow(
+            on=target,
+            file=subject.file,
+            requirer=requirer,
+            missing=of_tensorflow,
+            newest=newest_release(),
+            abseil=subject.origin.abseil,
+            abseil_releases=spans_text(abseil_releases(subject.origin.abseil)),
+        )
+    own = [name for name in missing if name not in of_tensorflow and name.startswith("_Z")]
+    others = [name for name in missing if name not in of_tensorflow and not name.startswith("_Z")]
+    if own:
+        yield UndefinedOwnSymbol(on=target, file=subject.file, requirer=requirer, missing=own)
+    if others:
+        yield UndefinedForeignSymbol(on=target, file=subject.file, requirer=requirer, missing=others)
+
+
+def _other_abi(subject: LibrarySubject, build: Build, missing: list[str]) -> list[str]:
+    """The TensorFlow symbols with strings of the other ABI, which no release may export."""
+    abi, other = subject.origin.cxx11_abi, build.facts.get("cxx11_abi")
+    if abi is None or other is None or abi == other:
+        return []
+    return [name for name in missing if is_of_tensorflow(name) and _has_strings(name)]

@@ -1,0 +1,1 @@
+"""How results read: text, JSON, SARIF, JUnit and Markdown."""

@@ -1,0 +1,185 @@
+"""The text report format: a line for each target, then every finding once.
+
+error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
+  --> serving_default: MatMul = BatchMatMulV2(embedded, query) {T=float32}
+  cause: registered since 1.14.0; tensorflow 1.13.2 has BatchMatMul only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tfport.atlas.target import Target
+from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
+from tfport.check.check_report import CheckReport
+from tfport.check.fetched import outputs_sentence
+from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
+from tfport.graph.text import node_text
+from tfport.printable import printable
+from tfport.reports.check.grouping import GroupedFinding, grouped_findings, names_of, targets_of
+from tfport.reports.check.phrases import WHEN, nodes_text, shortened_message, signatures_text, verdict_text
+from tfport.reports.console import GAP, INDENT, count, cut_off, indented, title
+from tfport.reports.layout.grid import Grid
+from tfport.reports.layout.parts import ReportPart, Text
+
+STYLES = {RUNS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
+SEVERITIES = {ERROR: "bold red", WARNING: "bold yellow", NOTE: "bold cyan"}
+MOST_NODES = 4
+MOST_FIXES = 3
+ARROW = "--> "
+_LABEL = len("cause: ")
+
+
+def render(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
+    """Render the whole report; long texts and lists are cut unless `everything` is set."""
+    yield title(report.model, _origin(report))
+    yield indented(_verdicts(report))
+    yield from _remarks(report)
+    groups = grouped_findings(report)
+    for group in groups:
+        if group.severity != NOTE:
+            yield from _finding(group, width, several_stages=_several_stages(groups), everything=everything)
+    notes = [group for group in groups if group.severity == NOTE]
+    if notes:
+        unneeded = all(group.finding.default_severity != NOTE for group in notes)
+        asked = "requested signatures" if report.outputs is None else "outputs"
+        yield title("notes", f"the {asked} do not need these" if unneeded else "")
+        yield from (_note(group) for group in notes)
+
+
+def line(report: CheckReport) -> Text:
+    """One line for a model that runs on all targets."""
+    notes = len([group for group in grouped_findings(report) if group.severity == NOTE])
+    more = f" ({count(notes, 'note')})" if notes else ""
+    targets = targets_of(report)
+    where = f"on {names_of(targets, targets)}{more}"
+    return Text.assemble(f"{printable(report.model)}  ", ("runs", STYLES[RUNS]), f" {printable(where)}")
+
+
+def unreadable(model: str, why: str) -> Text:
+    """A model that cannot be read."""
+    rest = printable(why.removeprefix(model).lstrip("/:, "))
+    return Text.assemble(f"{printable(model)}  ", ("cannot be read", STYLES[UNKNOWN]), f": {rest}")
+
+
+def _origin(report: CheckReport) -> str:
+    if report.keras:
+        return f"Keras {report.keras}"
+    if report.lite:
+        return report.lite
+    made_by = [f"TensorFlow {report.tensorflow}"] if report.tensorflow not in ("", "unknown") else []
+    return ", ".join([*made_by, f"GraphDef {report.graph_def}"])
+
+
+def _verdicts(report: CheckReport) -> ReportPart:
+    """A line for each target, with a column for each loader if they differ."""
+    by_target = {t: [r for r in report.results if r.target is t] for t in targets_of(report)}
+    differ = any(len(results) > 1 for results in by_target.values())
+    loaders = list(dict.fromkeys(name for result in report.results for name in result.loaders))
+    grid = Grid(gap=GAP)
+    grid.add_column(overflow="fold")
+    for _ in loaders if differ else (1, 2):
+        grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    if differ:
+        grid.add_row("", *(Text(name, style="dim") for name in loaders), "")
+    for target, results in by_target.items():
+        grid.add_row(
+            Text(_name(target)), *_cells(results, loaders if differ else ()), _stopped(results, report)
+        )
+    return grid
+
+
+def _name(target: Target) -> str:
+    return printable(f"{target.name} (gpu)" if target.device == "gpu" else target.name)
+
+
+def _cells(results: Sequence[Result], loaders: Iterable[str]) -> list[Text]:
+    if not loaders:
+        return [_verdict(results[0]), Text(", ".join(results[0].loaders), style="dim")]
+    by_loader = {loader: result for result in results for loader in result.loaders}
+    return [_verdict(by_loader[name]) if name in by_loader else Text("") for name in loaders]
+
+
+def _verdict(result: Result) -> Text:
+    return Text(verdict_text(result), style=STYLES[result.verdict])
+
+
+def _stopped(results: Sequence[Result], report: CheckReport) -> Text:
+    """The codes of the errors, and the signatures that they stop if others run."""
+    errors = [f for result in results for f in result.findings if f.severity == ERROR]
+    codes = ", ".join(dict.fromkeys(f.code for f in errors))
+    stopped = sorted({name for f in errors for name in f.signatures})
+    partly = f" in {', '.join(stopped)}" if 0 < len(stopped) < len(report.signatures) else ""
+    return Text(printable(codes + partly))
+
+
+def _remarks(report: CheckReport) -> Iterator[ReportPart]:
+    """Which outputs were checked, and how the targets were resolved."""
+    remarks = dict.fromkeys(note for target in targets_of(report) for note in target.notes)
+    if report.outputs is not None:
+        remarks = dict.fromkeys([outputs_sentence(report.outputs), *remarks])
+    yield from (indented(Text(printable(note), style="dim")) for note in remarks)
+
+
+def _several_stages(groups: Iterable[GroupedFinding]) -> bool:
+    return len({stage for group in groups if group.severity != NOTE for stage in group.stages()}) > 1
+
+
+def _finding(
+    group: GroupedFinding, width: int, *, several_stages: bool, everything: bool
+) -> Iterator[ReportPart]:
+    head = f"{group.severity}[{group.finding.code}]"
+    yield Text.assemble("\n", (head, SEVERITIES[group.severity]), (f": {printable(group.message)}", "bold"))
+    for text in _where(group, width - INDENT - len(ARROW), everything=everything):
+        yield indented(text)
+    grid = Grid()
+    grid.add_column(width=_LABEL, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, words in _body(group, several_stages=several_stages, everything=everything):
+        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, words.split("\n")))))
+    if grid.rows:
+        yield indented(grid)
+
+
+def _where(group: GroupedFinding, space: int, *, everything: bool) -> Iterator[Text]:
+    """The first node, and the number of the others."""
+    nodes = group.finding.nodes
+    if not nodes:
+        return
+    stopped = f"{signatures_text(group.signatures)}: " if group.signatures else ""
+    first = printable(stopped + node_text(nodes[0]))
+    yield Text.assemble((ARROW, "blue"), first if everything else cut_off(first, space))
+    function = function_of(nodes[0])
+    inside = [f"in function {function}"] if function else []
+    others = [nodes_text(nodes, len(nodes) if everything else MOST_NODES)] if len(nodes) > 1 else []
+    if inside or others:
+        rest = printable("; ".join(inside + others))
+        yield Text(" " * len(ARROW) + (rest if everything else cut_off(rest, space)), style="dim")
+
+
+def _body(group: GroupedFinding, *, several_stages: bool, everything: bool) -> Iterator[tuple[str, str]]:
+    """The labeled lines."""
+    if several_stages:
+        yield (
+            "when:",
+            ", ".join(f"{WHEN[s]} in {' and '.join(loaders)}" for s, loaders in group.stages().items()),
+        )
+    if cause := group.cause:
+        yield "cause:", cause
+    if doubt := group.finding.doubt:
+        yield "doubt:", doubt
+    if message := group.finding.tensorflow_says:
+        yield "says:", message if everything else shortened_message(message)
+    fixes = list(group.fixes().items())
+    for fix, where in fixes[: None if everything else MOST_FIXES]:
+        only = f"on {names_of(where, group.order)}: " if len(where) < len(group.targets) else ""
+        yield "fix:", only + fix
+    if len(fixes) > MOST_FIXES and not everything:
+        yield "", f"… {len(fixes) - MOST_FIXES} more; --all shows them"
+
+
+def _note(group: GroupedFinding) -> ReportPart:
+    code = (f"note[{group.finding.code}]", SEVERITIES[NOTE])
+    nodes = f" ({count(len(group.finding.nodes), 'node')})" if group.finding.nodes else ""
+    return indented(Text.assemble(code, f": {printable(group.message)}{nodes}"))

@@ -1,0 +1,189 @@
+"""Dataclasses whose `__init__` is compiled once they have more than a few instances.
+
+The standard library compiles the methods of every dataclass when its module is imported, and imports
+`inspect` to do so: a quarter of the time of a short command, mostly for classes that the command never
+instantiates. Classes made here behave the same; `InitVar`, `KW_ONLY` and `unsafe_hash`, which tfport
+does not use, are not supported. `dataclasses.fields`, `asdict` and `is_dataclass` accept them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any
+
+from tfport.startup.dataclass_init import FIELDS, NOTHING, DataclassField, compiled_later
+
+Members = dict[str, Any]
+
+
+def _dataclass(cls: Any = None, /, **options: bool) -> Any:
+    """As `dataclasses.dataclass`."""
+    return _made(cls, **options) if cls is not None else lambda cls: _made(cls, **options)
+
+
+def _replace(instance: Any, /, **changes: Any) -> Any:
+    """As `dataclasses.replace`."""
+    for field in getattr(instance, FIELDS).values():
+        if field.init:
+            if field.name not in changes:
+                changes[field.name] = getattr(instance, field.name)
+        elif field.name in changes:
+            raise ValueError(f"field {field.name} is declared with init=False and cannot be replaced")
+    return type(instance)(**changes)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import replace as replace
+else:
+    dataclass, field, replace = _dataclass, DataclassField, _replace
+
+
+def _made(
+    cls: type, *, frozen: bool = False, slots: bool = False, eq: bool = True, order: bool = False
+) -> type:
+    fields: dict[str, DataclassField] = {}
+    for base in cls.__mro__[:0:-1]:
+        fields |= base.__dict__.get(FIELDS, {})
+    declared = {field.name: field for field in _declared(cls)}
+    fields |= declared
+    members = {
+        FIELDS: fields,
+        "__dataclass_fields__": _STANDARD_FIELDS,
+        **_methods(fields, frozen, eq, order),
+    }
+    if frozen and slots:
+        members |= {"__getstate__": _state, "__setstate__": _set_state}
+    members = {name: member for name, member in members.items() if cls.__dict__.get(name) is None}
+    made: Any = _with_slots(cls, fields, members) if slots else _with_members(cls, declared, members)
+    if "__init__" not in made.__dict__:
+        made.__init__ = compiled_later(made, frozen=frozen, slots=slots)
+    return made  # type: ignore[no-any-return]
+
+
+def _declared(cls: type) -> Iterator[DataclassField]:
+    """The fields in the body of a class; annotations are strings (PEP 563)."""
+    for name, annotation in cls.__annotations__.items():
+        if not annotation.startswith("ClassVar"):
+            default = cls.__dict__.get(name, NOTHING)
+            field = default if isinstance(default, DataclassField) else DataclassField(default=default)
+            if type(field.default).__hash__ is None:
+                raise ValueError(f"the default of {name} is mutable; use default_factory")
+            field.name, field.type = name, annotation
+            yield field
+
+
+def _with_members(cls: type, declared: Mapping[str, DataclassField], members: Members) -> type:
+    for name, field in declared.items():
+        if field.default is not NOTHING:
+            setattr(cls, name, field.default)
+        elif name in cls.__dict__:
+            delattr(cls, name)
+    for name, member in members.items():
+        setattr(cls, name, member)
+    return cls
+
+
+def _with_slots(cls: type, fields: Mapping[str, DataclassField], members: Members) -> type:
+    """The class made again, as a class must have `__slots__` from the start."""
+    inherited = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
+    removed = {"__dict__", "__weakref__", *fields}
+    namespace = {name: member for name, member in cls.__dict__.items() if name not in removed}
+    slots = tuple(name for name in fields if name not in inherited)
+    made = type(cls)(cls.__name__, cls.__bases__, {**namespace, **members, "__slots__": slots})
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _methods(fields: Mapping[str, DataclassField], frozen: bool, eq: bool, order: bool) -> Members:
+    """What the class has, unless its body defines it."""
+    members: Members = {
+        "__match_args__": tuple(name for name, field in fields.items() if field.init and not field.kw_only),
+        "__repr__": _repr,
+    }
+    compared = _values([name for name, field in fields.items() if field.compare])
+    if eq:
+        members |= {"__eq__": _comparison(compared, operator.eq), "__hash__": None}
+    if eq and frozen:
+        members["__hash__"] = _hash(_values([name for name, field in fields.items() if field.hash]))
+    if order:
+        orders = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
+        members |= {name: _comparison(compared, compare) for name, compare in orders.items()}
+    if frozen:
+        members |= {"__setattr__": _set, "__delattr__": _delete}
+    return members
+
+
+def _values(names: list[str]) -> Callable[[Any], Any]:
+    """A function that returns the values of these fields as a tuple."""
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    return lambda instance: tuple(getattr(instance, name) for name in names)
+
+
+def _comparison(values: Callable[[Any], Any], compare: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def compare_fields(self: Any, other: Any) -> Any:
+        return compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+
+    return compare_fields
+
+
+def _hash(values: Callable[[Any], Any]) -> Callable[[Any], int]:
+    return lambda self: hash(values(self))
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = [name for name, field in getattr(self, FIELDS).items() if field.repr]
+    return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+def _set(self: Any, name: str, value: Any) -> None:
+    _refuse_field(self, name, "assign to")
+    object.__setattr__(self, name, value)
+
+
+def _delete(self: Any, name: str) -> None:
+    _refuse_field(self, name, "delete")
+    object.__delattr__(self, name)
+
+
+def _refuse_field(instance: Any, name: str, change: str) -> None:
+    """A frozen instance cannot change; a subclass that is no dataclass may have further attributes."""
+    if FIELDS in type(instance).__dict__ or name in getattr(instance, FIELDS):
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot {change} field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in getattr(self, FIELDS)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(getattr(self, FIELDS), state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+class _StandardFields:
+    """`__dataclass_fields__`, by which the standard library knows a dataclass; made when first read."""
+
+    def __get__(self, _: object, owner: type) -> dict[str, Any]:
+        import dataclasses
+
+        standard = []
+        for name, field in getattr(owner, FIELDS).items():
+            options = {
+                option: getattr(field, option) for option in field.__slots__ if option not in ("name", "type")
+            }
+            stated = {option: value for option, value in options.items() if value is not NOTHING}
+            standard.append((name, field.type, dataclasses.field(**stated)))
+        made: Any = dataclasses.make_dataclass(owner.__name__, standard)
+        owner.__dataclass_fields__ = made.__dataclass_fields__  # type: ignore[attr-defined]
+        return made.__dataclass_fields__  # type: ignore[no-any-return]
+
+
+_STANDARD_FIELDS = _StandardFields()

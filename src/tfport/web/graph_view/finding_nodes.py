@@ -1,0 +1,26 @@
+"""A report of `check` with all nodes of each finding, by the graphs of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.check.check_report import CheckReport
+from tfport.check.findings.finding import Finding
+from tfport.reports.check.json import to_json
+from tfport.web.graph_view.graphs import ModelGraphs
+
+
+def report_with_nodes(report: CheckReport, graphs: ModelGraphs) -> dict[str, Any]:
+    """`tfport check --json`; each finding also has `all_nodes`: graph ids and node names."""
+    document = to_json(report)
+    for result, shown in zip(report.results, document["results"], strict=True):
+        for finding, entry in zip(result.findings, shown["findings"], strict=True):
+            entry["all_nodes"] = finding_nodes(finding, graphs)
+    return document
+
+
+def finding_nodes(finding: Finding, graphs: ModelGraphs) -> list[dict[str, str]]:
+    """Where the nodes of a finding are."""
+    if finding.nodes:
+        return [{"graph": graphs.nodes.id_of_node(node), "node": node.name} for node in finding.nodes]
+    return graphs.nodes_with_op(finding.op) if finding.op else []

@@ -1,0 +1,77 @@
+"""Static pages about a model: `check --html`, `matrix --html`, `inspect --html`.
+
+Each has the JSON that the command prints, and the graphs of the model if they are not too large.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tfport.matrix.details import matrix_details
+from tfport.printable import printable
+from tfport.static_page.page import self_contained_page
+from tfport.web.graph_view.finding_nodes import report_with_nodes
+from tfport.web.graph_view.graphs import ModelGraphs
+
+if TYPE_CHECKING:
+    from tfport.check.check_report import CheckReport
+    from tfport.graph.model import Model
+    from tfport.inspection.inspection import Inspection
+    from tfport.matrix.matrix import Matrix
+
+MOST_NODES = 20_000
+"""Larger graphs are left out of a page: `tfport ui` shows them."""
+ID = "model"
+
+
+def check_page(report: CheckReport, model: Model) -> str:
+    """The page of a report: verdicts, findings, and their nodes in the graph."""
+    graphs = ModelGraphs(model)
+    documents = {"check": report_with_nodes(report, graphs), **_graphs(graphs)}
+    return self_contained_page(
+        "verdicts", _title(report.model, "check"), _entry(model), documents, str(report)
+    )
+
+
+def inspect_page(inspection: Inspection, model: Model) -> str:
+    """The page of an inspection: signatures, ops, tensors, and the graphs."""
+    documents = {"inspect": inspection.to_json(), **_graphs(ModelGraphs(model))}
+    return self_contained_page(
+        "overview", _title(inspection.model, "inspect"), _entry(model), documents, str(inspection)
+    )
+
+
+def matrix_page(matrix: Matrix) -> str:
+    """The page of a matrix: every release, and a finding for each cause."""
+    entry = model_entry(matrix.model, "", 0)
+    documents = {"matrix": {**matrix.to_json(), "details": matrix_details(matrix)}}
+    return self_contained_page(
+        "verdicts", _title(matrix.model, "where it runs"), entry, documents, str(matrix)
+    )
+
+
+def model_entry(path: str, kind: str, size: int) -> dict[str, Any]:
+    """What a page says about its model."""
+    name = os.path.basename(os.path.normpath(path)) or path
+    return {
+        "id": ID, "path": path, "name": name, "kind": kind, "bytes": size, "opened": True, "example": False,
+    }  # fmt: skip
+
+
+def _entry(model: Model) -> dict[str, Any]:
+    return model_entry(model.where, model.format.key, 0)
+
+
+def _graphs(graphs: ModelGraphs) -> dict[str, Any]:
+    summaries = graphs.summaries
+    if sum(summary.nodes for summary in summaries) > MOST_NODES:
+        return {}
+    return {
+        "graphs": [summary.to_json() for summary in summaries],
+        "graph": {summary.id: graphs.document_with_attributes(summary.id) for summary in summaries},
+    }
+
+
+def _title(model: str, what: str) -> str:
+    return printable(f"{model}: {what}")
