@@ -17,7 +17,7 @@ from tfport.inspection.sizes import byte_size
 from tfport.reports.console import plain
 from tfport.reports.inspection_text import render
 
-KERAS = Path(__file__).parents[2] / "truth" / "keras"
+KERAS = Path(__file__).parents[1] / "truth" / "keras"
 
 
 def copy(name: str, to: Path) -> Path:

@@ -20,7 +20,7 @@ from tfport.matrix.settings import Setting, among, label
 from tfport.reports.console import plain
 from tfport.reports.matrix_text import CELL_MARKS, render
 
-ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 COMPARED = ("conditions", "devices", "estimator", "functional_loops", "keras_lstm", "strings", "tensor_lists")
 
 

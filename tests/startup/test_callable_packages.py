@@ -10,7 +10,7 @@ import pytest
 
 import tfport
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PREFER_FUNCTION = """
 import tfport
 assert tfport.check("examples/attention", on="tensorflow==1.14.0").verdict == "runs"

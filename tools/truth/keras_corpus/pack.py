@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-RECORDED = HERE.parents[2] / "tests" / "keras" / "recorded"
+RECORDED = HERE.parents[2] / "tests" / "frontends" / "keras" / "recorded"
 SUFFIXES = ("h5", "keras", "weights.h5", "json")
 SAME = 1e-6
 """Relative to the largest answer: a tenth of the accuracy that tests ask for."""
