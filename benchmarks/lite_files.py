@@ -17,8 +17,7 @@ import numpy as np
 
 import tfport
 from tfport.errors import Error
-from tfport.runtime.bench.bench import ROUNDS, run_worker
-from tfport.runtime.bench.samples import sample_inputs
+from tfport.runtime.bench.bench import ROUNDS, run_worker, sample_inputs
 from tfport.runtime.select_signature import select_signature
 
 HERE = Path(__file__).resolve().parent

@@ -69,7 +69,7 @@ def assembled(path: Path, device: str, seconds: float = 3.0) -> dict[str, float]
     import tfport
     from tfport.runtime.bounds.stop_signal import StopSignal
     from tfport.runtime.engines.gpu.pinned_memory import pin
-    from tfport.serve.batching.joined_run import run_joined
+    from tfport.serve.batching.joining import run_joined
     from tfport.serve.front_ends.shared_blocks import SharedBlocks
 
     session = tfport.Session(str(path), device=device)

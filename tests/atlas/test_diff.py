@@ -5,11 +5,10 @@ import pytest
 from tfport.atlas.atlas import atlas
 from tfport.atlas.diff import diff_registries
 from tfport.atlas.diff_json import diff_json
-from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
-from tfport.registry.kernels import Kernel
-from tfport.registry.registry import OpRegistry, Selection
+from tfport.registry.registry import Kernel, OpRegistry, Selection
 
 
 def registry(version, package="tensorflow", selection=None):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tfport.atlas.package_names import canonical_name
-from tfport.atlas.package_requirement import PackageRequirement, exact_requirement
+from tfport.atlas.package_requirement import PackageRequirement, canonical_name, exact_requirement
 from tfport.atlas.requirements import parse_requirement
 
 PINS = ["tensorflow==2.8.4", "TensorFlow_Text==2.8", "a.b==1", "x==1.0.0.0", "tensorflow==02.8"]

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from tests.error_messages import reads_or_raises_one_line
 from tests.recorded_models import load
 
-from tfport.atlas.kernel_classes import class_table, classes_of, kernel_key
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.selective_registration import ALWAYS, parse_header, write_header
+from tfport.atlas.selective_registration import (
+    ALWAYS,
+    class_table,
+    classes_of,
+    kernel_key,
+    parse_header,
+    write_header,
+)
 from tfport.errors import UnreadableFile
 
 NEWER = """\

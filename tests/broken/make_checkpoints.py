@@ -16,12 +16,19 @@ import numpy as np
 
 from tfport.errors import Error
 from tfport.formats.checkpoint.read import open_checkpoint
-from tfport.formats.checkpoint.slice_keys import encode_slice
-from tfport.formats.checkpoint.table import MAGIC, Handle, SortedTable
-from tfport.formats.checkpoint.table_writer import BlockBuilder, packed, write_block, write_table
+from tfport.formats.checkpoint.slices import encode_slice
+from tfport.formats.checkpoint.table import (
+    MAGIC,
+    BlockBuilder,
+    Handle,
+    SortedTable,
+    packed,
+    write_block,
+    write_table,
+)
 from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.crc32c import checksum, masked
-from tfport.formats.encoding.varint import to_varint
+from tfport.formats.encoding.wire import to_varint
 from tfport.formats.files import Folder
 from tfport.formats.proto import checkpoint_pb2 as pb
 from tfport.formats.proto import graph_pb2

@@ -5,7 +5,7 @@ from tests.truth_outcomes import read_small_model_outcomes
 
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.check.placement import CPU
+from tfport.check.devices import CPU
 
 RECORD = read_small_model_outcomes()["gpu/tensorflow-2.21.0"]["outcomes"]
 WITH_THEIR_READER = ("Const", "Placeholder", "Identity", "NoOp", "Shape", "Neg")

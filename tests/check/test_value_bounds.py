@@ -5,7 +5,7 @@ import math
 import pytest
 from tests.recorded_models import graph
 
-from tfport.check.value_bounds import largest
+from tfport.check.kernel_differences import largest
 
 X = "x = Placeholder() {dtype=float32, shape=(?,)}\n"
 TURN = "turn = Const() {dtype=float32, value=float32(2,)[-6, 3]}\n"

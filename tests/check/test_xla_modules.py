@@ -11,7 +11,7 @@ from tests.recorded_models import graph
 
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.check.unresolved_usage import unresolved_usage
+from tfport.check.checked_model import unresolved_usage
 from tfport.check.xla_modules import module_limits
 from tfport.formats.stablehlo.bytecode import MAGIC
 from tfport.graph.build import graph_to_def

@@ -6,8 +6,8 @@ import pytest
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.package_versions import package_versions, recorded_on, recorded_version
-from tfport.env.advice import addon_advice
 from tfport.env.compare import compare
+from tfport.env.difference import addon_advice
 
 CASES = [  # add-on               beside      advice
     ("tensorflow-text",           "2.8.4",    "pip install tensorflow-text==2.8.2"),

@@ -9,8 +9,7 @@ from tfport.atlas.atlas import atlas
 from tfport.atlas.environment import read_environment
 from tfport.cli.main import main
 from tfport.env.compare import compare
-from tfport.env.conflicts import conflicts_of
-from tfport.env.measured_conflicts import measured_conflicts
+from tfport.env.conflicts import conflicts_of, measured_conflicts
 
 CASES = [  # an environment                                      subject, name, severity
     ("tensorflow==2.10.1 protobuf==3.20.3",                      "protobuf package-out-of-range may-break"),

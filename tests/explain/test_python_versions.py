@@ -1,4 +1,4 @@
-"""`explain.python_versions`: what versions of Python removed and added."""
+"""`explain.packages`: what versions of Python removed and added."""
 
 import importlib
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tfport.atlas.versions import version_key
-from tfport.explain.python_versions import ADDED, REMOVED
+from tfport.explain.packages import ADDED, REMOVED
 
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 NAMES = [

@@ -12,8 +12,7 @@ from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.rule import ROUNDING, RULES, Rule
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import ROUNDING, RULES, Rule, Rulebook
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model
 

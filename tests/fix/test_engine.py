@@ -9,8 +9,7 @@ from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.rule import EXACT, LOSSY, ROUNDING, refuse, rule
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import EXACT, LOSSY, ROUNDING, Rulebook, refuse, rule
 from tfport.graph.build import graph_to_def
 from tfport.graph.text import graph_text
 

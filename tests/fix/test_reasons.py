@@ -1,6 +1,6 @@
 """Reasons that differ only in names are one line."""
 
-from tfport.fix.reasons import grouped
+from tfport.fix.remaining import grouped
 
 
 def test_reasons_about_several_names_are_one():

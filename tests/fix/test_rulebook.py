@@ -12,8 +12,7 @@ from tests.fix.rule_cases import case_modules
 from tests.recorded_models import OPS
 
 from tfport.errors import Error
-from tfport.fix.rule import ANY, EXACT, RULES
-from tfport.fix.rulebook import HOW_TO_DECLARE, Rulebook, all_rules, rules_of_file
+from tfport.fix.rule import ANY, EXACT, HOW_TO_DECLARE, RULES, Rulebook, all_rules, rules_of_file
 
 ALL = all_rules()
 FAMILIES = [importlib.import_module(module) for module in case_modules()]
@@ -118,7 +117,7 @@ def test_the_rules_of_an_op_do_not_depend_on_which_modules_were_imported_before(
     script = """
 import sys
 from tfport.fix.rule import RULES
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import Rulebook
 for op in sys.argv[1:]:
     names = [rule.name for rule in Rulebook((), RULES).of(op)]
 print(" ".join(names))

@@ -14,12 +14,11 @@ from tfport.formats.checkpoint.table import MAGIC
 from tfport.formats.encoding.message import read_message
 from tfport.formats.files import MemoryFiles
 from tfport.formats.find import find_model
-from tfport.formats.format import ModelFormat
+from tfport.formats.format import ModelFormat, Sample
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
 from tfport.formats.recognize import FORMATS, recognize
-from tfport.formats.sample import Sample
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
 

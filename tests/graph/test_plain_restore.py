@@ -9,9 +9,9 @@ from tests.recorded_models import graph, shared
 from tfport.formats.files import Folder
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph import plain_restore
+from tfport.graph import restoring
 from tfport.graph.model import Model
-from tfport.graph.plain_restore import plain_restores
+from tfport.graph.restoring import plain_restores
 from tfport.graph.state import restored_nodes, shared_name
 
 IN_A_FUNCTION = """
@@ -73,7 +73,7 @@ def test_any_other_restore_op_has_to_run(text):
 
 
 def test_so_does_one_that_is_too_large_to_follow(monkeypatch):
-    monkeypatch.setattr(plain_restore, "MOST_STEPS", 10)
+    monkeypatch.setattr(restoring, "MOST_STEPS", 10)
     assert tensors_of(PLAIN) is None
 
 

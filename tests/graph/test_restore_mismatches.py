@@ -10,7 +10,7 @@ from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
-from tfport.graph.restore_mismatches import restore_mismatches
+from tfport.graph.restoring import restore_mismatches
 
 COUNT = 50
 NAMES = ", ".join(f'"layer_{i}"' for i in range(COUNT))

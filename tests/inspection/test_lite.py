@@ -7,7 +7,7 @@ from tests.runtime.cases import i8, numbers
 
 import tfport
 from tfport.formats.files import MemoryFiles
-from tfport.formats.lite.flatbuffer_write import FlatbufferWriter
+from tfport.formats.lite.flatbuffer import FlatbufferWriter
 from tfport.formats.lite.read import read_lite
 from tfport.formats.lite.schema import metadata_schema
 from tfport.formats.lite.write import lite_bytes

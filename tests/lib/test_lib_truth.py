@@ -23,7 +23,7 @@ from tfport.formats.elf.library import X86
 from tfport.graph.build import graph_to_def
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.lib.host_system import this_machine
-from tfport.lib.visible_symbols import FRAMEWORK_ONLY
+from tfport.lib.origin import FRAMEWORK_ONLY
 
 FOLDER = Path(__file__).parents[1] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())

@@ -13,8 +13,7 @@ from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.rule import RULES
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import RULES, Rulebook
 from tfport.fix.structure.function_bodies import drop_lost_colocations
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.tables import tables_to_v1

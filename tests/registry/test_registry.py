@@ -3,8 +3,7 @@
 import pytest
 
 from tfport.formats.proto.graph_pb2 import OpDef
-from tfport.registry.kernels import Kernel
-from tfport.registry.registry import OpRegistry, Selection
+from tfport.registry.registry import Kernel, OpRegistry, Selection
 
 
 class SampleSource:

@@ -18,7 +18,7 @@ from tfport.serve import ray
 from tfport.serve.flags import add_flags, ignored_flag_warnings
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.models.config import parse_config, settings_of
-from tfport.serve.rest.health_pages import LIVE, READY
+from tfport.serve.rest.health_port import LIVE, READY
 from tfport.serve.rest.options import RestOptions
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -4,7 +4,7 @@ import pytest
 
 from tfport.errors import Error
 from tfport.serve.flags import FlagValues
-from tfport.serve.gpu_flags import device_names, gpu_options, memory_fraction, usable_gpus
+from tfport.serve.gpus import device_names, gpu_options, memory_fraction, usable_gpus
 from tfport.serve.session_config import SessionConfig
 
 DEVICES = {

@@ -4,7 +4,7 @@ import pytest
 
 from tfport.errors import ResourceExhausted
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS
-from tfport.serve.gpu_memory_budget import GpuMemoryBudget
+from tfport.serve.gpus import GpuMemoryBudget
 
 
 def test_later_models_get_what_is_left():

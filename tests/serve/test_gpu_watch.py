@@ -5,10 +5,10 @@ import asyncio
 from tests.serve.models.exports import adder, export
 
 from tfport.errors import Error
-from tfport.runtime.engines.gpu.device_copies import HostCopies
+from tfport.runtime.engines.gpu.cuda_runtime import HostCopies
 from tfport.runtime.engines.gpu.nvml import Driver, Gpu, NvmlError
 from tfport.serve.flags import FlagValues
-from tfport.serve.gpu_watch import GpuWatch, report_gpus
+from tfport.serve.gpus import GpuWatch, report_gpus
 from tfport.serve.monitoring.logs import Logs, open_logger
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.run import serve_until_stopped

@@ -13,7 +13,7 @@ from tests.serve.grpc.http2 import PREFACE
 from tests.serve.models.exports import export
 from tests.serve.process import PATIENCE, Command, command, predict_over, until
 
-from tfport.serve.monitoring.limited_lines import MOST
+from tfport.serve.monitoring.logs import MOST
 
 FILES, SOCKETS = 256, 400
 HALF_HEADER = b"POST /v1/models/m:predict HTTP/1.1\r\nHost: x\r\nX-Half: "

@@ -7,7 +7,7 @@ import grpc
 import pytest
 from tests.serve.process import PATIENCE, Command, command, predict_over, text_file, until
 
-from tfport.serve.monitoring.limited_lines import MOST
+from tfport.serve.monitoring.logs import MOST
 
 MONITORING = 'prometheus_config { enable: true path: "/metrics" }'
 BEARER = {"Authorization": "Bearer secret"}

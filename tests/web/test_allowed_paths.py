@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfport.web.allowed_paths import AllowedPaths
-from tfport.web.refused_request import RefusedRequest
+from tfport.web.json_answer import RefusedRequest
 
 ELSEWHERE = ["out", "in/link", "in/link/secret", "in/../out", "inside", "", "in/dangling", "/"]
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tfport.web.daemon_thread import in_daemon_thread
+from tfport.web.state import in_daemon_thread
 
 
 def test_what_was_computed_is_returned():

@@ -4,7 +4,7 @@ import json
 
 import tfport
 from tfport.web.example_models import EXAMPLES, write_examples
-from tfport.web.recent_models import MOST, RecentModels
+from tfport.web.state import MOST, RecentModels
 
 
 def test_the_examples_can_be_opened(ui):

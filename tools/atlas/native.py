@@ -1,6 +1,6 @@
 """TensorFlow's C API in this process, from the libraries of one release's wheel.
 
-`tfport.atlas.capi` loads a library. This module needs only the standard library, because
+`tfport.atlas.library_probe` loads a library. This module needs only the standard library, because
 it may run on a minimal Python, such as one under an emulator.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2] / "src"))
 
-from tfport.atlas.capi import Status, declare, define, entries, open_library
+from tfport.atlas.library_probe import Status, declare, define, entries, open_library
 
 __all__ = ["LIBRARIES", "Status", "define", "entries", "load", "open_library"]
 

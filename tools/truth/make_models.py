@@ -33,10 +33,8 @@ from tfport.graph.build import graph_to_def
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Graph
 from tfport.graph.op_signature import OpTable
-from tfport.graph.parse import parse_graph
-from tfport.graph.parse_attrs import read_attrs
+from tfport.graph.parse import Tokens, parse_graph, read_attrs
 from tfport.graph.tensors import Tensor
-from tfport.graph.tokens import Tokens
 
 SERVING = "serving_default"
 PRODUCER = 24

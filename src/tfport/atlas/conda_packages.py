@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from tfport.atlas.atlas import ARM, X86
-from tfport.atlas.package_names import canonical_name
-from tfport.atlas.package_requirement import PackageList, PackageRequirement
+from tfport.atlas.package_requirement import PackageList, PackageRequirement, canonical_name
 from tfport.atlas.requirements import LONGEST, parse_requirement, pinned, requirement_if_valid
 from tfport.errors import Error, UnreadableFile
 

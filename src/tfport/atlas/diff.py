@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfport.atlas.atlas import Atlas, Build, RecordedSource, has_bit
-from tfport.atlas.kernel_text import kernel_key
+from tfport.atlas.kernel_history import kernel_key
 from tfport.atlas.op_definitions import definition_changes
-from tfport.registry.kernels import Kernel
-from tfport.registry.registry import OpRegistry, Source
+from tfport.registry.registry import Kernel, OpRegistry, Source
 from tfport.startup.dataclass import dataclass, replace
 
 

@@ -12,7 +12,7 @@ from tfport.atlas.op_search import OpSummary
 from tfport.atlas.release_spans import Span
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
-from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Kernel
 
 VERSION = 1
 
@@ -33,7 +33,7 @@ def history_json(history: OpHistory) -> dict[str, Any]:
 def ops_json(atlas: Atlas, names: Sequence[str]) -> dict[str, Any]:
     """The histories of ops by name; for a name that nobody registers, similar ones."""
     # imported here, as one history needs neither
-    from tfport.atlas.lite.history import lite_op_history
+    from tfport.atlas.lite.releases import lite_op_history
     from tfport.atlas.op_search import suggestions
 
     by_name = {name: op_history(atlas, name) for name in names}

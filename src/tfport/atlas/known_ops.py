@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping
 
 from tfport.atlas.atlas import X86, Atlas, atlas
-from tfport.atlas.tfjs_ops import TENSORFLOW_JS, tfjs_ops
-from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.formats.encoding.message import parse_text
+from tfport.formats.proto.graph_pb2 import OpDef, OpList
 
 DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.definition
                 WHERE newest.name = ?"""
@@ -76,3 +77,19 @@ class KnownOps(Mapping[str, OpDef]):
 def known_ops() -> KnownOps:
     """Return the ops of the atlas that comes with tfport, and those of TensorFlow.js."""
     return KnownOps(atlas(), tfjs_ops)
+
+
+# The ops of TensorFlow.js that TensorFlow does not have: only TensorFlow.js and tfport run them.
+#
+# `tfjs_ops()[name]` is the definition of one. `known_ops` includes them.
+
+TENSORFLOW_JS = "TensorFlow.js"
+_FILE = "tfjs_ops.pbtxt"
+
+
+@functools.cache
+def tfjs_ops() -> dict[str, OpDef]:
+    """Return the definitions by name."""
+    with open(os.path.join(os.path.dirname(__file__), _FILE), "rb") as file:
+        text = file.read()
+    return {op.name: op for op in parse_text(OpList, text, _FILE).op}

@@ -26,7 +26,7 @@ from google.protobuf.message import DecodeError, Message
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.installed_packages import METADATA, SITE_PACKAGES, names_in
-from tfport.atlas.package_names import TENSORFLOW_PACKAGES
+from tfport.atlas.package_requirement import TENSORFLOW_PACKAGES
 from tfport.atlas.requirements import from_wheel_name, pinned
 from tfport.atlas.target_file import open_target_file, write_target_file
 from tfport.errors import Error, UnreadableFile

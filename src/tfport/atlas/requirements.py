@@ -16,8 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from tfport.atlas.package_names import canonical_name
-from tfport.atlas.package_requirement import PackageList, PackageRequirement
+from tfport.atlas.package_requirement import PackageList, PackageRequirement, canonical_name
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.keras_releases import KerasRelease, keras_of_tensorflow
-from tfport.atlas.lite.registry import LiteRegistry
-from tfport.atlas.lite.releases import lite_of_tensorflow
+from tfport.atlas.lite.releases import LiteRegistry, lite_of_tensorflow
 from tfport.registry.registry import OpRegistry, Source
 from tfport.startup.dataclass import dataclass, field
 

@@ -9,8 +9,14 @@ import os
 import re
 import sys
 
-from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, canonical_name
-from tfport.atlas.package_requirement import PackageList, PackageRequirement, exact_requirement
+from tfport.atlas.package_requirement import (
+    SERVING_PACKAGES,
+    TENSORFLOW_PACKAGES,
+    PackageList,
+    PackageRequirement,
+    canonical_name,
+    exact_requirement,
+)
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.find import find_model

@@ -8,14 +8,32 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tfport.atlas.target import Target
-from tfport.check.compiled.functions import CompiledFunctions
-from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices, requested_kind
+from tfport.check.compiled.nodes import CompiledFunctions
+from tfport.check.devices import (
+    CPU,
+    GPU,
+    has_kernel,
+    is_local,
+    is_present,
+    is_valid_name,
+    kind_of_device,
+    kinds_of_devices,
+    requested_kind,
+)
 from tfport.check.graph_optimizer import DeviceRequests
+from tfport.check.kernel_differences import may_answer_otherwise, other_answers
+from tfport.check.kernel_limits import has_limits, kernel_limits
 from tfport.check.lite.reach import entry_points
-from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
-from tfport.check.placement import CPU, GPU, has_kernel, kind_of_device
-from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
-from tfport.check.unresolved_usage import depends_on_release, unresolved_usage
+from tfport.check.node_contexts import ALL, LOWER, NodeContexts, NodesByContext
+from tfport.check.release_quirks import (
+    cannot_lower,
+    fills_defaults_in_functions,
+    has_xla_devices,
+    knows_type,
+    newer_types,
+    since,
+)
+from tfport.check.xla_modules import XLA_PROGRAM, module_limits
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
@@ -24,7 +42,7 @@ from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.graph.usage import Usage, usages
-from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Kernel
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.startup.dataclass import replace
@@ -248,3 +266,47 @@ def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence
         names = ", ".join(sorted(signature_names(model))) or "none"
         raise Error(f"{model.where}: no signature {unknown[0]}; available: {names}")
     return requested
+
+
+# What keeps a target from running the nodes of one usage, in any graph.
+#
+# `check.loaders` decides when a loader notices it.
+
+CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
+"""Ops that only call a function."""
+
+
+def depends_on_release(op: str) -> bool:
+    """Whether kernels of an op differ between releases by more than what they register."""
+    return has_limits(op) or may_answer_otherwise(op) or op == XLA_PROGRAM
+
+
+def unresolved_usage(
+    usage: Usage,
+    target: Target,
+    resolver: Resolver,
+    producer: int,
+    newer: Iterable[tuple[str, DType]],
+    devices: tuple[str, ...] | None = None,
+) -> Iterator[Unresolved]:
+    """Everything unresolved; `newer` are the attributes with data types that not every release has.
+
+    `devices` are the kinds of devices that may run it (default: all of the target).
+    """
+    for name, dtype in newer:
+        if not knows_type(target, dtype):
+            # XLA kernels list the types that a call may have; an unknown type cannot be compared
+            listed = usage.op in CALLS and has_xla_devices(target) and since(target, "1.14")
+            yield Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
+    yield from resolver.unresolved(usage, target.registry, devices or kinds_of_devices(target), producer)
+    if depends_on_release(usage.op):
+        kind = kind_of_device(usage, target, resolver, producer)
+        yield from kernel_limits(usage, target, kind)
+        yield from other_answers(usage, target)
+        yield from module_limits(usage, target, kind)
+    if usage.device and not is_valid_name(usage.device):
+        yield Unresolved(Question.DEVICE_NAME, actual=usage.device)
+    elif usage.device and not is_local(usage.device):
+        yield Unresolved(Question.JOB, actual=usage.device)
+    if usage.op in cannot_lower(target) and any(n.attrs.get(LOWER) is True for n in usage.nodes):
+        yield Unresolved(Question.LOWERING)

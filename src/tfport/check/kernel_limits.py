@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from tfport.atlas.target import Target
-from tfport.check.placement import CPU, GPU
+from tfport.check.devices import CPU, GPU
 from tfport.check.release_quirks import since
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant

@@ -29,8 +29,8 @@ from tfport.check.release_quirks import (
     removed_before_kernels,
     since,
 )
-from tfport.check.saved_model_contents import has_index, has_objects
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.startup.dataclass import dataclass
@@ -215,3 +215,19 @@ def _removed(target: Target) -> frozenset[str]:
 def _pruned(target: Target) -> frozenset[Question]:
     device, attr = Question.DEVICE, Question.UNKNOWN_ATTR
     return frozenset((device, attr) if since(target, "1.13") else (device,))
+
+
+# Which optional parts a SavedModel has: a checkpoint, the objects of TensorFlow 2.
+
+
+def has_index(model: Model) -> bool:
+    """Whether there is a checkpoint to restore; a SavedModel without an index counts as one without."""
+    prefix = model.checkpoint_prefix
+    if prefix is None or model.format is not SAVED_MODEL:
+        return prefix is not None
+    return model.files.has(f"{prefix}.index")
+
+
+def has_objects(model: Model) -> bool:
+    """Whether TensorFlow 2 saved it, with the objects that Python restores."""
+    return model.meta.HasField("object_graph_def") and len(model.tag_sets) <= 1

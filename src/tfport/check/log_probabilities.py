@@ -1,7 +1,7 @@
 """Decoders of beams whose log probabilities some releases do not normalize, and how a graph corrects them.
 
 A corrected graph decodes a constant too, whose log probability says whether the release normalizes
-(`fix.structure.log_probabilities`): it gives the same answer in every release.
+(`fix.structure.adapt_to_release`): it gives the same answer in every release.
 """
 
 from __future__ import annotations

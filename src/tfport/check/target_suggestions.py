@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from tfport.atlas import serving_releases
+from tfport.atlas import choose_builds
 from tfport.atlas.atlas import atlas
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import keras_releases
@@ -64,7 +64,7 @@ def _suggestions() -> Iterator[TargetSuggestion]:
     yield from _releases("tensorflow", [b.version for b in known.builds("tensorflow")], "tensorflow")
     gpu = [b.version for b in known.builds("tensorflow-gpu")]
     yield from _releases("tensorflow-gpu", gpu, "tensorflow", "a build of its own, for GPUs")
-    yield from _releases("tensorflow-serving", serving_releases.releases(known), "serving")
+    yield from _releases("tensorflow-serving", choose_builds.releases(known), "serving")
     for package in KERAS_PACKAGES:
         yield from _releases(
             package, [r.version for r in keras_releases(package)], "keras", "for Keras files"

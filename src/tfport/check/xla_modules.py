@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfport.atlas.target import Target
+from tfport.check.devices import CPU, GPU
 from tfport.check.kernel_limits import KernelLimit
-from tfport.check.placement import CPU, GPU
 from tfport.check.release_quirks import since
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import Usage

@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
             ops_files=args.ops,
         )
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         rows = _json(measurements)
         print_json({"version": VERSION, "model": args.model, "signature": signature.name, "rows": rows})
@@ -106,7 +106,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
     from tfport.cli.bench_profile import profile_json, profile_text
     from tfport.cli.input_values import read_inputs
     from tfport.cli.progress import show_progress
-    from tfport.runtime.bench.samples import sample_inputs
+    from tfport.runtime.bench.bench import sample_inputs
     from tfport.runtime.profile.profile import profile_model
 
     batches = _batches(args.batch)
@@ -132,7 +132,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
     if args.node_data:
         _write_node_data(args.node_data, model, signature.name, profiles)
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         rows = [{"batch": batch, **profile_json(profile)} for batch, profile in profiles.items()]
         print_json({"version": VERSION, "model": args.model, "signature": signature.name, "profiles": rows})
@@ -149,7 +149,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
 
 
 def _write_node_data(path: str, model: Model, signature: str, profiles: Mapping[int, Profile]) -> None:
-    from tfport.cli.report_file import write_report
+    from tfport.cli.output import write_report
     from tfport.web.graph_view.graphs import ModelGraphs
     from tfport.web.model_explorer.node_data import times_data
 

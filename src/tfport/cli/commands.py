@@ -15,8 +15,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.cli.help_formatter import HelpFormatter
 from tfport.discovery import Catalog
+from tfport.reports.terminal_width import terminal_width
 from tfport.startup.dataclass import dataclass
 
 HELP = ("-h", "--help")
@@ -75,3 +75,13 @@ def all_commands() -> list[Command]:
     """Every command in the index, in the order of `tfport --help`."""
     commands = [declared for name in COMMANDS.names() for declared in COMMANDS.of(name)]
     return sorted(commands, key=lambda declared: declared.order)
+
+
+# The layout of `tfport COMMAND --help`.
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """The layout of argparse, which makes one of these for each argument of a command."""
+
+    def __init__(self, prog: str, max_help_position: int = 24) -> None:
+        super().__init__(prog, max_help_position=max_help_position, width=terminal_width() - 2)

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             loader=args.loader,
         )
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(comparison.to_json())
     else:
@@ -88,7 +88,7 @@ def _show_gpus(args: argparse.Namespace) -> int:
 
     report = gpu_report()
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json({"version": 1, **report.to_json()})
     else:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def explain(text: str, args: argparse.Namespace) -> int:
     explained = explained_text(text, args)
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(explained.to_json())
     else:
@@ -111,7 +111,7 @@ def show_codes(args: argparse.Namespace) -> int:
 
     codes = [code_page(text) for text in args.text]
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
         from tfport.reports.explained_json import codes_json
 
         print_json(codes_json(codes))
@@ -128,7 +128,7 @@ def list_codes(args: argparse.Namespace) -> int:
 
     codes = all_codes()
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
         from tfport.reports.explained_json import codes_json
 
         print_json(codes_json(codes))

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json({"version": VERSION, "model": args.model, "output": args.output, **report})
     else:
@@ -152,7 +152,7 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
 def show_fixed(fixed: Fixed, args: argparse.Namespace) -> int:
     """Print the result of a rewrite; returns the exit code."""
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
     else:

@@ -169,7 +169,7 @@ def provenance(args: argparse.Namespace) -> Provenance:
 def options(args: argparse.Namespace) -> FixOptions:
     from tfport.cli.input_values import read_input_file
     from tfport.fix.options import FixOptions
-    from tfport.fix.rulebook import rules_of_file
+    from tfport.fix.rule import rules_of_file
 
     return FixOptions(
         signatures=tuple(args.signature) or None,

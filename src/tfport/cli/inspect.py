@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         with new_path(args.html) as temporary:
             temporary.write_text(inspect_page(report, model), encoding="utf-8")
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(report.to_json())
     elif not args.html:

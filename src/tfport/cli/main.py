@@ -15,11 +15,9 @@ import shlex
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
-from tfport.cli.commands import COMMANDS, all_commands
-from tfport.cli.help_formatter import HelpFormatter
-from tfport.cli.standard_streams import secure_standard_streams
+from tfport.cli.commands import COMMANDS, HelpFormatter, all_commands
 from tfport.discovery import STALE
 from tfport.errors import Error
 from tfport.printable import printable
@@ -147,3 +145,39 @@ def _print_warning(
 ) -> None:
     """Print a warning as a sentence, without a place in the source."""
     print(f"tfport: {printable(str(message))}", file=sys.stderr)
+
+
+# Standard streams that never stop a command: closed ones are opened, write errors of messages ignored.
+#
+# A server may be started with standard error on a full disk or without one; it should serve anyway.
+
+STANDARD_ERROR = 2
+
+
+def secure_standard_streams() -> None:
+    """Open what is closed, and make errors of standard error harmless."""
+    for descriptor in range(STANDARD_ERROR + 1):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # otherwise the next file or socket would become a standard stream
+            os.open(os.devnull, os.O_RDWR)  # the system takes the lowest free number
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  until the process ends
+    if sys.stderr is None or (sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper)):
+        encoding = sys.stderr.encoding if sys.stderr else "utf-8"
+        raw: Any = _ForgivingFile(STANDARD_ERROR, "w", closefd=False)
+        sys.stderr = io.TextIOWrapper(raw, encoding, "backslashreplace", line_buffering=True)
+
+
+class _ForgivingFile(io.FileIO):
+    """A file whose write errors are ignored."""
+
+    def write(self, data: Any, /) -> int:
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while rest and (written := super().write(rest)):
+                rest = rest[written:]
+        except OSError:
+            pass
+        return size

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         with new_path(args.html) as temporary:
             temporary.write_text(matrix_page(matrix), encoding="utf-8")
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(matrix.to_json())
     elif not args.html:

@@ -36,7 +36,7 @@ def verify(args: argparse.Namespace) -> int:
             progress=progress,
         )
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(check.to_json())
     else:

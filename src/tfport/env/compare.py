@@ -22,8 +22,8 @@ from tfport.env.conflicts import conflicts_of
 from tfport.env.difference import BREAKS, MAY_BREAK, SEVERITIES, EnvironmentDifference
 from tfport.env.difference import UNKNOWN as NO_VALUE
 from tfport.env.libraries import LibraryComparison, compare_libraries
-from tfport.env.python_packages import python_differs
-from tfport.env.system import has_gpus, system_differs
+from tfport.env.python_packages import keras_of, python_differs
+from tfport.env.system import has_gpus, machine_of, system_differs
 from tfport.env.tensorflow import tensorflow_differs
 from tfport.errors import Error
 from tfport.graph.model import Model
@@ -192,7 +192,6 @@ def _differences(
 def _seen_from(build: Environment, conflict: EnvironmentDifference) -> EnvironmentDifference:
     """A conflict of the second environment as a difference from the first."""
     # imported here: the facts need the rules of this package
-    from tfport.env.environment_facts import environment_facts
 
     facts = environment_facts(build)
     before = facts.get(conflict.subject) or build.version_text(conflict.subject) or NO_VALUE
@@ -231,3 +230,32 @@ def _key(finding: Finding) -> tuple[object, ...]:
     """The identity of a finding, independent of the target."""
     nodes = frozenset(node.name for node in finding.nodes)
     return finding.code, finding.op, finding.attr, nodes
+
+
+# The relevant facts of an environment, by label; empty text where a fact is unknown.
+
+
+def environment_facts(environment: Environment) -> dict[str, str]:
+    """The versions of everything that is compared."""
+    system, target = environment.system, environment.target
+    tensorflow = target.build if target else None
+    return {
+        "tensorflow": target.name.partition(" + ")[0].removeprefix("tensorflow ") if target else "",
+        **({build.package: build.version for build in target.addons} if target else {}),
+        "Keras": keras_of(environment)[1],
+        "tf-keras": environment.version_text("tf-keras"),
+        "Python": environment.python,
+        "numpy": environment.version_text("numpy"),
+        "protobuf": environment.version_text("protobuf"),
+        "CUDA": environment.cuda.get("cudart", ""),
+        "cuDNN": environment.cuda.get("cudnn", ""),
+        "GLIBC": system.glibc or system.libc,
+        "GLIBCXX": system.glibcxx,
+        "CXXABI": system.cxxabi,
+        "C++ ABI": _abi(tensorflow.facts.get("cxx11_abi")) if tensorflow else "",
+        "machine": machine_of(environment),
+    }
+
+
+def _abi(new: bool | None) -> str:
+    return "" if new is None else "new" if new else "old"

@@ -6,29 +6,29 @@ Python, its add-ons, its system and its CUDA libraries.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from packaging.markers import Marker
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.environment import Environment
+from tfport.atlas.package_requirement import canonical_name
 from tfport.atlas.package_versions import PackageVersion, recorded_version
+from tfport.atlas.requirements import LINUX, declared_requirement
 from tfport.atlas.versions import version_key
-from tfport.env.advice import addon_advice, published
-from tfport.env.allowed_versions import (
-    allowed_versions,
-    is_allowed,
-    is_below_allowed,
-    is_major_allowed,
-    required_packages,
-)
-from tfport.env.difference import EnvironmentDifference, difference
-from tfport.env.measured_conflicts import measured_conflict
+from tfport.env.difference import EnvironmentDifference, addon_advice, difference, published
 from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
 from tfport.errors import Error
 from tfport.explain.cuda import cuda_of
 from tfport.explain.package_dates import first_upload
+from tfport.startup.dataclass import dataclass
 
 TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}
 """Major versions that were tried with older builds, which then could not be imported."""
@@ -149,3 +149,116 @@ def _cuda(environment: Environment, build: Build) -> Iterator[EnvironmentDiffere
 
 def _conflict(name: str, subject: str, version: str, **values: Any) -> EnvironmentDifference:
     return difference(name, subject, version, version, **values)
+
+
+# Versions of packages that were installed beside a TensorFlow, and failed.
+#
+# The table `measured_conflicts.toml` has what wheels do not declare, or declare without saying what
+# happens; each row holds for the minor releases that were tried.
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredConflict:
+    """One row of the table."""
+
+    name: str
+    """Its row in `breaks.toml`."""
+    package: str
+    versions: SpecifierSet
+    tensorflow: SpecifierSet
+    measured: str
+    """What was tried and what happened."""
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Its values for the placeholders in `breaks.toml`."""
+        return {"measured": self.measured}
+
+
+def measured_conflict(package: str, version: str, build: Build) -> MeasuredConflict | None:
+    """The row about a version of a package beside a TensorFlow, if it was tried."""
+    for row in measured_conflicts():
+        try:
+            applies = row.package == package and row.versions.contains(version, prereleases=True)
+        except InvalidVersion:
+            continue
+        if applies and row.tensorflow.contains(build.version, prereleases=True):
+            return row
+    return None
+
+
+@cache
+def measured_conflicts() -> list[MeasuredConflict]:
+    """All rows of the table."""
+    text = Path(__file__).with_name("measured_conflicts.toml").read_text(encoding="utf-8")
+    return [
+        MeasuredConflict(
+            row["name"],
+            row["package"],
+            SpecifierSet(row["versions"]),
+            SpecifierSet(row["tensorflow"]),
+            row["measured"],
+        )
+        for row in tomllib.loads(text)["conflict"]
+    ]
+
+
+# The versions of other packages that a TensorFlow build allows, as its wheel declares.
+
+
+def allowed_versions(build: Build, package: str, python: str) -> list[SpecifierSet]:
+    """The allowed versions of a package: one set, or one for each Python if the Python is unknown."""
+    return [
+        requirement.specifier
+        for requirement in _requirements(build)
+        if canonical_name(requirement.name) == package and _applies(requirement.marker, python)
+    ]
+
+
+def is_allowed(version: str, allowed: list[SpecifierSet]) -> bool:
+    """Whether one of the sets allows a version; without sets, every version is allowed."""
+    try:
+        return not allowed or any(versions.contains(version, prereleases=True) for versions in allowed)
+    except InvalidVersion:  # for example `===main`
+        return True
+
+
+def is_major_allowed(major: int, allowed: list[SpecifierSet]) -> bool:
+    """Whether some version of a major version is allowed."""
+    return any(
+        is_allowed(version, allowed)
+        for version in (f"{major}.0.0", f"{major}.9999", *_lowest_versions(major, allowed))
+    )
+
+
+def is_below_allowed(version: str, allowed: list[SpecifierSet]) -> bool:
+    """Whether a version is older than every allowed version."""
+    starts = [limit.version for limits in allowed for limit in limits if limit.operator in (">=", "~=")]
+    return bool(starts) and all(version_key(version) < version_key(start) for start in starts)
+
+
+def _lowest_versions(major: int, allowed: list[SpecifierSet]) -> Iterator[str]:
+    """The lower limits that belong to a major version."""
+    for limit in (limit for limits in allowed for limit in limits if limit.operator in (">=", "~=", "==")):
+        if limit.version.partition(".")[0] == str(major):
+            yield limit.version.removesuffix(".*")
+
+
+def required_packages(build: Build) -> list[str]:
+    """The packages that a build requires, without extras."""
+    return list(dict.fromkeys(canonical_name(r.name) for r in _requirements(build)))
+
+
+def _requirements(build: Build) -> Iterator[Requirement]:
+    for text in build.facts.get("requires") or ():
+        requirement = declared_requirement(text)
+        if requirement and "extra" not in str(requirement.marker):
+            yield requirement
+
+
+def _applies(marker: Marker | None, python: str) -> bool:
+    """Whether a marker is true on Linux; one about an unknown Python is."""
+    if marker is None or (not python and "python" in str(marker)):
+        return True
+    version = {"python_version": python, "python_full_version": f"{python}.0"} if python else {}
+    return marker.evaluate({**LINUX, **version})

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfport.atlas.environment import Environment
-from tfport.env.advice import addon_advice
-from tfport.env.allowed_versions import allowed_versions
-from tfport.env.conflicts import major_of
-from tfport.env.difference import EnvironmentDifference, difference
+from tfport.env.conflicts import allowed_versions, major_of
+from tfport.env.difference import EnvironmentDifference, addon_advice, difference
 
 MAJOR_DIFFERS = {"numpy": "numpy-abi", "protobuf": "protobuf-major"}
 KERAS_3 = 3

@@ -10,8 +10,7 @@ from tfport.atlas.environment import Environment
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.env.advice import addon_advice, same_addon_advice
-from tfport.env.difference import NONE, EnvironmentDifference, difference
+from tfport.env.difference import NONE, EnvironmentDifference, addon_advice, difference, same_addon_advice
 from tfport.registry.registry import OpRegistry
 from tfport.reports.console import count
 

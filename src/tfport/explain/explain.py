@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.explain.clues import clues
 from tfport.explain.find import MessageFinder
 from tfport.explain.log import MOST
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from tfport.atlas.target import Target
     from tfport.explain.model import AffectedNodes, ModelContext
     from tfport.graph.model import Model
+
 
 SMALL = 4096
 """How many characters are searched again, without line breaks, if nothing was recognized."""
@@ -242,3 +242,43 @@ def _words(text: str) -> set[str]:
 def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
     """Explain texts that are already in memory."""
     return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)
+
+
+# What a text tells about itself if no message in it is known: whose code raised it, and of which release.
+#
+# The statements come from the paths of a traceback alone: packages keep their files in folders
+# that differ between releases.
+
+FOLDERS = {
+    "TensorFlow 1.15 to 2.1 (the folder tensorflow_core)": r"\btensorflow_core/",
+    "TensorFlow 1 (tensorflow/contrib)": r"\btensorflow/contrib/",
+    "the Keras inside TensorFlow (up to 2.5; a private copy later)": r"\btensorflow(_core)?/python/keras/",
+    "the package tf_keras (Keras 2)": r"\btf_keras/",
+    "Keras 2.13 to 2.15 (keras/src/engine)": r"(?<!\w)keras/src/engine/",
+    "Keras 3 (keras/src)": r"(?<!\w)keras/src/(models|ops|trainers|random|backend/common|layers/layer\.py)",
+    "Keras 1.0 to 2.12 (keras/engine)": r"(?<!\w)(?<!python/)keras/engine/",
+}
+"""What a folder in a path stands for."""
+PYTHON = re.compile(r"[Pp]ython([23])\.?(\d{1,2})/(?:lib|Lib|site-packages|dist-packages)")
+FRAME = re.compile(r'File "([^"]{1,400})", line \d{1,6}')
+PACKAGE = re.compile(r"(?:site|dist)-packages/([A-Za-z]\w{0,80})")
+
+
+def clues(text: str) -> list[str]:
+    """True statements about a text that contains no known message; none if it has no paths."""
+    return list(_clues(text.replace("\\\\", "/").replace("\\", "/")))
+
+
+def _clues(text: str) -> Iterator[str]:
+    releases = [name for name, pattern in FOLDERS.items() if re.search(pattern, text)]
+    if releases:
+        yield f"the paths are those of {', and of '.join(releases)}"
+    if python := PYTHON.search(text):
+        yield f"it ran on Python {python[1]}.{python[2]}"
+    frames = FRAME.findall(text)
+    if not frames:
+        return
+    if package := PACKAGE.search(frames[-1]):
+        yield f"the last file of the traceback is of the package {package[1]}"
+    else:
+        yield f"the last file of the traceback is none of an installed package: {frames[-1]}"

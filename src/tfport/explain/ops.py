@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.choose_builds import choose_addon
 from tfport.atlas.history import ProviderHistory, op_history
 from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.package_requirement import PackageRequirement
-from tfport.atlas.release_spans import STOCK, on_x86, spans_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.target import Target
+from tfport.check.compiled.jit_kernels import releases_compiling
+from tfport.check.compiled.nodes import RESULT
 from tfport.errors import Error
 from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.graph.graph import ARG
 
 CAMEL_CASE = re.compile(r"(\w+>)?_?[A-Z][A-Za-z0-9]*(_?[A-Z0-9][A-Za-z0-9]*)*")
 FUNCTIONS = ("__inference_", "__forward_", "__backward_")
@@ -169,3 +173,92 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     if not places:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
     return Meaning([f"It is registered by {', '.join(places)}."])
+
+
+# Look up which releases compile an op with XLA that a message names.
+
+OTHER_TYPES = "attributes didn't match"
+SWITCHES = ("Switch", "_SwitchN", "Merge")
+
+
+def unsupported_op(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether XLA compiles the op in any release, and for which types."""
+    return Meaning(list(_facts(match)))
+
+
+def _facts(match: MessageMatch) -> Iterator[str]:
+    op, device = match.names.get("op"), match.names.get("device", "")
+    if op is None:
+        return
+    if op in (ARG, RESULT):
+        what = "an argument" if op == ARG else "a result"
+        yield f"It is {what} of the function, of a type that XLA does not have, such as string."
+    elif op in SWITCHES:
+        yield "A branch that was exported to be lowered becomes such nodes in a session (C API, Serving)."
+    elif OTHER_TYPES in match.text:
+        yield f"XLA compiles {op}, but not with the types that the message shows."
+    elif (releases := releases_compiling(op, device)) is not None:
+        if releases:
+            yield f"Recorded releases in which XLA compiles {op}: {', '.join(releases)}."
+        else:
+            yield f"XLA compiles {op} in none of the recorded releases."
+
+
+# Look up which releases have a GraphDef version.
+
+
+def op_too_old(match: MessageMatch, target: Target | None) -> Meaning:
+    """The releases of both versions in the message, and TensorFlow's advice about the op."""
+    advice = {
+        chapter.definition.deprecation.explanation: None
+        for chapter in atlas().definitions(match.names["op"])
+        if chapter.definition is not None and chapter.definition.deprecation.explanation
+    }
+    versions = _version_facts(match.names["removed"], match.names["found"])
+    return Meaning([*(f"TensorFlow's advice: {text}" for text in advice), *versions])
+
+
+def graph_versions(match: MessageMatch, target: Target | None) -> Meaning:
+    """The releases of the binary and of the writer of the model."""
+    roles = {"binary": "The binary", "writer": "The writer of the model"}
+    facts = [
+        f"{role} is {_releases_of(int(match.names[name]))} (GraphDef version {match.names[name]})."
+        for name, role in roles.items()
+    ]
+    return Meaning(facts)
+
+
+def graph_needs_newer(match: MessageMatch, target: Target | None) -> Meaning:
+    """The releases of all GraphDef versions in the message."""
+    numbers = [match.names[name] for name in ("wanted", "have", "found") if name in match.names]
+    return Meaning(_version_facts(*numbers), on_target=_version_on_target(target))
+
+
+def _version_on_target(target: Target | None) -> list[str]:
+    version = (target.build.facts.get("graph_def") or {}).get("producer") if target and target.build else None
+    return [f"{target.name} has GraphDef version {version}"] if target and version else []
+
+
+def _version_facts(*numbers: str) -> list[str]:
+    return [f"GraphDef version {n} is {_releases_of(int(n))}." for n in dict.fromkeys(numbers)]
+
+
+def _releases_of(version: int) -> str:
+    """The TensorFlow releases of a GraphDef version, or the releases around it if none has it."""
+    stock = on_x86(atlas(), STOCK)
+    known = [(b.facts["graph_def"]["producer"], b) for b in stock if b.facts.get("graph_def")]
+    exact = spans(stock, {build.number for number, build in known if number == version})
+    if exact:
+        return f"TensorFlow {', '.join(map(_closed, exact))}"
+    before = max((n for n, _ in known if n < version), default=None)
+    after = min((n for n, _ in known if n > version), default=None)
+    if after is None:
+        return f"newer than TensorFlow {stock[-1].version}, the newest recorded release"
+    if before is None:
+        return "older than every recorded release"
+    ends = [next(build.version for n, build in known if n == end) for end in (before, after)]
+    return f"a build between the releases {ends[0]} and {ends[1]}"
+
+
+def _closed(span: Span) -> str:
+    return span.first if span.first == span.last else f"{span.first} to {span.last}"

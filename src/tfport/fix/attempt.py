@@ -22,19 +22,21 @@ from tfport.fix.journal import Journal
 from tfport.fix.metadata import drop_inferred_shapes, producer_for, update_metadata
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.options import FixOptions
-from tfport.fix.rule import RULES
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import RULES, Rulebook
 from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.stablehlo.expand import expand_modules
 from tfport.fix.structure.adapt_to_release import adapt_to_release
-from tfport.fix.structure.feeds import feeds_to_placeholders
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
 from tfport.fix.structure.session_form import to_session_form
-from tfport.fix.structure.signature_outputs import bypass_op, return_inputs_through_identities
+from tfport.fix.structure.signature_outputs import (
+    bypass_op,
+    feeds_to_placeholders,
+    return_inputs_through_identities,
+)
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.saved_model.signature import SAVED_MODEL

@@ -15,8 +15,7 @@ from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.replace import Values, put_in_place, replacement_values
-from tfport.fix.rule import LOSSY, Refusal, Rule, is_own
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import LOSSY, Refusal, Rule, Rulebook, is_own
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Function, Node, Value
 from tfport.registry.unresolved import Unresolved

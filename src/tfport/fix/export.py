@@ -21,9 +21,8 @@ from tfport.fix.structure.large_constants import stored_with_variables
 from tfport.fix.structure.prune import prune
 from tfport.fix.structure.session_form import to_session_form
 from tfport.fix.structure.working_copy import working_copy
-from tfport.graph.convert import as_graph_def, as_saved_model
 from tfport.graph.model import Model, Signature
-from tfport.graph.save import save_model
+from tfport.graph.save import as_graph_def, as_saved_model, save_model
 from tfport.graph.state import variables
 from tfport.startup.dataclass import replace
 

@@ -11,7 +11,7 @@ from tfport.fix.keras.fix import fix_keras, is_keras_output
 from tfport.fix.lite.fix import SUFFIXES, fix_lite
 from tfport.fix.options import FixOptions
 from tfport.fix.result import Fixed
-from tfport.frontends.keras.model import KerasModel
+from tfport.frontends.keras.instance import KerasModel
 from tfport.graph.model import Model
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.atlas.target import Target
+from tfport.check.checked_model import unresolved_usage
 from tfport.check.devices import plain_devices
 from tfport.check.kernel_differences import ops_with_other_answers
 from tfport.check.kernel_limits import has_limits
 from tfport.check.release_quirks import cannot_lower, fills_defaults_in_functions, newer_types
-from tfport.check.unresolved_usage import unresolved_usage
 from tfport.fix.facts import Facts
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import INVALID, DType

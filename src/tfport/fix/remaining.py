@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tfport.atlas.target import Target
@@ -13,7 +14,6 @@ from tfport.check.findings.ops import UnknownOp
 from tfport.fix.certify.verification import NOT_COMPARED
 from tfport.fix.engine import ALLOW_LOSSY, BUILDS, Stuck
 from tfport.fix.fix import fix_model
-from tfport.fix.reasons import grouped
 from tfport.fix.result import FIXED
 from tfport.fix.rule import ANY, LOSSY, Rule
 from tfport.fix.structure.functional_ops import FUNCTIONAL
@@ -25,6 +25,7 @@ from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from tfport.fix.result import Fixed
+
 
 MOST_REASONS = 3
 CONVERTED_TOGETHER = (
@@ -136,3 +137,18 @@ def _verdict_for(fixed: Fixed, release: Target) -> str:
     """What the same command says for another release."""
     options = replace(fixed.attempt.options, pythons=(), prove=False)
     return fix_model(fixed.source, release, options).verdict
+
+
+# Reasons why a model cannot be rewritten, each once: those that differ only in names are one line.
+
+NAME = re.compile(r"`[^`]*`")
+
+
+def grouped(reasons: Iterable[str]) -> Iterator[str]:
+    """The first of the reasons that say the same about other names, and how many more there are."""
+    alike: dict[str, dict[str, None]] = {}
+    for reason in reasons:
+        alike.setdefault(NAME.sub("``", reason), {})[reason] = None
+    for same in alike.values():
+        first, *more = same
+        yield f"{first} (and {len(more)} more)" if more else first

@@ -23,8 +23,8 @@ from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.verification import ALIKE, Verification
 from tfport.fix.journal import Journal
 from tfport.fix.prove.target_runners import is_provable
-from tfport.fix.structure.checkpoint_tensors import tensors
 from tfport.fix.structure.large_constants import OPS, stored_with_variables
+from tfport.fix.structure.saver import tensors
 from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path

@@ -15,9 +15,8 @@ from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.archive.archive import DEEPEST_NAME, Archive, open_archive
 from tfport.formats.checkpoint.signature import find_prefix
 from tfport.formats.files import Files, Folder, MemoryFiles, reason
-from tfport.formats.format import ModelFormat, ModelLocation, OtherFile
+from tfport.formats.format import HEAD, ModelFormat, ModelLocation, OtherFile, Sample
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
-from tfport.formats.sample import HEAD, Sample
 from tfport.startup.late_pattern import late_pattern
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"

@@ -6,12 +6,17 @@ TensorFlow are in `other_files`. The table is `recognize.FORMATS`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Literal
 
 from tfport.errors import NotAModel, UnreadableFile
-from tfport.formats.files import Files
-from tfport.formats.sample import Sample
+from tfport.formats.encoding.message import is_text
+from tfport.formats.encoding.wire import LENGTH, MessageStructure, structure_of
+from tfport.formats.files import Files, Folder
 from tfport.startup.dataclass import dataclass
+from tfport.startup.late_pattern import late_pattern
 
 CONVERTED_FROM = (
     "use the SavedModel, GraphDef, checkpoint, Keras or TensorFlow.js model it was converted from"
@@ -89,3 +94,88 @@ class ModelLocation:
 
 def with_suffix(names: Iterable[str], suffix: str) -> list[str]:
     return [name for name in names if name.endswith(suffix)]
+
+
+# The file that recognition looks at: `Sample`, the one value that every signature gets.
+#
+# It reads the first bytes and the tags of the first fields only, so that a file of any size costs
+# the same, and decodes nothing until a signature asks for it.
+
+HEAD = 4096
+FIRST_FIELDS = 64
+MOST_JSON = 64 * 2**20
+JSON_START = late_pattern(rb'(?:\xef\xbb\xbf)?\s*[{\[]\s*["{}\[\]]')
+FIRST_FIELD = late_pattern(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
+
+
+class Sample:
+    """A file to recognize, by its name and its bytes."""
+
+    def __init__(self, files: Files, name: str) -> None:
+        self.files, self.name = files, name
+
+    @property
+    def label(self) -> str:
+        """The file as messages call it."""
+        return self.files.label(self.name)
+
+    @cached_property
+    def data(self) -> memoryview:
+        if not self.files.has(self.name):
+            raise UnreadableFile(f"{self.label}: {self._why_missing()}")
+        return self.files.map(self.name)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes."""
+        return bytes(self.data[:HEAD])
+
+    @cached_property
+    def encoding(self) -> Literal["json", "text", "binary"]:
+        """JSON, protobuf text format, or anything else."""
+        if JSON_START.match(self.head):
+            return "json"
+        return "text" if is_text(self.data) else "binary"
+
+    @cached_property
+    def json(self) -> memoryview:
+        """The part of a JSON file that is searched; empty for any other file."""
+        return self.data[:MOST_JSON] if self.encoding == "json" else memoryview(b"")
+
+    @cached_property
+    def text_field(self) -> bytes:
+        """The name of the first field of a message in text format; empty for any other file."""
+        first = FIRST_FIELD.match(self.head) if self.encoding == "text" else None
+        return first[1] if first else b""
+
+    @cached_property
+    def message(self) -> MessageStructure:
+        """The structure of a binary message; no fields for any other file."""
+        if self.encoding != "binary":
+            return MessageStructure(b"", [])
+        return structure_of(self.data, FIRST_FIELDS)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the binary message has a fault."""
+        return self.message.fault is not None
+
+    def has_content(self) -> bool:
+        """Whether any field of the message has a value to look into."""
+        return any(f.wire == LENGTH for f in self.message.fields)
+
+    def check_complete(self) -> None:
+        """Raise an error if the message was cut short."""
+        fault = self.message.fault
+        if fault and fault.cut:
+            raise UnreadableFile(
+                f"{self.label}, byte {fault.at}: the file {fault.why}; the download or copy was cut short"
+            )
+
+    def _why_missing(self) -> str:
+        path = os.path.join(self.files.where, self.name)
+        if not isinstance(self.files, Folder) or not os.path.islink(path):
+            return "not a plain file"
+        target = os.readlink(path)
+        fetch = "; fetch it with `git annex get`" if "annex/objects" in target else ""
+        return f"a link to {target}, which does not exist{fetch}"

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from tfport.formats.encoding.wire import LENGTH, VARINT
 from tfport.formats.files import MemoryFiles
-from tfport.formats.format import CONVERTED_FROM, OtherFile
-from tfport.formats.sample import Sample
+from tfport.formats.format import CONVERTED_FROM, OtherFile, Sample
 
 Matches = Callable[[Sample], bool]
 

@@ -13,11 +13,10 @@ from tfport.errors import Error, UnreadableFile
 from tfport.formats import other_files
 from tfport.formats.checkpoint import signature as checkpoint
 from tfport.formats.files import Files
-from tfport.formats.format import Format, ModelFormat, ModelLocation, OtherFile
+from tfport.formats.format import Format, ModelFormat, ModelLocation, OtherFile, Sample
 from tfport.formats.graph_def import signature as graph_def
 from tfport.formats.keras import signature as keras
 from tfport.formats.lite import signature as lite
-from tfport.formats.sample import Sample
 from tfport.formats.saved_model import signature as saved_model
 from tfport.formats.tfjs import signature as tfjs
 

@@ -37,7 +37,7 @@ def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     # imported here, as other models do not need them
     from tfport.formats.keras.read import read_keras
     from tfport.frontends.keras.build import ModelBuilder
-    from tfport.frontends.keras.model import KerasModel
+    from tfport.frontends.keras.instance import KerasModel
 
     file = read_keras(location.files, location.name)
     builder = ModelBuilder(file, ops)

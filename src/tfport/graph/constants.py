@@ -15,6 +15,7 @@ from tfport.graph.tensors import Tensor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 Evaluate = Callable[[Node, list["NDArray[Any]"]], "Sequence[NDArray[Any]] | None"]
 
 
@@ -66,3 +67,21 @@ def _become_constant(node: Node, results: Sequence[NDArray[Any]]) -> None:
     node.set_inputs(made)
     if isinstance(node.graph, Function) and not node.users:
         node.graph.remove(node)
+
+
+# Transpositions with a constant permutation, and which of them cancel each other.
+
+Order = tuple[int, ...]
+
+
+def permutation(value: Value) -> Order | None:
+    """The permutation of a value that is the output of a Transpose with a constant permutation."""
+    node = value.node
+    if node.op != "Transpose" or len(node.inputs) != 2 or (known := constant(node.inputs[1])) is None:
+        return None
+    order = tuple(int(place) for place in known.numpy().reshape(-1))
+    return order if sorted(order) == list(range(len(order))) else None
+
+
+def inverse(order: Order) -> Order:
+    return tuple(order.index(place) for place in range(len(order)))

@@ -13,7 +13,7 @@ from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
 from tfport.formats.encoding.tensor import raw_elements, type_name
-from tfport.formats.encoding.varint import to_varint
+from tfport.formats.encoding.wire import to_varint
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.proto.graph_pb2 import GraphDef, NodeDef, TensorProto
 from tfport.formats.saved_model.read import SCHEMA

@@ -13,7 +13,7 @@ from tfport.errors import Error
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.keras.saved_model import SAVED_MODEL, keras_config_of_saved_model
 from tfport.frontends.keras.build import ModelBuilder
-from tfport.frontends.keras.model import KerasModel
+from tfport.frontends.keras.instance import KerasModel
 from tfport.frontends.keras.summary import LayerSummary, ModelSummary, summarize
 from tfport.graph.model import Model
 from tfport.startup.dataclass import dataclass

@@ -9,8 +9,7 @@ from math import prod
 
 from tfport.formats.lite.metadata import LiteMetadata, lite_metadata
 from tfport.formats.lite.records import LiteFile, LiteTensor, OperatorCode, Subgraph
-from tfport.frontends.lite.constants import has_data
-from tfport.frontends.lite.dtypes import BITS, lite_dtype
+from tfport.frontends.lite.constants import BITS, has_data, lite_dtype
 from tfport.frontends.lite.tensor import is_quantized
 from tfport.graph.model import Model
 from tfport.startup.dataclass import dataclass

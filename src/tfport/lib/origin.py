@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
-from tfport.atlas.atlas import atlas
+from tfport.atlas.atlas import ARM, Build, atlas
 from tfport.atlas.release_spans import STOCK, Span, spans, spans_text
 from tfport.atlas.symbols import symbols
+from tfport.atlas.versions import version_key
 from tfport.explain.symbols import ABSEIL, ABSEILS
 from tfport.formats.elf.mangling import demangled, owner
 from tfport.lib.closure import DependencyClosure
-from tfport.lib.tensorflow_libraries import releases_with
-from tfport.lib.visible_symbols import visible_symbols
+from tfport.lib.tensorflow_libraries import FRAMEWORK, releases_with
 from tfport.startup.dataclass import dataclass, field
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
@@ -115,3 +115,29 @@ def origin_of(closure: DependencyClosure, machine: str) -> BuildOrigin:
         symbol.name for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
     )
     return BuildOrigin(closure, machine, {name: symbols().exporters(name) for name in needed})
+
+
+# The TensorFlow symbols that an op library can use in a process.
+#
+# Before 1.4 and since 2.20, Python loads TensorFlow so that every library sees all its symbols.
+# In between, a library sees only the symbols of the TensorFlow libraries that it links to.
+
+HIDDEN_SINCE, HIDDEN_UNTIL = "1.4", "2.20"
+FRAMEWORK_ONLY = " framework"
+"""The suffix of recorded names for the symbols that `libtensorflow_framework` alone exports."""
+
+
+def symbols_name(build: Build, machine: str) -> str:
+    """The recorded name of all symbols of a build."""
+    return f"{build.requirement} ({ARM})" if machine == ARM else build.requirement
+
+
+def visible_symbols(build: Build, machine: str, linked: Collection[str]) -> str | None:
+    """The recorded name of the symbols that a library sees, given the TensorFlow libraries it links to."""
+    whole = symbols_name(build, machine)
+    if not version_key(HIDDEN_SINCE) <= version_key(build.version) < version_key(HIDDEN_UNTIL):
+        return whole
+    if not linked:
+        return None
+    part = whole + FRAMEWORK_ONLY
+    return part if all(map(FRAMEWORK.fullmatch, linked)) and part in symbols().builds else whole

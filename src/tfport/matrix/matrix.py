@@ -16,7 +16,7 @@ from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
-from tfport.check.lite.origin import lite_origin
+from tfport.check.lite.check_lite_file import lite_origin
 from tfport.check.loaders import KERAS, LITE, default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error

@@ -9,17 +9,17 @@ When a loader would notice is decided elsewhere: `check.loaders`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from tfport.formats.proto.graph_pb2 import OpDef
-from tfport.graph.attrs import Attr, Placeholder
+from tfport.graph.attrs import Attr, FunctionRef, Placeholder, decode
+from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.op_signature import OpSignature
+from tfport.graph.shapes import Shape
+from tfport.graph.tensors import Tensor
 from tfport.graph.usage import LABEL, Usage
-from tfport.registry.attr_upgrade import upgraded_attrs
-from tfport.registry.attributes import unresolved_attributes
-from tfport.registry.inputs import unresolved_inputs
-from tfport.registry.kernels import Kernel
-from tfport.registry.registry import OpRegistry, accepts_older_attrs, is_whole
+from tfport.registry.registry import Kernel, OpRegistry, accepts_older_attrs, is_whole
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.startup.dataclass import dataclass, replace
 
@@ -154,3 +154,130 @@ def usable_kernels(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], device:
     own = [kernel for kernel in usable if kernel.device == device] or usable
     best = max((kernel.priority for kernel in own), default=0)
     return [kernel for kernel in own if kernel.priority == best]
+
+
+# Do the attributes of a node match the definition of its op? In TensorFlow's order (ValidateNodeDef).
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str | bytes),
+    "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "float": lambda value: isinstance(value, float),
+    "bool": lambda value: isinstance(value, bool),
+    "type": lambda value: isinstance(value, DType),
+    "shape": lambda value: isinstance(value, Shape),
+    "tensor": lambda value: isinstance(value, Tensor),
+    "func": lambda value: isinstance(value, FunctionRef),
+}
+
+
+def unresolved_attributes(attrs: Mapping[str, Attr], definition: OpDef) -> Iterator[Unresolved]:
+    """Everything in the attributes that the definition does not allow."""
+    declared = {attr.name: attr for attr in definition.attr}
+    structural = {
+        name
+        for arg in (*definition.input_arg, *definition.output_arg)
+        for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
+    }
+    for name, value in sorted(attrs.items()):
+        if name.startswith("_") or isinstance(value, Placeholder):
+            continue
+        if name not in declared:
+            yield Unresolved(Question.UNKNOWN_ATTR, name, value)
+        elif answer := _unresolved(declared[name], value):
+            unbuildable = answer.question is Question.ATTR_TYPE or _is_negative(value)
+            yield replace(answer, structural=name in structural and unbuildable)
+    for name, attr in declared.items():
+        if name not in attrs and not attr.HasField("default_value"):
+            yield Unresolved(Question.MISSING_ATTR, name, expected=attr.type)
+
+
+def _is_negative(value: Attr) -> bool:
+    return isinstance(value, int) and value < 0
+
+
+def _unresolved(attr: OpDef.AttrDef, value: Attr) -> Unresolved | None:
+    if value is None:  # to TensorFlow an attribute without a value is absent
+        missing = not attr.HasField("default_value")
+        return Unresolved(Question.MISSING_ATTR, attr.name, expected=attr.type) if missing else None
+    if not _is(attr.type, value):
+        return Unresolved(Question.ATTR_TYPE, attr.name, kind_of(value), attr.type)
+    size = len(value) if isinstance(value, list) else value
+    if attr.has_minimum and isinstance(size, int) and size < attr.minimum:
+        return Unresolved(Question.ATTR_MINIMUM, attr.name, value, attr.minimum)
+    if attr.HasField("allowed_values"):
+        allowed = decode(attr.allowed_values)
+        for item in value if isinstance(value, list) else [value]:
+            if item not in allowed:
+                return Unresolved(Question.ATTR_VALUE, attr.name, item, tuple(allowed))
+    return None
+
+
+def _is(kind: str, value: Attr) -> bool:
+    if kind.startswith("list("):
+        fits = _KINDS.get(kind[5:-1])
+        return isinstance(value, list) and (not value or (fits is not None and all(map(fits, value))))
+    return kind in _KINDS and _KINDS[kind](value)
+
+
+def kind_of(value: Attr) -> str:
+    """TensorFlow's name for the type of an attribute: `int`, `list(type)`."""
+    if isinstance(value, list):
+        return f"list({kind_of(value[0])})" if value else "list"
+    return next((name for name, fits in _KINDS.items() if fits(value)), "none")
+
+
+# Do the inputs of a node match the definition of its op, in number and in types?
+
+
+def unresolved_inputs(
+    inputs: Sequence[DType], attrs: Mapping[str, Attr], signature: OpSignature
+) -> Iterator[Unresolved]:
+    """What is wrong with the inputs; nothing where the attributes do not determine the expected types."""
+    expected = expected_types(attrs, signature)
+    if expected is None:
+        return
+    if len(expected) != len(inputs):
+        question = Question.INPUTS_FEW if len(inputs) < len(expected) else Question.INPUTS_MANY
+        yield Unresolved(question, actual=len(inputs), expected=tuple(expected))
+        return
+    if tuple(inputs) == tuple(expected):
+        return
+    for index, (actual, wanted) in enumerate(zip(inputs, expected, strict=True)):
+        if INVALID not in (actual, wanted) and not _compatible(actual, wanted):
+            yield Unresolved(Question.INPUT_TYPE, actual=actual, expected=wanted, index=index)
+
+
+def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DType] | None:
+    """The types of all inputs in order; None where attributes are missing or decided by a caller."""
+    known = signature.with_defaults(attrs)
+    types: list[DType] = []
+    for arg in signature.inputs:
+        if any(isinstance(known.get(a), Placeholder) for a in (arg.number_attr, arg.list_attr) if a):
+            return None
+        try:
+            count = arg.count(known)
+        except (KeyError, TypeError):
+            return None
+        types += arg.types(count, known)
+    return types
+
+
+def _compatible(actual: DType, wanted: DType) -> bool:
+    """Whether an input has the wanted type; a reference can be read as a value."""
+    return actual == wanted or (actual.is_ref and not wanted.is_ref and actual.base == wanted)
+
+
+# Convert attributes of nodes written for an older definition of their op to the newest one.
+#
+# The fused ops of TensorFlow 1.15, which TensorFlow.js still writes, take `num_args` tensors of
+# one type; newer ones list the type of each tensor.
+
+_COUNT, _TYPES = "num_args", "TArgs"
+
+
+def upgraded_attrs(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
+    """The attributes of a node, as the newest definition of its op has them."""
+    count = attrs.get(_COUNT)
+    if isinstance(count, int) and _TYPES in signature.attr_types and _TYPES not in attrs:
+        return {**attrs, _TYPES: [attrs.get("T")] * max(count, 0)}
+    return attrs

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.atlas.environment import Environment
-from tfport.env.compare import EnvironmentComparison, ModelComparison, SideConflict
+from tfport.env.compare import EnvironmentComparison, ModelComparison, SideConflict, environment_facts
 from tfport.env.difference import EnvironmentDifference
-from tfport.env.environment_facts import environment_facts
 from tfport.env.libraries import LibraryComparison
 from tfport.reports.check.json import finding_json, result_json
 

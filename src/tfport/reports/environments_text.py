@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.check.findings.finding import Finding
-from tfport.env.compare import BOTH, BUILD, EnvironmentComparison, ModelComparison
+from tfport.env.compare import BOTH, BUILD, EnvironmentComparison, ModelComparison, environment_facts
 from tfport.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, EnvironmentDifference
-from tfport.env.environment_facts import environment_facts
 from tfport.env.libraries import LibraryComparison
 from tfport.printable import printable
 from tfport.reports.check.phrases import nodes_text, verdict_text

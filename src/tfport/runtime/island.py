@@ -37,7 +37,7 @@ from tfport.runtime.onnx.separate_sums import with_separate_sums
 from tfport.runtime.onnx.sizes.sized_nodes import sized_nodes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Step
-from tfport.runtime.stored.island_copy import IslandCopy
+from tfport.runtime.stored.stored_island import IslandCopy
 from tfport.startup.dataclass import replace
 
 

@@ -11,8 +11,7 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.op_signature import OpSignature
-from tfport.registry.attributes import unresolved_attributes
-from tfport.registry.inputs import unresolved_inputs
+from tfport.registry.resolve import unresolved_attributes, unresolved_inputs
 from tfport.registry.unresolved import Question, Unresolved
 
 

@@ -31,7 +31,7 @@ from tfport.runtime.onnx.early_parts import StepGroup, early_parts, is_cheap, jo
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
-from tfport.runtime.stored.island_copy import IslandCopy
+from tfport.runtime.stored.stored_island import IslandCopy
 from tfport.startup.dataclass import dataclass, field
 from tfport.startup.garbage import no_search_for_garbage
 

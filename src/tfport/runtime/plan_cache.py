@@ -17,7 +17,7 @@ from tfport.graph.model import Signature
 from tfport.runtime.fed_values import FedValue
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
-from tfport.runtime.stored.stored_plan import StoredPlan
+from tfport.runtime.stored.stored_island import StoredPlan
 from tfport.startup.dataclass import dataclass
 
 AnyPlan = Plan | PlacedPlan | StoredPlan

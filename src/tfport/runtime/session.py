@@ -40,7 +40,7 @@ from tfport.runtime.engines.choice_cache import GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
-from tfport.runtime.engines.gpu.repeated_call import RepeatedCalls
+from tfport.runtime.engines.gpu.in_place import RepeatedCalls
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.fed_tensor import FedTensor

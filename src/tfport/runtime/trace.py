@@ -21,7 +21,7 @@ from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.node import WHOLE
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
-from tfport.registry.attr_upgrade import upgraded_attrs
+from tfport.registry.resolve import upgraded_attrs
 from tfport.runtime.bounds.output_sizes import output_bytes, with_checked_size
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
 from tfport.runtime.common_steps import CommonSteps, step_key

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 
 def new_runner() -> asyncio.Runner:
@@ -12,3 +14,35 @@ def new_runner() -> asyncio.Runner:
     except ImportError:
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+# Run work on large data in a thread, so that it does not block the event loop.
+#
+# Small data is handled in place: handing it to a thread would take longer than the work.
+
+LARGE = 2**20
+"""Size in bytes from which a thread pays off: about a millisecond of copying."""
+Answer = TypeVar("Answer")
+
+
+async def offload(size: int, work: Callable[..., Answer], *args: Any) -> Answer:
+    """Run `work(*args)`, which handles `size` bytes: in a thread if that is large, else here."""
+    return await asyncio.to_thread(work, *args) if size >= LARGE else work(*args)
+
+
+# Wait until clients are quiet, before a server stops to listen to them.
+
+LONGEST = 1.0
+"""Seconds to wait at most, if clients do not stop."""
+_TICK = 0.03
+_QUIET_TICKS = 3  # several, as the event loop may have been blocked
+
+
+async def until_quiet(count: Callable[[], int]) -> None:
+    """Wait until the number of requests that have begun stays the same for a moment."""
+    quiet, seen = 0, count()
+    for _ in range(round(LONGEST / _TICK)):
+        await asyncio.sleep(_TICK)
+        quiet, seen = (quiet + 1 if count() == seen else 0), count()
+        if quiet == _QUIET_TICKS:
+            return

@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from tfport.errors import Error
-from tfport.runtime.engines.gpu.device_copies import DeviceCopies
+from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
 from tfport.serve.event_loop import new_runner
 from tfport.serve.file_limit import raise_file_limit
 from tfport.serve.flags import FlagValues

@@ -25,18 +25,23 @@ from tfport.errors import Error
 from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.runtime.bounds.run_scope import RunLimits
-from tfport.runtime.custom.library_registry import registry_with
-from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies
+from tfport.runtime.custom.ops_file import registry_with
+from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.file_limit import connections_allowed
 from tfport.serve.flags import NO_TENSORFLOW, FlagValues
-from tfport.serve.gpu_flags import device_names, gpu_options, memory_fraction, usable_gpus
-from tfport.serve.gpu_memory_budget import GpuMemoryBudget
-from tfport.serve.gpu_watch import GpuWatch, report_gpus
+from tfport.serve.gpus import (
+    GpuMemoryBudget,
+    GpuWatch,
+    device_names,
+    gpu_options,
+    memory_fraction,
+    report_gpus,
+    usable_gpus,
+)
 from tfport.serve.grpc.observers import Observers
-from tfport.serve.grpc.options import GrpcOptions, channel_arguments
-from tfport.serve.grpc.tls import Tls, read_ssl_config
+from tfport.serve.grpc.options import GrpcOptions, Tls, channel_arguments, read_ssl_config
 from tfport.serve.light_calls import LightCalls
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings, one_model, settings_of
@@ -44,19 +49,16 @@ from tfport.serve.models.loading import session_opener
 from tfport.serve.models.manager import ModelManager
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.resources import LoadAttempt
-from tfport.serve.monitoring.exposition import CONTENT_TYPE
-from tfport.serve.monitoring.limited_lines import LimitedLines
-from tfport.serve.monitoring.logs import Logs
+from tfport.serve.monitoring.instruments import CONTENT_TYPE
+from tfport.serve.monitoring.logs import LimitedLines, Logs
 from tfport.serve.monitoring.measured_runner import MeasuredRunner
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import request_tracer
 from tfport.serve.request_metrics import HEALTH
-from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.connections import ConnectionLimits
-from tfport.serve.rest.health_pages import HealthPages
-from tfport.serve.rest.health_port import HealthPort
-from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.health_port import HealthPages, HealthPort
+from tfport.serve.rest.options import BodyBudget, RestOptions
 from tfport.serve.rest.server import RestServer
 from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
+import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from aiohttp import web
 
+from tfport.errors import Error
 from tfport.web.allowed_paths import AllowedPaths
-from tfport.web.guard import Guard
 from tfport.web.jobs import JobBoard
-from tfport.web.json_answer import MOST_BODY
+from tfport.web.json_answer import MOST_BODY, RefusedRequest, error_answer
 from tfport.web.model_store import ModelStore
 from tfport.web.options import UiOptions
-from tfport.web.recent_models import RecentModels
 from tfport.web.routes import description, details, graphs, jobs, models, page, reports, uploads
-from tfport.web.state import MOST_AT_ONCE, STATE, ServerState
+from tfport.web.state import MOST_AT_ONCE, STATE, RecentModels, ServerState
 from tfport.web.uploads import Uploads
 
 PREFIX = "/api/v1"
@@ -52,3 +54,68 @@ def make_app(options: UiOptions, hosts: frozenset[str] | None = None) -> web.App
         app.router.add_route(route.method, PREFIX + route.path, route.handler)
     app.add_routes(page.ROUTES)
     return app
+
+
+# What every request must pass: the right host name, the token, and headers that protect the answer.
+#
+# The host name protects from pages of other sites that make a name lead here (DNS rebinding), the token from
+# everyone who was not shown the address. Neither is needed for the files of the page itself, which are
+# public, except for the host name.
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+API = "/api/"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+HINT = "open the address that `tfport ui` printed"
+UNKNOWN_PATH = "there is nothing at this address; see /api/v1/openapi.json"
+_log = logging.getLogger("tfport.web")
+
+
+class Guard:
+    """The middleware around all requests."""
+
+    def __init__(self, token: str, hosts: frozenset[str] | None) -> None:
+        """`hosts` are the names of this server, with the port; None accepts every name."""
+        self._token = token.encode()
+        self._hosts = hosts
+
+    @web.middleware
+    async def around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await self._answer(request, handler)
+        response.headers.update(HEADERS)
+        return response
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._hosts is not None and request.headers.get("Host", "").lower() not in self._hosts:
+            return error_answer(421, f"this server has another name; {HINT}")
+        if request.path.startswith(API) and not self._has_token(request):
+            return error_answer(401, f"the token is missing or wrong; {HINT}")
+        try:
+            return await handler(request)
+        except RefusedRequest as refusal:
+            return error_answer(refusal.status, str(refusal))
+        except Error as error:
+            return error_answer(400, str(error))
+        except web.HTTPException as error:
+            return error_answer(error.status, UNKNOWN_PATH if error.status == 404 else error.reason)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:
+            _log.exception("%s %s", request.method, request.path)
+            return error_answer(500, "the server failed; its terminal shows where, please report it")
+
+    def _has_token(self, request: web.Request) -> bool:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        matches = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._token)
+        return scheme.lower() == "bearer" and matches

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from tfport.startup.dataclass import dataclass, field
+from tfport.web.json_answer import RefusedRequest, unknown
 from tfport.web.progress_lines import LINES
-from tfport.web.refused_request import RefusedRequest, unknown
 
 RUNNING, DONE, FAILED, CANCELED = "running", "done", "failed", "canceled"
 MOST_KEPT = 20

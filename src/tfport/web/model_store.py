@@ -19,7 +19,7 @@ from tfport.graph.model import Model
 from tfport.startup.dataclass import dataclass, field
 from tfport.web.allowed_paths import AllowedPaths
 from tfport.web.graph_view.graphs import ModelGraphs
-from tfport.web.refused_request import RefusedRequest, unknown
+from tfport.web.json_answer import RefusedRequest, unknown
 
 T = TypeVar("T")
 UNREADABLE = 422

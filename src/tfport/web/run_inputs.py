@@ -17,7 +17,7 @@ from typing import Any
 
 from tfport.graph.dtypes import STRING
 from tfport.graph.model import Signature, TensorSpec
-from tfport.web.refused_request import bad_request
+from tfport.web.json_answer import bad_request
 
 MOST_PIXELS = 100_000_000
 SIZED, WITH_BATCH = 3, 4

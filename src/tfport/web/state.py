@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -10,11 +14,9 @@ from typing import TypeVar
 from aiohttp import web
 
 from tfport.startup.dataclass import dataclass
-from tfport.web.daemon_thread import in_daemon_thread
 from tfport.web.jobs import JobBoard
 from tfport.web.model_store import LoadedModel, ModelStore
 from tfport.web.options import UiOptions
-from tfport.web.recent_models import RecentModels
 from tfport.web.uploads import Uploads
 
 T = TypeVar("T")
@@ -56,3 +58,66 @@ STATE = web.AppKey("state", ServerState)
 
 def state_of(request: web.Request) -> ServerState:
     return request.app[STATE]
+
+
+# The models that were opened last, kept between starts in the user's cache folder: paths only.
+
+MOST = 20
+
+
+class RecentModels:
+    """A small file of paths; a file that cannot be read or written is ignored."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        self._path = path or Path(cache) / "tfport" / "ui_recent.json"
+
+    def paths(self) -> list[str]:
+        """The paths, the last opened first."""
+        try:
+            stored = json.loads(self._path.read_bytes())
+        except (OSError, ValueError):
+            return []
+        return [p for p in stored if isinstance(p, str)][:MOST] if isinstance(stored, list) else []
+
+    def add(self, path: str) -> None:
+        """Remember that a model was opened."""
+        paths = [path, *(known for known in self.paths() if known != path)][:MOST]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self._path.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps(paths))
+            temporary.replace(self._path)
+        except OSError:
+            return
+
+
+# Compute in a thread that ends with the process: Ctrl-C need not wait for a long computation.
+#
+# The threads of `asyncio.to_thread` are waited for at the end, which takes minutes for a large model.
+
+
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """What `work` returns or raises; it goes on, unheard, if the request is canceled."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def compute() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(tell, result, error)
+
+    threading.Thread(target=compute, daemon=True, name="tfport-ui").start()
+    return await future

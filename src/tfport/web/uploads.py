@@ -13,7 +13,7 @@ import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tfport.web.refused_request import RefusedRequest, bad_request, unknown
+from tfport.web.json_answer import RefusedRequest, bad_request, unknown
 
 MOST_UPLOADS, MOST_FILES, DEEPEST, LONGEST_NAME = 100, 10_000, 16, 200
 TOO_LARGE = 413

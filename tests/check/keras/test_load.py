@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tfport.atlas.keras_releases import TENSORFLOW, KerasRelease, keras_of_tensorflow, keras_release
-from tfport.check.keras.load import simulated_load
+from tfport.check.keras.check_keras_file import simulated_load
 from tfport.formats.keras.records import KerasFile
 
 RECORD = json.loads(lzma.decompress(Path(__file__).with_name("real_loads.json.xz").read_bytes()))

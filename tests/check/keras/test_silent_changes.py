@@ -3,8 +3,7 @@
 import pytest
 
 from tfport.atlas.keras_releases import keras_of_tensorflow, keras_release
-from tfport.check.keras.check_keras_file import _findings
-from tfport.check.keras.load import simulated_load
+from tfport.check.keras.check_keras_file import _findings, simulated_load
 from tfport.formats.keras.records import KerasFile
 
 UP = ("UpSampling2D", {"size": [2, 2], "interpolation": "bilinear"})

@@ -13,7 +13,7 @@ from tests.interrupts import interruptible
 
 from tfport.check.loaders import LOADERS as KNOWN_LOADERS
 from tfport.cli import arguments
-from tfport.cli.check.fail_on import FAIL_ON, exit_code, worst
+from tfport.cli.check.request import FAIL_ON, exit_code, worst
 from tfport.cli.main import main
 from tfport.formats.proto.graph_pb2 import GraphDef, NodeDef
 

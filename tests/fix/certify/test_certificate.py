@@ -13,8 +13,7 @@ from tests.static_page.embedded import EVIL, assert_stands_alone
 
 from tfport.fix.certify.certificate import Applied, Certificate
 from tfport.fix.certify.json import certificate_text
-from tfport.fix.certify.provenance import Provenance
-from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
+from tfport.fix.certify.provenance import Provenance, RunnerFacts, Wheel
 from tfport.fix.certify.verify import verify
 from tfport.fix.journal import NodeChange
 from tfport.printable import printable

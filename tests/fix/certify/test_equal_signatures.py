@@ -9,9 +9,8 @@ from tests.recorded_models import load
 from tests.static_page.embedded import StaticPage
 
 from tfport.fix.certify.certificate import Certificate
-from tfport.fix.certify.equal_signatures import without_repeats
 from tfport.fix.certify.json import certificate_text
-from tfport.fix.certify.model_pair import both_sides
+from tfport.fix.certify.model_pair import both_sides, without_repeats
 from tfport.fix.certify.verification import ALIKE
 from tfport.fix.certify.verify import verify
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.fix.certify.models import frozen
 
-from tfport.fix.certify.fitting_sizes import FittingSizes
+from tfport.fix.certify.trial_plan import FittingSizes
 from tfport.fix.certify.trials import TrialBuilder
 from tfport.fix.certify.verification import ALIKE
 from tfport.fix.certify.verify import verify

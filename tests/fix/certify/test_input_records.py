@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 from tests.fix.certify.models import frozen
 
-from tfport.fix.certify.input_records import input_records
 from tfport.fix.certify.trials import Trial
+from tfport.fix.certify.verification import input_records
 from tfport.fix.certify.verify import verify
 
 MODEL = "x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = Neg(x) {T=float32}"

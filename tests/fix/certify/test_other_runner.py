@@ -14,7 +14,7 @@ from tests.fix.certify.models import frozen
 from tfport.errors import Error
 from tfport.fix.certify import other_runner
 from tfport.fix.certify import verify as verify_module
-from tfport.fix.certify.child_process import run_to_end
+from tfport.fix.certify.other_runner import run_to_end
 from tfport.fix.certify.tensorflow_runner import TensorFlow, live_tensorflow
 from tfport.fix.certify.verification import ALIKE, DIFFERS
 from tfport.fix.certify.verify import verify

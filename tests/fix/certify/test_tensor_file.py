@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tfport.errors import UnreadableFile
-from tfport.fix.certify.other_runner import WORKERS
-from tfport.fix.certify.tensor_file import read_tensors, write_tensors
+from tfport.fix.certify.other_runner import WORKERS, read_tensors, write_tensors
 from tfport.graph.dtypes import DType
 
 ARRAYS = {

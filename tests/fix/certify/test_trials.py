@@ -14,11 +14,10 @@ from tests.recorded_models import load, shared
 import tfport
 from tfport.fix.certify.inputs.arrays import ORDINARY, PROFILES, array_of, seed_for
 from tfport.fix.certify.inputs.examples import WantedFeature
-from tfport.fix.certify.inputs.graph_words import graph_words
 from tfport.fix.certify.inputs.input_roles import roles_of
-from tfport.fix.certify.inputs.size_inputs import decides_sizes
-from tfport.fix.certify.real_inputs import user_trials, warmup_trials
-from tfport.fix.certify.trials import Sizing, TrialBuilder
+from tfport.fix.certify.inputs.input_uses import decides_sizes
+from tfport.fix.certify.inputs.vocabulary_words import graph_words
+from tfport.fix.certify.trials import Sizing, TrialBuilder, user_trials, warmup_trials
 from tfport.fix.certify.verify import verify
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import PREDICT, REGRESS, WarmupRequest

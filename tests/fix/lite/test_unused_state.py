@@ -9,8 +9,7 @@ from tests.runtime.cases import f32
 import tfport
 from tfport.atlas.lite.releases import lite_release
 from tfport.fix.certify.verify import verify
-from tfport.fix.lite.rewrite import LiteRewrite
-from tfport.fix.lite.unused_state import STATE
+from tfport.fix.lite.rewrite import STATE, LiteRewrite
 from tfport.formats.lite.write import lite_bytes
 
 NEWEST = lite_release("ai-edge-litert", "2.3.0")

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tfport.fix.prove import interpreters
-from tfport.fix.prove.interpreters import find_python
+from tfport.fix.prove import environments
+from tfport.fix.prove.environments import find_python
 
 OWN = "{}.{}".format(*sys.version_info)
 
@@ -59,6 +59,6 @@ def test_one_of_uv_and_one_of_the_launcher(tmp_path):
 
 
 def test_a_program_that_hangs_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(interpreters, "SECONDS", 0.1)
+    monkeypatch.setattr(environments, "SECONDS", 0.1)
     program(tmp_path / "bin/python3.2", "while :; do :; done")
     assert find_python("3.2") is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfport.fix.prove.release_dependencies import dependencies
+from tfport.fix.prove.environments import dependencies
 
 
 @pytest.mark.parametrize(

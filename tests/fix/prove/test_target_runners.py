@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.fix.certify.runner_facts import Wheel
+from tfport.fix.certify.provenance import Wheel
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.lite.interpreter import LiteInterpreter

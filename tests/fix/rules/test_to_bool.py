@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, i32
 
-from tfport.fix.rules.to_bool import not_zero_or_not_empty
+from tfport.fix.rules.control import not_zero_or_not_empty
 
 SCALARS = [np.float32(0), np.float32(-0.0), np.float32(np.nan), np.int64(7), np.bool_(True), np.bool_(False)]
 CASES = [

@@ -5,7 +5,7 @@ from tests.recorded_models import graph
 
 import tfport
 from tfport.fix.journal import Journal
-from tfport.fix.structure.feeds import feeds_to_placeholders
+from tfport.fix.structure.signature_outputs import feeds_to_placeholders
 from tfport.graph.build import graph_to_def
 from tfport.graph.text import node_text
 

@@ -9,7 +9,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.lower import lower_all
-from tfport.fix.structure.ragged_lists import rows_as_elements
+from tfport.fix.structure.ragged_variants import rows_as_elements
 from tfport.fix.structure.tensor_lists import lists_to_arrays
 from tfport.graph.build import graph_to_def
 

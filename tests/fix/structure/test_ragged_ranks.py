@@ -9,7 +9,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.functional_ops import StructureRefusal
-from tfport.fix.structure.ragged_ranks import add_ragged_axis
+from tfport.fix.structure.ragged_variants import add_ragged_axis
 from tfport.graph.build import graph_to_def
 from tfport.graph.reach import every_node
 

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from tests.error_messages import reads_or_raises_one_line
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
-from tfport.formats.checkpoint import table_writer
+from tfport.formats.checkpoint import table
 from tfport.formats.checkpoint.bundle import MANY
 from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, open_checkpoint
-from tfport.formats.checkpoint.slice_keys import encode_slice
-from tfport.formats.checkpoint.table import SortedTable
-from tfport.formats.checkpoint.table_writer import write_table
+from tfport.formats.checkpoint.slices import encode_slice
+from tfport.formats.checkpoint.table import SortedTable, write_table
 from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.files import Folder
@@ -246,7 +245,7 @@ def test_a_damaged_file_is_read_correctly_or_refused(case, file, data, tmp_path)
 
 def test_tensors_before_the_damage_are_read(tmp_path, monkeypatch):
     """Many tensors are looked up in a list of all, unless the list cannot be read."""
-    monkeypatch.setattr(table_writer, "BLOCK_SIZE", 2048)
+    monkeypatch.setattr(table, "BLOCK_SIZE", 2048)
     names = [f"{number:04}" for number in range(8 * MANY)]
     tensors = {name: (np.array(number, np.float32), pb.DT_FLOAT) for number, name in enumerate(names)}
     write_bundle(tmp_path / "c", tensors)

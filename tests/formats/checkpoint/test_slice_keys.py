@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfport.formats.checkpoint.slice_keys import (
+from tfport.formats.checkpoint.slices import (
     decode_signed,
     decode_slice,
     encode_number,

@@ -6,8 +6,8 @@ import pytest
 from tests.frontends.keras.instances import array, instance, model
 
 from tfport.formats.keras.records import BY_LAYER, StoredWeights
-from tfport.frontends.keras.layer_weights import layer_lists, weights_in_order
 from tfport.frontends.keras.version import KerasVersion
+from tfport.frontends.keras.weights import layer_lists, weights_in_order
 
 VERSIONS = [KerasVersion.parse(text) for text in ("1.2.2", "2.2.4", "2.15.0", "3.15.1")]
 INNER = "bn/gamma bn/beta d1/kernel d1/bias frozen/kernel frozen/bias bn/moving_mean bn/moving_variance"

@@ -10,7 +10,7 @@ from tfport.atlas.keras_releases import KERAS, TENSORFLOW, keras_releases
 from tfport.atlas.versions import version_key
 from tfport.errors import CannotRun
 from tfport.frontends.keras.layer import LAYERS, layer
-from tfport.frontends.keras.old_classes import BEFORE, BUILT_IN, FIRST_VERSION
+from tfport.frontends.keras.problems import BEFORE, BUILT_IN, FIRST_VERSION
 
 CONFIG = sequential(("LayerNormalization", {"axis": -1, "center": False, "scale": False}), shape=(None, 2))
 

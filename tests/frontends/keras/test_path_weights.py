@@ -6,7 +6,7 @@ import pytest
 from tests.frontends.keras.instances import array, instance, model
 
 from tfport.formats.keras.records import BY_PATH, StoredWeights
-from tfport.frontends.keras.path_weights import path_lists, snake_case
+from tfport.frontends.keras.weights import path_lists, snake_case
 
 
 def paths(root, stored):

@@ -20,7 +20,7 @@ from tests.frontends.keras.recorded_models import FOLDER, RecordedModel, recorde
 import tfport
 from tfport.errors import Error
 from tfport.frontends.keras.build import SIGNATURE
-from tfport.frontends.keras.model import KerasModel
+from tfport.frontends.keras.instance import KerasModel
 from tfport.frontends.keras.tensor import flat_tensors
 
 REASONS: dict[str, list[str]] = json.loads((FOLDER / "open.json").read_text())

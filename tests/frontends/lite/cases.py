@@ -42,7 +42,7 @@ from tfport.formats.lite.records import (
 )
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.write import lite_bytes
-from tfport.frontends.lite.dtypes import NAMES
+from tfport.frontends.lite.constants import NAMES
 
 WAYS = ("engine", "host")
 OPTIMIZED, AGAIN = "optimized ", "again "

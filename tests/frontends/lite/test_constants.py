@@ -7,8 +7,7 @@ from tests.frontends.lite.graphs import graph, lite_file, op
 from tests.runtime.cases import f32, strings
 
 import tfport
-from tfport.formats.lite.flatbuffer_read import FlatbufferReader
-from tfport.formats.lite.flatbuffer_write import FlatbufferWriter
+from tfport.formats.lite.flatbuffer import FlatbufferReader, FlatbufferWriter
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.signature import IDENTIFIER
 from tfport.formats.lite.write import lite_bytes

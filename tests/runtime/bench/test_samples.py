@@ -5,7 +5,7 @@ import pytest
 from tests.recorded_models import load
 
 import tfport
-from tfport.runtime.bench.samples import sample_inputs
+from tfport.runtime.bench.bench import sample_inputs
 
 
 def signature():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfport.runtime.engines import byte_products
-from tfport.runtime.engines.byte_products import byte_products_saturate, processor_flags
+from tfport.runtime.engines import session_settings
+from tfport.runtime.engines.session_settings import byte_products_saturate, processor_flags
 
 INTEL = "processor\t: 0\nmodel name\t: A\nflags\t\t: fpu avx2 avx512f{}\n\nprocessor\t: 1\nflags\t\t: fpu\n"
 
@@ -23,8 +23,8 @@ def test_only_processors_with_vnni_add_products_exactly(machine, text, saturates
     path = tmp_path / "cpuinfo"
     if text is not None:
         path.write_text(text)
-    monkeypatch.setattr(byte_products, "CPU_INFO", path)
-    monkeypatch.setattr(byte_products.platform, "machine", lambda: machine)
+    monkeypatch.setattr(session_settings, "CPU_INFO", path)
+    monkeypatch.setattr(session_settings.platform, "machine", lambda: machine)
     assert byte_products_saturate.__wrapped__() == saturates
 
 

@@ -1,6 +1,6 @@
 from tests.runtime.engines.gpu.one_op_models import node, onnx_bytes, onnx_session
 
-from tfport.runtime.engines.fixed_shapes import with_fixed_shapes
+from tfport.runtime.engines.shared_island import with_fixed_shapes
 
 
 def test_inputs_have_the_shapes_that_are_named():

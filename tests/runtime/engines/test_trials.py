@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tfport
-from tfport.runtime.engines.last_bits import next_to
-from tfport.runtime.engines.trials import MOST, Trials
+from tfport.runtime.engines.trials import MOST, Trials, next_to
 
 X = np.linspace(1, 2, 64, dtype=np.float32)
 

@@ -10,7 +10,7 @@ from tests.runtime.programs import session_of
 
 from tfport.errors import RunFailed
 from tfport.runtime.layers.string_chains import with_string_chains
-from tfport.runtime.ops.strings.byte_change import LOWER, UPPER, replaced_bytes
+from tfport.runtime.ops.strings.byte_strings import LOWER, UPPER, replaced_bytes
 
 TEXTS = [
     b"",

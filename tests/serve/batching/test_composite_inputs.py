@@ -11,7 +11,7 @@ from tests.serve.batching.batched_models import (
 )
 
 from tfport.runtime.session import Session
-from tfport.serve.batching.composite_inputs import has_composite_inputs
+from tfport.serve.batching.joining import has_composite_inputs
 from tfport.serve.monitoring.metrics import Metrics
 
 

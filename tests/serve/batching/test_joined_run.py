@@ -8,8 +8,8 @@ from tests.serve.batching.batched_models import session_of
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
-from tfport.runtime.engines.gpu.device_copies import HostCopies
-from tfport.serve.batching.joined_run import run_joined
+from tfport.runtime.engines.gpu.cuda_runtime import HostCopies
+from tfport.serve.batching.joining import run_joined
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
 

@@ -8,8 +8,7 @@ from tests.serve.front_ends.test_request_groups import request_of
 
 from tfport.formats.proto import serving_pb2
 from tfport.serve.front_ends import alike_requests
-from tfport.serve.front_ends.alike_requests import MAX_FORMS, AlikeRequests
-from tfport.serve.front_ends.detached_contents import LARGE
+from tfport.serve.front_ends.alike_requests import LARGE, MAX_FORMS, AlikeRequests
 from tfport.serve.grpc.service import Caller
 
 COLUMNS = LARGE // 4

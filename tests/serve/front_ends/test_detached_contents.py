@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.serve.front_ends.detached_contents import CONTENT, INPUT, LARGE, NAME, TENSOR, without_contents
+from tfport.serve.front_ends.alike_requests import CONTENT, INPUT, LARGE, NAME, TENSOR, without_contents
 
 
 def request_of(**contents):

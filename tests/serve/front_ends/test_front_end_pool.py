@@ -11,7 +11,7 @@ from tests.serve.models.exports import adder, export, saved_model
 from tests.serve.process import PATIENCE, PREDICT, command, predict_over, predict_request, refused, until
 
 from tfport.formats.proto import serving_api_pb2, serving_pb2
-from tfport.serve.front_ends.detached_contents import LARGE
+from tfport.serve.front_ends.alike_requests import LARGE
 
 FRONT_ENDS = ("--grpc_processes=2", "--enable_batching")
 WIDE = """

@@ -11,8 +11,7 @@ from tests.serve.process import PATIENCE, PREDICT, command
 
 from tfport.formats.encoding.tensor import to_numpy
 from tfport.formats.proto import serving_api_pb2, serving_pb2
-from tfport.serve.front_ends.alike_requests import AlikeRequests
-from tfport.serve.front_ends.detached_contents import LARGE
+from tfport.serve.front_ends.alike_requests import LARGE, AlikeRequests
 from tfport.serve.front_ends.messages import CallAnswer
 from tfport.serve.front_ends.request_groups import RequestGroups
 from tfport.serve.grpc.service import Caller

@@ -11,8 +11,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.encoding.tensor import NUMPY, to_numpy, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.serve.grpc.tensors import array_of, write_tensor
-from tfport.serve.grpc.varints import CHUNK, write_varints
+from tfport.serve.grpc.tensors import CHUNK, array_of, write_tensor, write_varints
 
 U64 = st.integers(0, 2**64 - 1) | st.integers(0, 300)
 

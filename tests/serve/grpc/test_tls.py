@@ -12,9 +12,8 @@ import pytest
 from tests.serve.grpc.server import HALF, never, serving
 
 from tfport.errors import Error
-from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.grpc.options import GrpcOptions, Tls, read_ssl_config
 from tfport.serve.grpc.server import GrpcServer
-from tfport.serve.grpc.tls import Tls, read_ssl_config
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.status import StatusCode
 

@@ -11,10 +11,10 @@ from tests.serve.models.exports import export, serving
 
 from tfport.errors import RunCancelled
 from tfport.serve.models.config import one_model
-from tfport.serve.models.copy_folder import CopyFolder, delete_abandoned
+from tfport.serve.models.resources import CopyFolder, delete_abandoned
 
 SERVER = """
-from tfport.serve.models.copy_folder import CopyFolder
+from tfport.serve.models.resources import CopyFolder
 path = CopyFolder().new_path("m", 1)
 path.mkdir(parents=True)
 print(path.parents[1], flush=True)

@@ -10,7 +10,7 @@ from tests.recorded_models import MODELS
 from tests.runtime.cases import f32
 
 from tfport.runtime.plan import Plan
-from tfport.runtime.stored.stored_plan import StoredPlan
+from tfport.runtime.stored.stored_island import StoredPlan
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.loading import session_opener
 from tfport.serve.models.prepare import prepare

@@ -4,7 +4,7 @@ import pytest
 from tests.serve.models.exports import adder
 from tests.serve.process import refused
 
-from tfport.serve.models.version_folder import has_model
+from tfport.serve.models.loading import has_model
 
 EXPECTED = "expected saved_model.pb or a Keras file in the folder of a version, found "
 COPY = "; copy everything there that the export wrote"

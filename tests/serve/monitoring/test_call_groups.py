@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 
-from tfport.serve.monitoring.call_groups import GROUP, MOST_GROUPS, CallGroups
+from tfport.serve.monitoring.metrics import GROUP, MOST_GROUPS, CallGroups
 
 
 class Counted:

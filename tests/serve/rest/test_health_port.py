@@ -2,8 +2,7 @@
 
 import asyncio
 
-from tfport.serve.rest.health_pages import LIVE, READY, HealthPages
-from tfport.serve.rest.health_port import HealthPort
+from tfport.serve.rest.health_port import LIVE, READY, HealthPages, HealthPort
 
 SOON = 0.1
 

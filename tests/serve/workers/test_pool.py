@@ -11,8 +11,8 @@ import pytest
 
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 from tfport.serve.workers import pool as pool_module
-from tfport.serve.workers.memory_file import MemoryFile
 from tfport.serve.workers.pool import WorkerPool
+from tfport.serve.workers.transfer import MemoryFile
 
 PATIENCE = 60
 

@@ -10,8 +10,7 @@ from hypothesis.extra import numpy as hnp
 from tests.serve.rest.server import TYPES
 
 from tfport.graph.dtypes import DType
-from tfport.serve.workers.memory_file import MemoryFile
-from tfport.serve.workers.transfer import pack, receive, send, unpack
+from tfport.serve.workers.transfer import MemoryFile, pack, receive, send, unpack
 
 STRINGS = hnp.arrays(
     object, hnp.array_shapes(min_dims=0, min_side=0, max_dims=3), elements=st.binary(max_size=9)

@@ -7,7 +7,7 @@ from tests.web.graph_view.test_layer_graph import functional, layer
 import tfport
 from tfport.frontends.keras.config import LayerConfig, model_config
 from tfport.frontends.keras.instance import LayerInstance
-from tfport.web.graph_view.attribute_columns import attribute_columns, text_matches
+from tfport.web.graph_view.columns import attribute_columns, text_matches
 from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.graph_view.layer_graph import LayerGraphs
 from tfport.web.graph_view.search import search

@@ -1,7 +1,7 @@
 """Which calls Model Explorer may show: its list of graphs must end, and stay short."""
 
-from tfport.web.model_explorer import shown_calls as module
-from tfport.web.model_explorer.shown_calls import DEEPEST, shown_calls
+from tfport.web.model_explorer import shown_graphs as module
+from tfport.web.model_explorer.shown_graphs import DEEPEST, shown_calls
 
 
 def listed(calls, pairs, graph, depth=1):

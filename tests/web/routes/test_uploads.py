@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.recorded_models import MODELS
 from tests.web.ui_client import running
 
-from tfport.web.refused_request import RefusedRequest
+from tfport.web.json_answer import RefusedRequest
 from tfport.web.uploads import Uploads
 
 STRANGE = ["..%2fx", "%2e%2e/x", "a/%2e%2e/%2e%2e/x", "a%00b", "a%5cb", "a//b", "x" * 300]

@@ -31,8 +31,7 @@ from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.rule import RULES
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import RULES, Rulebook
 from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.graph.build import graph_to_def
 

@@ -16,7 +16,7 @@ import re
 import zipfile
 from collections.abc import Iterable
 
-from tfport.atlas.lite.registry import LiteRegistry
+from tfport.atlas.lite.releases import LiteRegistry
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.lite.schema import lite_schema

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from tfport.atlas.lite.registry import FLEX, XNNPACK, LiteRegistry
+from tfport.atlas.choose_builds import choose_versions
+from tfport.atlas.package_requirement import PackageRequirement, merged_requirements
 from tfport.atlas.versions import version_key
+from tfport.startup.dataclass import dataclass, field
 
 OUTPUT = os.path.join(os.path.dirname(__file__), "releases.json.xz")
 TFLITE_RUNTIME, LITERT, TENSORFLOW = "tflite-runtime", "ai-edge-litert", "tensorflow"
@@ -114,3 +116,138 @@ def _record() -> dict[str, Any]:
     with lzma.open(OUTPUT) as file:
         record: dict[str, Any] = json.load(file)
     return record
+
+
+# Choose the TensorFlow Lite interpreters that a requirement refers to.
+
+
+@dataclass(frozen=True)
+class ChosenLite:
+    """A release of an interpreter."""
+
+    registry: LiteRegistry
+    notes: list[str] = field(default_factory=list)
+    path: str = ""
+    """The file of a build of one's own."""
+
+    @property
+    def name(self) -> str:
+        return self.registry.name
+
+    @property
+    def requirement(self) -> str:
+        return self.path or f"{self.registry.package}=={self.registry.version}"
+
+
+def lite_requirements(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:
+    """The requirements for interpreters, each package once."""
+    merged = merged_requirements(wanted, PACKAGES)
+    return sorted(merged, key=lambda requirement: PACKAGES.index(requirement.package))
+
+
+def choose_lite(wanted: PackageRequirement, *, typed: bool) -> list[ChosenLite]:
+    """The interpreters that a requirement refers to; an error if there is none."""
+    versions, notes = choose_versions(wanted, list(lite_versions(wanted.package)), typed=typed)
+    registries = (lite_release(wanted.package, version) for version in versions)
+    return [ChosenLite(registry, list(notes)) for registry in registries if registry is not None]
+
+
+# The history of a builtin op of TensorFlow Lite: since which interpreter each version is registered.
+
+EVERY = (TFLITE_RUNTIME, LITERT, TENSORFLOW)
+
+
+@dataclass(frozen=True, slots=True)
+class LiteOpVersion:
+    """A version of an op, and the first recorded release of each package that registers it."""
+
+    version: int
+    since: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"version": self.version, "since": self.since}
+
+
+@dataclass(frozen=True, slots=True)
+class LiteOpHistory:
+    """A builtin op and its versions."""
+
+    op: str
+    number: int
+    versions: list[LiteOpVersion]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.op,
+            "number": self.number,
+            "versions": [version.to_json() for version in self.versions],
+        }
+
+
+def lite_op_history(op: str) -> LiteOpHistory | None:
+    """The history of a builtin op; None if no recorded interpreter registers it."""
+    number = lite_op_numbers().get(op)
+    if number is None:
+        return None
+    first: dict[int, dict[str, str]] = {}
+    for package in EVERY:
+        for release in lite_versions(package):
+            registry = lite_release(package, release)
+            for version in (registry.versions(op) if registry else None) or ():
+                first.setdefault(version, {}).setdefault(package, release)
+    return LiteOpHistory(op, number, [LiteOpVersion(version, first[version]) for version in sorted(first)])
+
+
+# What one TensorFlow Lite interpreter registers: its ops with their versions, custom ops and delegates.
+
+XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
+DELEGATES = (XNNPACK, FLEX, NONE)
+"""What `--delegate` accepts; `none` is an interpreter without its default delegate, XNNPACK."""
+SCHEMA = 3
+"""The version of the schema that every interpreter reads."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiteRegistry:
+    """An interpreter: a recorded release, or a build of one's own."""
+
+    name: str
+    """For people: `ai-edge-litert 2.3.0`."""
+    package: str
+    version: str
+    ops: Mapping[str, frozenset[int] | None] = field(repr=False)
+    """The versions of each builtin op; None if they are unknown."""
+    newest: int | None
+    """The largest number of a builtin op that its schema has; None if unknown."""
+    custom_ops: frozenset[str] = frozenset()
+    """The custom ops that it registers itself."""
+    delegates: frozenset[str] = frozenset()
+    """The delegates that it applies by default: `xnnpack`, `flex`."""
+    delegated: frozenset[str] = frozenset()
+    """The custom ops that XNNPACK takes."""
+    types: frozenset[int] | None = None
+    """The numbers of the tensor types that it knows; None if unknown."""
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Its messages, with placeholders."""
+    is_complete: bool = True
+    """Whether nothing else is registered: False for a build whose ops are only partly known."""
+
+    def versions(self, op: str) -> frozenset[int] | None:
+        """The versions of an op: empty if it is not registered, None if they are unknown."""
+        return self.ops.get(op, frozenset())
+
+    def says(self, text: str, **values: object) -> str:
+        """One of its messages, filled in; empty if it is not recorded."""
+        return self.texts.get(text, "").format(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "ops": {
+                op: sorted(versions) if versions is not None else None for op, versions in self.ops.items()
+            },
+            "custom_ops": sorted(self.custom_ops),
+            "delegates": sorted(self.delegates),
+            "delegated_ops": sorted(self.delegated),
+            "complete": self.is_complete,
+        }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from tfport.atlas.atlas import Atlas, Build
 from tfport.atlas.choose_keras import ChosenKeras
-from tfport.atlas.lite.choose import ChosenLite
 from tfport.atlas.lite.converter import PACKAGE as CONVERTER
+from tfport.atlas.lite.releases import ChosenLite
 from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.registry.registry import OpRegistry, Selection, Source
 from tfport.startup.dataclass import dataclass, replace
@@ -110,8 +110,7 @@ def with_keras(target: Target, choice: ChosenKeras | None, notes: Sequence[str],
 
 def reduced_target(target: Target, header: str, selection: Selection) -> Target:
     """Return the target built with selective registration."""
-    from tfport.atlas.kernel_classes import classes_of
-    from tfport.atlas.selective_registration import ReducedSource
+    from tfport.atlas.selective_registration import ReducedSource, classes_of
 
     sources, notes = list(target.registry.sources), list(target.notes)
     if selection.kernels is not None:

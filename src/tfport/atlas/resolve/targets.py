@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from tfport.atlas import serving_releases
+from tfport.atlas import choose_builds
 from tfport.atlas.atlas import X86, Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
 from tfport.atlas.choose_builds import (
@@ -30,21 +30,22 @@ from tfport.atlas.choose_builds import (
 from tfport.atlas.choose_keras import ChosenKeras, choose_keras, keras_requirements, legacy_note
 from tfport.atlas.keras_releases import PACKAGES as KERAS_PACKAGES
 from tfport.atlas.keras_releases import TF_KERAS
-from tfport.atlas.lite.choose import ChosenLite, choose_lite, lite_requirements
 from tfport.atlas.lite.converter import PACKAGE as CONVERTER
 from tfport.atlas.lite.converter import converter_releases
-from tfport.atlas.lite.registry import DELEGATES
+from tfport.atlas.lite.releases import DELEGATES, ChosenLite, choose_lite, lite_requirements
 from tfport.atlas.lite.releases import PACKAGES as LITE_PACKAGES
-from tfport.atlas.package_names import (
+from tfport.atlas.package_requirement import (
     SERVERS,
     SERVING_PACKAGES,
     TENSORFLOW_PACKAGES,
+    PackageList,
+    PackageRequirement,
     is_nightly,
     is_tensorflow,
+    merged_requirements,
     suggestion,
     why_not,
 )
-from tfport.atlas.package_requirement import PackageList, PackageRequirement, merged_requirements
 from tfport.atlas.resolve.assemble import (
     BaseTarget,
     converter_target,
@@ -261,7 +262,7 @@ class _Resolver:
         return [self._serving_base(version, choice, device, listed.notes) for version, choice in chosen]
 
     def _serving_base(self, version: str, choice: ChosenBuild, device: str, notes: list[str]) -> BaseTarget:
-        imported = serving_releases.contrib_libraries(self.atlas, choice.build)
+        imported = choose_builds.contrib_libraries(self.atlas, choice.build)
         source = RecordedSource(self.atlas, choice.build, imported=imported)
         name, all_notes = "tensorflow-serving", [*notes, *choice.notes]
         return BaseTarget(
@@ -312,11 +313,11 @@ class _Resolver:
     def _linked(self, base: BaseTarget) -> tuple[list[ChosenBuild], list[str]]:
         """Return the add-ons that are linked into a release of Serving."""
         version = base.requirement.partition("==")[2]
-        wanted = [PackageRequirement(p, f"=={v}") for p, v in serving_releases.linked(version).items()]
+        wanted = [PackageRequirement(p, f"=={v}") for p, v in choose_builds.linked(version).items()]
         chosen = [
             choice for requirement in wanted if (choice := choose_addon(requirement, base.build, self.atlas))
         ]
-        return chosen, serving_releases.notes(version, [choice.build for choice in chosen])
+        return chosen, choose_builds.notes(version, [choice.build for choice in chosen])
 
 
 def _tensorflow_requirements(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.atlas.target import Target
-from tfport.check.placement import CPU, GPU
+from tfport.check.devices import CPU, GPU
 from tfport.graph.dtypes import DType
-from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Kernel
 
 JIT_DEVICES = {CPU: "XLA_CPU_JIT", GPU: "XLA_GPU_JIT"}
 JitKernels = Mapping[str, Sequence[Kernel]]

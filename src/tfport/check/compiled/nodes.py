@@ -14,16 +14,16 @@ Recorded from 2.21 with small models:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from tfport.atlas.target import Target
-from tfport.check.compiled.functions import CALLS
 from tfport.check.compiled.jit_kernels import JitKernels
-from tfport.check.node_contexts import BRANCHING, LOWER, live_nodes
+from tfport.check.node_contexts import BRANCHING, LOWER, NodeContexts, live_nodes
 from tfport.graph.attrs import Attr, decode
-from tfport.graph.graph import ARG, Argument, Function, Node, Value
-from tfport.graph.reach import Callers
-from tfport.registry.kernels import Kernel
+from tfport.graph.graph import ARG, Argument, Function, Graph, Node, Value
+from tfport.graph.reach import Callers, called_by
+from tfport.registry.registry import Kernel
 from tfport.registry.resolve import supports_types
 from tfport.startup.dataclass import dataclass
 
@@ -174,3 +174,52 @@ def _text(value: Attr) -> str:
 
 def _supports(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> bool:
     return any(supports_types(kernel, attrs) for kernel in kernels)
+
+
+# Which functions XLA must compile, and the calls that ask for it.
+#
+# Recorded from 2.21: the attribute `_XlaMustCompile` of a call decides, by an op or by name; the same
+# attribute of a function does not. What the function calls is compiled with it, whatever those calls say.
+
+MUST_COMPILE = "_XlaMustCompile"
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+
+
+class CompiledFunctions:
+    """The functions of a model that XLA compiles."""
+
+    def __init__(self, graph: Graph, contexts: NodeContexts) -> None:
+        self._graph, self._contexts = graph, contexts
+
+    @cached_property
+    def calls(self) -> list[Node]:
+        """The calls that ask for it, without those that are compiled with their function."""
+        return [call for call in self._asking if not self.is_compiled(call)]
+
+    def function_of(self, call: Node) -> Function | None:
+        """The function that a call asks to compile; None if it is not in the model."""
+        return next(iter(called_by([call], self._contexts.callers).values()), None)
+
+    def is_compiled(self, node: Node) -> bool:
+        """Whether a node runs only in functions that are compiled."""
+        return isinstance(node.graph, Function) and node.graph.name in self._only_compiled
+
+    @cached_property
+    def _asking(self) -> list[Node]:
+        return [node for node, _ in self._all_calls() if _must_compile(node)]
+
+    def _all_calls(self) -> Iterator[tuple[Node, list[str]]]:
+        for graph in (self._graph, *self._graph.library.functions.values()):
+            yield from self._contexts.callers.of(graph)
+
+    @cached_property
+    def _only_compiled(self) -> frozenset[str]:
+        if not self._asking:
+            return frozenset()
+        compiled = called_by(self._asking, self._contexts.callers)
+        return frozenset(compiled) - self._contexts.reached(lambda node: not _must_compile(node))
+
+
+def _must_compile(node: Node) -> bool:
+    is_call = node.op in CALLS or node.op in node.graph.library.functions
+    return is_call and node.attrs.get(MUST_COMPILE) is True

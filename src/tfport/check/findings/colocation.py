@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
-from tfport.check.devices import is_local, is_valid_name, kinds_of_devices, requested_kind
+from tfport.check.devices import GPU, is_local, is_valid_name, kinds_of_devices, requested_kind
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import DEVICES
 from tfport.check.loaders import Loader
-from tfport.check.placement import GPU
 from tfport.graph.graph import Function, Graph, Node
 
 CLASS, LOCATION = "_class", "loc:@"

@@ -12,12 +12,11 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import AT_LOAD, AT_RUN, FILES, LOADING, Noticed
-from tfport.check.loaders import Loader
-from tfport.check.saved_model_contents import has_index
+from tfport.check.loaders import Loader, has_index
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.bundle import Bundle
 from tfport.graph.model import Model
-from tfport.graph.restore_mismatches import restore_mismatches
+from tfport.graph.restoring import restore_mismatches
 from tfport.graph.state import assets, shared_name, variables
 
 WHEN_LOADING = (LOADING, LOADING, LOADING)

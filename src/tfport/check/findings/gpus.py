@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from tfport.atlas.compute_capability import compiles, major_minor, runs_natively
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
+from tfport.check.devices import CPU
 from tfport.check.findings.finding import NOTE, WARNING, Finding, check, finding
 from tfport.check.loader_stages import GPUS, NEVER, Noticed
 from tfport.check.loaders import Loader
-from tfport.check.placement import CPU
 from tfport.graph.graph import Node
 
 

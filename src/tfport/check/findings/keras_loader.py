@@ -10,9 +10,8 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import KERAS
 from tfport.check.loaders import KERAS as LOADER
-from tfport.check.loaders import Loader
+from tfport.check.loaders import Loader, has_objects
 from tfport.check.release_quirks import since
-from tfport.check.saved_model_contents import has_objects
 from tfport.errors import Error
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL

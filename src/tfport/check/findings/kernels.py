@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS, Target
 from tfport.check.devices import kinds_of_devices
@@ -16,7 +16,7 @@ from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.kernel_limits import NEVER, NHWC, KernelLimit
 from tfport.check.loader_stages import BY_NAME, KERNEL_LIMITS, KERNELS
 from tfport.graph.attrs import Attr
-from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Kernel
 from tfport.registry.resolve import unresolved_kernel
 from tfport.registry.unresolved import Question
 

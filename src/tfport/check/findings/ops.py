@@ -6,11 +6,11 @@ from typing import Self
 
 from tfport.atlas.atlas import Atlas, atlas
 from tfport.atlas.choose_builds import choose_addon
+from tfport.atlas.known_ops import tfjs_ops
 from tfport.atlas.op_search import OpSummary, earlier_ops
 from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.release_spans import spans_text
 from tfport.atlas.target import OURS, Target
-from tfport.atlas.tfjs_ops import tfjs_ops
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.history import close_names, history_of, own_libraries

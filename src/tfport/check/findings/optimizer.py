@@ -10,8 +10,8 @@ from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import LIVE, NEVER, Noticed
 from tfport.check.loaders import Loader
 from tfport.check.release_quirks import misreads_control_inputs
+from tfport.graph.constants import inverse, permutation
 from tfport.graph.graph import Node, Value
-from tfport.graph.permutations import inverse, permutation
 
 OPTIMIZED = Noticed(serving=(LIVE, None, None), python_2=NEVER, objects=NEVER)
 """What the optimizer of a session does to the part of the main graph that runs."""

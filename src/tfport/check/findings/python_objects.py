@@ -8,9 +8,8 @@ from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import AT_LOAD, NOT_CHECKED, OBJECTS, Noticed
-from tfport.check.loaders import KERAS, Loader
+from tfport.check.loaders import KERAS, Loader, has_objects
 from tfport.check.release_quirks import since
-from tfport.check.saved_model_contents import has_objects
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL
 

@@ -12,10 +12,9 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import AT_LOAD, AT_RUN, FILES, NEVER, Noticed
-from tfport.check.loaders import Loader
+from tfport.check.loaders import Loader, has_index
 from tfport.check.node_contexts import NodeContexts
 from tfport.check.release_quirks import knows_init_signature
-from tfport.check.saved_model_contents import has_index
 from tfport.errors import UnreadableFile
 from tfport.formats.graph_def.signature import GRAPH_DEF
 from tfport.graph.dtypes import INVALID, RESOURCE

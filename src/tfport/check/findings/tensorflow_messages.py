@@ -18,7 +18,7 @@ from tfport.graph.graph import Function
 from tfport.graph.node import Node
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
-from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Kernel
 
 OLDER = (
     "(Check whether your GraphDef-interpreting binary is up to date with your GraphDef-generating binary.)."

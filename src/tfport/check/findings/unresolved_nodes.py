@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from tfport.atlas.op_definitions import value_text
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
+from tfport.check.devices import CPU
 from tfport.check.findings.finding import Finding, answering, check
 from tfport.check.findings.history import own_libraries
 from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
-from tfport.check.placement import CPU
 from tfport.check.release_quirks import is_loaded_by_python
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Node

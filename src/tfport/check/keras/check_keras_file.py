@@ -19,10 +19,13 @@ from tfport.check.findings.keras_files import (
 )
 from tfport.check.keras.causes import explain
 from tfport.check.keras.compile_settings import always_compiles, compile_problems
-from tfport.check.keras.generation import needs_h5py_2
+from tfport.check.keras.generation import is_keras_1, is_keras_3, needs_h5py_2
+from tfport.check.keras.keras2 import load_with_keras_1, load_with_keras_2
+from tfport.check.keras.keras3 import load_with_keras_3
 from tfport.check.keras.keras3_calls import failing_calls
-from tfport.check.keras.load import simulated_load
+from tfport.check.keras.raised import Raised
 from tfport.check.keras.silent_changes import silent_changes, stored_layers
+from tfport.check.keras.stored_weights import weight_problems
 from tfport.check.loaders import KERAS
 from tfport.check.other_format import OtherFormat
 from tfport.errors import Error
@@ -139,3 +142,15 @@ def _backend_layers(file: KerasFile) -> Iterator[KerasFileFinding]:
                 backend=backend,
                 doubt="it loads if that backend is in use",
             )
+
+
+# What `load_model` of a Keras release does with a file: the right simulated loader for both.
+
+
+def simulated_load(file: KerasFile, release: KerasRelease) -> list[Raised]:
+    """The errors of `load_model(path, compile=False)`: first the one it raises, then further ones."""
+    load = load_with_keras_2
+    if is_keras_1(release) or is_keras_3(release):
+        load = load_with_keras_1 if is_keras_1(release) else load_with_keras_3
+    compiled = compile_problems(file, release) if always_compiles(file, release) else []
+    return [*load(file, release), *weight_problems(file, release), *compiled]

@@ -13,7 +13,7 @@ from tfport.atlas.keras_releases import CLOSED, KERAS_CORE, KerasObject, KerasRe
 from tfport.check.findings.keras_files import UnknownKerasArgument, UnknownKerasObject
 from tfport.check.keras.generation import is_keras_1, is_keras_3, since_keras_3
 from tfport.check.keras.keras2_objects import Keras2Objects
-from tfport.check.keras.keras3_layers import Keras3Layers
+from tfport.check.keras.keras3 import Keras3Layers
 from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised
 from tfport.check.keras.stored_objects import DEEPEST, copied
 from tfport.formats.keras.records import Json, KerasFile

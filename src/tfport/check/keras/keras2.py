@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from tfport.atlas.keras_releases import KerasRelease
-from tfport.check.findings.keras_files import KerasFileFormat
-from tfport.check.keras.keras1_layers import Keras1Layers
-from tfport.check.keras.keras2_archive import Keras2Archive
-from tfport.check.keras.keras2_layers import Keras2Layers
-from tfport.check.keras.raised import VALUE_ERROR, Raised
+from collections.abc import Callable, Mapping
+
+from tfport.atlas.keras_releases import TF_KERAS, KerasObject, KerasRelease
+from tfport.check.findings.keras_files import (
+    KerasConfigForm,
+    KerasFileFormat,
+    KerasLambda,
+    MovedKerasModule,
+    UnknownKerasClass,
+    UnknownKerasObject,
+)
+from tfport.check.keras.keras2_objects import Keras2Objects
+from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised, wrap
 from tfport.check.keras.stored_objects import copied, decoded
-from tfport.formats.keras.records import KerasFile
+from tfport.formats.keras.records import Json, KerasFile
 
 GFILE = "tensorflow.python.platform.gfile.GFile"
 FIRST_LOAD_MODEL = "1.0.7"
@@ -61,3 +68,259 @@ def _no_archives(file: KerasFile, layers: Keras2Layers) -> Raised:
     if layers.since("1.14") and not layers.since("2.8"):  # both look at the content; the others at the name
         text = f"SavedModel file does not exist at: {file.where}/{{saved_model.pbtxt|saved_model.pb}}"
     return Raised("OSError", text, KerasFileFormat(what="a `.keras` archive, which came with Keras 2.12"))
+
+
+# How Keras 2 creates layers and models from their configurations in HDF5 files.
+
+FUNCTIONAL = ("Functional", "Model", "Network", "Container")
+RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"}
+
+
+class Keras2Layers(Keras2Objects):
+    """The layers and models of one release of Keras 2."""
+
+    def deserialize(self, config: Json) -> list[Raised]:
+        """The errors of `layers.deserialize`."""
+        if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
+            return [self._improper(config, "")]
+        name, inner = str(config["class_name"]), config["config"]
+        layer = str(config.get("name") or (inner.get("name") if isinstance(inner, dict) else None) or "")
+        known = self.release.find("layer", name)
+        if known is None and self.since("1.14"):
+            known = self.release.find("layer", RENAMED.get(name, name))
+        if known is None:
+            return [self.unknown("layer", name, layer)]
+        return self.from_config(known, inner, layer)
+
+    def from_config(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        special = self._special().get(known.name)
+        if special is not None:
+            return special(known, config, layer)
+        if isinstance(config, dict) and isinstance(config.get("layer"), dict) and "layer" in known.arguments:
+            return self._wrapper(known, config, layer)
+        return self.created(known, config, layer)
+
+    def _special(self) -> dict[str, Callable[[KerasObject, Json, str], list[Raised]]]:
+        return {
+            "Sequential": self._sequential,
+            **dict.fromkeys(FUNCTIONAL, self._model),
+            "RNN": self._rnn,
+            "ConvRNN2D": self._rnn,
+            "StackedRNNCells": self._stacked,
+            "Lambda": self._lambda_layer,
+        }
+
+    def created(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        """The errors of `Layer.from_config`; since 2.12 they have another text around them."""
+        raised = self.construct(known, config, layer)
+        if not self.since("2.12") or known.name in ("LSTM", "GRU", "SimpleRNN"):
+            return raised
+        return wrap(
+            raised,
+            TYPE_ERROR,
+            lambda text: (
+                f"Error when deserializing class '{known.name}' using config={config}.\n\n"
+                f"Exception encountered: {text}"
+            ),
+        )
+
+    def _wrapper(self, known: KerasObject, config: dict[str, Json], layer: str) -> list[Raised]:
+        inner = self.deserialize(config["layer"])
+        backward = config.get("backward_layer")
+        inner += self.deserialize(backward) if isinstance(backward, dict) else []
+        consumed = {key: value for key, value in config.items() if key != "num_constants"}
+        return [*inner, *self.construct(known, consumed, layer)]
+
+    def _rnn(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        inner = self.deserialize(config["cell"]) if isinstance(config.get("cell"), dict) else []
+        consumed = {key: value for key, value in config.items() if key != "num_constants"}
+        return [*inner, *self.construct(known, consumed, layer)]
+
+    def _stacked(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        inner = [raised for cell in config.get("cells") or () for raised in self.deserialize(cell)]
+        return [*inner, *self.construct(known, config, layer)]
+
+    def _lambda_layer(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        consumed = ("function_type", "module", "output_shape_type", "output_shape_module")
+        return self.construct(known, {key: v for key, v in config.items() if key not in consumed}, layer)
+
+    def _sequential(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        takes_dict = self.since("1.11", "2.2.3")
+        if isinstance(config, dict) and takes_dict:
+            return self.layers(config.get("layers"))
+        if isinstance(config, list) and (not takes_dict or self._takes_list()):
+            return self.layers(config)
+        if isinstance(config, list):
+            return [
+                self._form("AttributeError", "'list' object has no attribute 'items'", "a list of layers")
+            ]
+        if self.is_standalone and not self.since("9", "2.2"):
+            return [self._form("KeyError", "0", "a Sequential model as a dict")]
+        return [self._form(TYPE_ERROR, "string indices must be integers", "a Sequential model as a dict")]
+
+    def _takes_list(self) -> bool:
+        """Whether a Sequential model may be a list of layers: 2.1 and 2.2 expect a dict."""
+        return self.is_standalone or not self.since("2.1") or self.since("2.3")
+
+    def _form(self, error: str, text: str, what: str) -> Raised:
+        return Raised(error, text, KerasConfigForm(what=what))
+
+    def _model(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        if not isinstance(config, dict) or "layers" not in config:
+            return [self._form("KeyError", "'layers'", "a model without layers")]
+        return self.layers(config["layers"])
+
+    def layers(self, stored: Json) -> list[Raised]:
+        """The errors of all layers of a model, in order."""
+        return [r for config in stored or () if isinstance(config, dict) for r in self.deserialize(config)]
+
+
+# How Keras 2.12 to 2.15, and tf-keras, read `.keras` archives.
+
+LAMBDA = (
+    "Requested the deserialization of a `lambda` object. This carries a potential risk of arbitrary code "
+    "execution and thus it is disallowed by default. If you trust the source of the saved model, you "
+    "can pass "
+    "`safe_mode=False` to the loading function in order to allow `lambda` loading"
+)
+UNSAFE_CALL = ", or call `keras.config.enable_unsafe_deserialization()`"
+
+
+class Keras2Archive(Keras2Layers):
+    """The objects of a `.keras` archive: the model is found by its module, its layers by their names."""
+
+    def model(self, config: dict[str, Json]) -> list[Raised]:
+        """The errors of the whole model."""
+        known = self.retrieve(config)
+        if isinstance(known, Raised):
+            return [known]
+        return self.from_config(known, config.get("config"), "")
+
+    def retrieve(self, config: dict[str, Json]) -> KerasObject | Raised:
+        """The class that a configuration names by its module, or the error."""
+        name, module = str(config.get("class_name")), config.get("module")
+        if isinstance(module, str) and module:
+            known = self.release.exports.get(f"{module}.{name}")
+            if known is not None and module.startswith("keras"):
+                return known
+            if self.release.package == TF_KERAS and module.startswith("keras"):
+                module = f"tf_{module}"
+            if not self.release.has_module(module):
+                text = (
+                    f"Could not deserialize class '{name}' because its parent module {module} cannot "
+                    "be imported. "
+                    f"Full object config: {config}"
+                )
+                return Raised(TYPE_ERROR, text, MovedKerasModule(class_name=name, op=name, module=module))
+            known = self.release.find("layer", name)
+            if known is not None and known.module == module:
+                return known
+        decorator = "keras.saving.register_keras_serializable()"
+        if not self.since("2.13"):
+            decorator = "keras.utils.register_keras_serializable"
+        text = (
+            f"Could not locate class '{name}'. Make sure custom classes are decorated with `@{decorator}`. "
+            f"Full object config: {config}"
+        )
+        return Raised(TYPE_ERROR, text, UnknownKerasClass(class_name=name, op=name))
+
+    def deserialize(self, config: Json) -> list[Raised]:
+        """Since 2.13 a class that no table has stays a name, if the configuration has a module.
+
+        The model then fails when it uses the layer.
+        """
+        name = config.get("class_name") if isinstance(config, dict) and "module" in config else None
+        if not isinstance(name, str) or not self.since("2.13") or self.release.find("layer", name):
+            return super().deserialize(config)
+        inner = config.get("config")
+        layer = str(config.get("name") or (inner.get("name") if isinstance(inner, dict) else None) or "")
+        finding = UnknownKerasClass(layer=layer, class_name=name, op=name)
+        if config.get("module", "_") is None:
+            text = (
+                f"Cannot deserialize object of type `{name}`. If `{name}` is a custom class, please "
+                "register it "
+                "using the `@keras.saving.register_keras_serializable()` decorator."
+            )
+            return [Raised(TYPE_ERROR, text, finding)]
+        return [Raised("AttributeError", "'str' object has no attribute '_self_tracked_trackables'", finding)]
+
+    def _lambda_layer(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        function = config.get("function") if isinstance(config, dict) else None
+        if isinstance(function, dict) and function.get("class_name") == "__lambda__":
+            more = UNSAFE_CALL if self.since("2.13") else ""
+            return [Raised(VALUE_ERROR, f"{LAMBDA}{more}.", KerasLambda(layer=layer))]
+        return super()._lambda_layer(known, config, layer)
+
+
+# How Keras 1 creates layers and models from their configurations (`layer_from_config`).
+
+MODELS = ("Model", "Container")
+NAMES = {"initializer": "initialization", "activation": "activation function"}
+"""How messages call a kind of object, where that is another word."""
+TENSOR_PARTS = 3
+"""How many parts name a tensor: layer, call and output."""
+
+
+class Keras1Layers(Keras2Layers):
+    """The layers and models of one release of Keras 1: classes by their names, objects by theirs."""
+
+    def deserialize(self, config: Json) -> list[Raised]:
+        if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
+            return [self._form("KeyError", "'class_name'", "an object without a class")]
+        name, inner = str(config["class_name"]), config["config"]
+        layer = str(config.get("name") or (inner.get("name") if isinstance(inner, dict) else None) or "")
+        known = self.release.find("layer", "Model" if name in MODELS else name)
+        return (
+            [self.unknown("layer", name, layer)] if known is None else self.from_config(known, inner, layer)
+        )
+
+    def unknown(self, kind: str, name: str, layer: str, *, by_name: bool = False) -> Raised:
+        printed = NAMES.get(kind, kind)
+        if kind == "layer":
+            finding = UnknownKerasClass(layer=layer, class_name=name, op=name)
+            return Raised(VALUE_ERROR, f"Invalid layer: {name}", finding)
+        stored = UnknownKerasObject(layer=layer, kind=printed, object_name=name)
+        return Raised(VALUE_ERROR, f"Invalid {printed}: {name}", stored)
+
+    def get(self, kind: str, value: Json, layer: str) -> list[Raised]:
+        """The errors of `get_from_module`: a dict has the name of its class as `name`."""
+        if not isinstance(value, dict):
+            return super().get(kind, value, layer)
+        if "name" not in value:
+            what = "an object without a name"
+            return [Raised("KeyError", "'name'", KerasConfigForm(layer=layer, what=what))]
+        return super().get(kind, str(value["name"]), layer)
+
+    def policy(self, value: Json, layer: str) -> list[Raised]:
+        return []
+
+    def construct(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        """The errors of `cls(**config)`: Python's first, then the objects, then other unknown arguments."""
+        raised = super().construct(known, config, layer)
+        return sorted(raised, key=lambda error: not error.text.startswith("__init__()"))
+
+    def _special(self) -> dict[str, Callable[[KerasObject, Json, str], list[Raised]]]:
+        return {**super()._special(), "Merge": self._merge}
+
+    def _merge(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        consumed = ("mode_type", "output_shape_type", "output_mask_type")
+        return self.construct(known, {key: v for key, v in config.items() if key not in consumed}, layer)
+
+    def _sequential(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        if isinstance(config, list):
+            return self.layers(config)
+        return [self._form("KeyError", "0", "a Sequential model as a dict")]
+
+    def layers(self, stored: Json) -> list[Raised]:
+        """The errors of all layers, each with those of its calls: arguments of calls came with Keras 2."""
+        problems: list[Raised] = []
+        for config in stored or ():
+            problems += self.deserialize(config)
+            nodes = config.get("inbound_nodes") if isinstance(config, Mapping) else None
+            for node in nodes if isinstance(nodes, list) else ():
+                longer = [entry for entry in node if isinstance(entry, list) and len(entry) > TENSOR_PARTS]
+                if longer:
+                    text = f"too many values to unpack (expected {TENSOR_PARTS})"
+                    problems.append(self._form(VALUE_ERROR, text, "calls of layers with arguments"))
+                    break
+        return problems

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 
-from tfport.atlas.keras_releases import KERAS_CORE, KerasRelease
-from tfport.check.findings.keras_files import KerasFileFormat
-from tfport.check.keras.keras3_layers import Keras3Layers
-from tfport.check.keras.raised import VALUE_ERROR, Raised
+from tfport.atlas.keras_releases import KERAS_CORE, KerasObject, KerasRelease
+from tfport.check.findings.keras_files import KerasConfigForm, KerasFileFormat, KerasLambda, UnknownKerasClass
+from tfport.check.keras.keras3_calls import call_problems, end_problems
+from tfport.check.keras.keras3_objects import Keras3Objects
+from tfport.check.keras.raised import TYPE_ERROR, VALUE_ERROR, Raised, wrap
 from tfport.check.keras.stored_objects import copied, decoded
 from tfport.formats.keras.records import Json, KerasFile
 
@@ -64,3 +66,232 @@ def _refused(file: KerasFile, layers: Keras3Layers) -> Raised | None:
         "`call_endpoint` might have a different name)."
     )
     return Raised(VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name without .h5"))
+
+
+# How Keras 3 creates layers and models from their configurations.
+
+MODELS = ("Functional", "Model")
+FUNCTIONAL_KEYS = ("name", "layers", "input_layers", "output_layers")
+UNWRAPPED = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
+"""Layers whose `from_config` calls the constructor and nothing else."""
+FUNCTIONS = ("add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract")
+"""Functions of `keras.layers`; since 3.14 the HDF5 loader puts them in place of words in a configuration."""
+QUANTIZED = ("Dense", "EinsumDense", "Embedding")
+"""Layers whose `from_config` adds `quantization_config` since 3.13."""
+LAMBDA_ARGUMENTS = ("module", "function_type", "output_shape_type", "output_shape_module")
+"""What Keras 2 stored about a Lambda, and Keras 3 removes."""
+
+
+class Keras3Layers(Keras3Objects):
+    """The layers and models of one release of Keras 3."""
+
+    def from_config(self, known: KerasObject, config: Json, layer: str) -> list[Raised]:
+        if known.kind != "layer" or not isinstance(config, dict):
+            return self.construct(known, config, layer)
+        name = str(config.get("name") or layer)
+        special = self._special().get(known.name)
+        if special is not None:
+            return special(known, config, name)
+        if known.name in UNWRAPPED:
+            return self.construct(known, config, name)
+        if "layer" in config and "layer" in known.arguments:
+            return self._wrapper(known, config, name)
+        return self._operation(known, config, name)
+
+    def _special(self) -> dict[str, Callable[[KerasObject, dict[str, Json], str], list[Raised]]]:
+        return {
+            "Sequential": self._sequential,
+            "Functional": self._model,
+            "Model": self._model,
+            "Bidirectional": self._bidirectional,
+            "RNN": self._rnn,
+            "StackedRNNCells": self._stacked,
+            "Lambda": self._lambda_layer,
+        }
+
+    def _operation(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        """`Operation.from_config`: the policy, then the constructor, whose errors it wraps."""
+        problems: list[Raised] = []
+        if known.name in QUANTIZED and self.since("3.13"):
+            config = {**config, "quantization_config": config.get("quantization_config")}
+        dtype = config.get("dtype")
+        if isinstance(dtype, dict) and self.release.package != KERAS_CORE:
+            problems = self.policy(dtype, name)
+            if self.since("3.4"):
+                config = {**config, "dtype": (dtype.get("config") or {}).get("name")}
+        raised = wrap(
+            self.construct(known, config, name),
+            TYPE_ERROR,
+            lambda text: (
+                f"Error when deserializing class '{known.name}' using config={config}.\n\n"
+                f"Exception encountered: {text}"
+            ),
+        )
+        return [*problems, *raised]
+
+    def _wrapper(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        inner = self.deserialize(config.pop("layer"), name)
+        return [*inner, *self.construct(known, {**config, "layer": None}, name)]
+
+    def _bidirectional(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        inner = self.deserialize(config.get("layer"), name)
+        backward = self.deserialize(config.get("backward_layer"), name)
+        return [*inner, *backward, *self.construct(known, config, name)]
+
+    def _rnn(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        inner = self.deserialize(config.pop("cell", None), name)
+        return [*inner, *self.construct(known, {**config, "cell": None}, name)]
+
+    def _stacked(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        inner = self.deserialize(config.pop("cells", []), name)
+        return [*inner, *self.construct(known, {**config, "cells": None}, name)]
+
+    def _lambda_layer(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        problems: list[Raised] = []
+        for argument in ("function", "output_shape"):
+            value = config.get(argument)
+            if isinstance(value, dict) and value.get("class_name") == "__lambda__":
+                problems += self.bytecode(name)
+            else:
+                problems += self.deserialize(value, name)
+        return [*problems, *self.construct(known, config, name)]
+
+    def bytecode(self, layer: str) -> list[Raised]:
+        """The refusal of a Lambda's bytecode; none where the loader runs it."""
+        if self.runs_bytecode:
+            return []
+        text = (
+            "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. "
+            "This carries a "
+            "potential risk of arbitrary code execution and thus it is disallowed by default. If you "
+            "trust the "
+            "source of the artifact, you can override this error by passing `safe_mode=False` to the loading "
+            "function, or calling `keras.config.enable_unsafe_deserialization()."
+        )
+        if not self.since("3.11.3"):
+            argument = "function" if self.since("3.10") else "{arg_name}"  # the text lacks an f before 3.10
+            text = (
+                f"The `{argument}` of this `Lambda` layer is a Python lambda. Deserializing it is "
+                "unsafe. If you "
+                "trust the source of the config artifact, you can override this error by passing "
+                "`safe_mode=False` to `from_config()`, or calling "
+                "`keras.config.enable_unsafe_deserialization()."
+            )
+        return [Raised(VALUE_ERROR, text, KerasLambda(layer=layer))]
+
+    def _sequential(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        if "name" not in config and self.since("3.15"):
+            text = (
+                "A Sequential model configuration must be a dictionary containing the 'name' and "
+                "'layers' keys. "
+                f"Received: config={config}"
+            )
+            return [Raised(VALUE_ERROR, text, KerasConfigForm(what="a Sequential model without a name"))]
+        return self.layers(config.get("layers"))
+
+    def _model(self, known: KerasObject, config: dict[str, Json], name: str) -> list[Raised]:
+        if not all(key in config for key in FUNCTIONAL_KEYS):
+            text = f"{python_name(known)} has no stored layers"
+            return [Raised(TYPE_ERROR, text, KerasConfigForm(layer=name, what="a model without layers"))]
+        stored = config["layers"]
+        ends = [*end_problems(self, config["input_layers"]), *end_problems(self, config["output_layers"])]
+        if self.since("3.7"):
+            for key in ("layers", "input_layers", "output_layers", "name", "trainable"):
+                config.pop(key, None)
+        return [*self.layers(stored), *call_problems(self, stored), *ends]
+
+    def layers(self, stored: Json) -> list[Raised]:
+        """The errors of all layers of a model, in order."""
+        problems: list[Raised] = []
+        for config in stored if isinstance(stored, list) else ():
+            if not isinstance(config, dict):
+                continue
+            problems += self.deserialize(config) if "module" in config else self.legacy(config)
+        return problems
+
+    def legacy(self, config: dict[str, Json]) -> list[Raised]:
+        """The errors of `model_from_config`, which reads configurations without modules."""
+        inner = config.get("config")
+        name = config.get("class_name")
+        if isinstance(inner, list):
+            text = "pop expected at most 1 argument, got 2"
+            return [Raised(TYPE_ERROR, text, KerasConfigForm(what="a Sequential model as a list of layers"))]
+        if not isinstance(inner, dict) or not isinstance(name, str):
+            text = (
+                "The provided configuration is not a valid Keras configuration. Expected a dictionary "
+                "containing "
+                f"a 'config' key. Received: config={config}"
+            )
+            return [Raised(VALUE_ERROR, text, KerasConfigForm(what="an object without a configuration"))]
+        self.adapt(name, inner)
+        if "score_mode" in inner and inner["score_mode"] in FUNCTIONS and self.since("3.14"):
+            return [self._replaced(name, inner)]
+        known = self.release.find("layer", name)
+        if known is None or (known.exports and not known.module.startswith(self.namespace)):
+            text = (
+                f"Unknown layer: '{name}'. Please ensure you are using a "
+                "`keras.utils.custom_object_scope` and "
+                "that this object is included in the scope. See "
+                "https://www.tensorflow.org/guide/keras/save_and_serialize#registering_the_custom_object for "
+                "details."
+            )
+            layer = str(inner.get("name") or config.get("name") or "")
+            return [Raised(VALUE_ERROR, text, UnknownKerasClass(layer=layer, class_name=name, op=name))]
+        return self.from_config(known, inner, str(inner.get("name") or config.get("name") or ""))
+
+    def _replaced(self, name: str, inner: dict[str, Json]) -> Raised:
+        """The error for a word that the loader replaces by the function of layers of that name."""
+        word = inner["score_mode"]
+        shown = {**inner, "score_mode": _Shown(f"<function {word} at 0x…>")}
+        if isinstance(policy := inner.get("dtype"), dict):
+            shown["dtype"] = (policy.get("config") or {}).get("name")
+        text = (
+            f"Error when deserializing class '{name}' using config={shown}.\n\nException encountered: "
+            "Invalid value "
+            "for argument score_mode. Expected one of {'dot', 'concat'}. Received: "
+            f"score_mode={shown['score_mode']}"
+        )
+        what = f"it reads the word `{word}` as the function `keras.layers.{word}`"
+        layer = str(inner.get("name") or "")
+        finding = KerasConfigForm(layer=layer, class_name=name, op=name, attr="score_mode", what=what)
+        return Raised(TYPE_ERROR, text, finding)
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """The modules whose layers the HDF5 loader knows."""
+        return tuple(f"{self.public}.{part}" for part in ("src.layers", "src.models", "layers", "models"))
+
+    def adapt(self, name: str, inner: dict[str, Json]) -> None:
+        """Change a configuration as the HDF5 loader does, for better or worse."""
+        shape = inner.pop("batch_input_shape", None)
+        if shape is not None:
+            inner["batch_shape" if name == "InputLayer" else "input_shape"] = shape
+        axis = inner.pop("axis", None)
+        if isinstance(axis, list) and len(axis) == 1:
+            inner["axis"] = int(axis[0])
+        elif isinstance(axis, int | float) and self.since("3.9"):
+            inner["axis"] = int(axis)
+        if name == "Lambda":
+            for argument in LAMBDA_ARGUMENTS:
+                inner.pop(argument, None)
+            function = inner.get("function")
+            if isinstance(function, list) and len(function) == 3:
+                code, defaults, closure = function
+                inner["function"] = {
+                    "class_name": "__lambda__",
+                    "config": {"code": code, "defaults": defaults, "closure": closure},
+                }
+
+
+class _Shown(str):
+    """A text that is printed without quotes inside a configuration."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def python_name(known: KerasObject) -> str:
+    """The full name of a class."""
+    return f"{known.module}.{known.name}"

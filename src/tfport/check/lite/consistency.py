@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.lite.registry import LiteRegistry
-from tfport.atlas.lite.releases import LITERT, TENSORFLOW, TFLITE_RUNTIME
+from tfport.atlas.lite.releases import LITERT, TENSORFLOW, TFLITE_RUNTIME, LiteRegistry
 from tfport.atlas.versions import version_key
 from tfport.check.findings.finding import RUN
 from tfport.check.findings.lite_files import LiteFileFinding, LiteInconsistentFile, LiteOutsideConstants

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.lite.registry import FLEX, NONE, XNNPACK, LiteRegistry
-from tfport.atlas.lite.releases import LITERT, flex_allow_list
+from tfport.atlas.lite.releases import FLEX, LITERT, NONE, XNNPACK, LiteRegistry, flex_allow_list
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.check.findings.lite_files import (

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.lite.registry import SCHEMA, LiteRegistry
-from tfport.atlas.lite.releases import first_release_with
+from tfport.atlas.lite.releases import SCHEMA, LiteRegistry, first_release_with
 from tfport.atlas.target import Target
 from tfport.check.findings.lite_files import (
     LiteFileFinding,

@@ -14,7 +14,7 @@ from tfport.cli.arguments import (
     add_tags,
     add_target_library,
 )
-from tfport.cli.check.fail_on import FAIL_ON
+from tfport.cli.check.request import FAIL_ON
 from tfport.cli.commands import command
 from tfport.errors import Error
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tfport.cli.arguments import DEVICES, LOADERS
-from tfport.cli.check.fail_on import FAIL_ON
-from tfport.cli.check.request import CheckRequest
+from tfport.cli.check.request import FAIL_ON, CheckRequest
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.startup.dataclass import dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfport.startup.dataclass import dataclass
 
 
@@ -24,3 +26,34 @@ class CheckRequest:
     checksums: bool = False
     libraries: tuple[str, ...] = ()
     ops_files: tuple[str, ...] = ()
+
+
+# The exit code of `tfport check`.
+#
+# 0: the model runs. 1: it does not. 2: tfport could not decide, or could not read it. `--fail-on`
+# names the least serious outcome that counts as 1.
+
+NEVER = "never"
+FAIL_ON = ("error", "unknown", "warning", "note", NEVER)
+"""Each value includes those before it, except `never`."""
+_WORST_FIRST = (1, 2, 0)
+
+
+def exit_code(verdict: str | None, severities: frozenset[str], fail_on: str | None) -> int:
+    """The exit code for one model; without a verdict it could not be read."""
+    if verdict is None:
+        return 2
+    if fail_on == NEVER:
+        return 0
+    outcomes = {"error": verdict == "fails", "unknown": verdict == "unknown"}
+    outcomes |= {"warning": "warning" in severities, "note": "note" in severities}
+    failing = FAIL_ON[: FAIL_ON.index(fail_on or "error") + 1]
+    if any(outcomes[name] for name in failing):
+        return 1
+    return 2 if verdict == "unknown" else 0
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code for several models; a model that fails counts more than an unreadable one."""
+    present = set(codes)
+    return next((code for code in _WORST_FIRST if code in present), 0)

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.cli.check.fail_on import exit_code, worst
-from tfport.cli.check.request import CheckRequest
+from tfport.cli.check.request import CheckRequest, exit_code, worst
 from tfport.errors import Error
 from tfport.reports.check.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
 from tfport.reports.terminal_width import terminal_width
@@ -100,7 +99,7 @@ def _check_one(args: argparse.Namespace, request: CheckRequest, report_format: R
         report = check_request(request, ways_out=not report_format.always_many)
         model = model_result(report, report_format)
     if args.node_data:
-        from tfport.cli.report_file import write_report
+        from tfport.cli.output import write_report
         from tfport.web.model_explorer.node_data import findings_data
 
         write_report(args.node_data, findings_data(report))
@@ -125,6 +124,6 @@ def _print(text: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    from tfport.cli.report_file import write_report
+    from tfport.cli.output import write_report
 
     write_report(output, text)

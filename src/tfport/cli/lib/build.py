@@ -90,7 +90,7 @@ def _build_for_tensorflow(args: argparse.Namespace) -> int:
 
 def _print_flags(args: argparse.Namespace, flags: list[str]) -> int:
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json({"version": VERSION, "flags": flags})
     else:
@@ -115,8 +115,8 @@ def _compile(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]
 
 def _show_library(args: argparse.Namespace, output: str, compiler_call: list[str]) -> int:
     """Check that this tfport can load the library, and show what it registers."""
-    from tfport.cli.json_output import print_json
     from tfport.cli.lib.view import library_json, render_library
+    from tfport.cli.output import print_json
     from tfport.reports.console import show
     from tfport.runtime.native.load_checks import check_library, read_library
 
@@ -133,7 +133,7 @@ def _check_library(
     args: argparse.Namespace, output: str, compiler_call: list[str], release: str, python: str
 ) -> int:
     """Check the library on the release that it was built for."""
-    from tfport.cli.json_output import print_json
+    from tfport.cli.output import print_json
     from tfport.lib.diagnosis import LoadOptions
     from tfport.lib.report import report_on
     from tfport.reports.console import show

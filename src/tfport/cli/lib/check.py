@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     with show_progress(f"reading {', '.join(args.files)}"):
         report = report_on(args.files, args.on, options)
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(report.to_json())
     else:

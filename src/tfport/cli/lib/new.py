@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
 
     files = write_project(args.name, args.folder)
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json({"version": VERSION, "op": op_name(args.name), "files": files})
         return 0

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         if record is None and subject.damage:
             raise BadLibrary(f"{subject.file}: {subject.damage}")
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         rows = [library_json(subject, record) for subject, record in libraries]
         print_json({"version": VERSION, "libraries": rows})

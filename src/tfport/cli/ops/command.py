@@ -76,7 +76,7 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
     matches = search_ops(atlas, args.search)
     if args.json:
         from tfport.atlas.history_json import summary_json
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         ops = [summary_json(op) for op in matches]
         print_json({"version": VERSION, "search": args.search, "ops": ops})
@@ -92,7 +92,7 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
 
 def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     from tfport.atlas.history import op_history
-    from tfport.atlas.lite.history import lite_op_history
+    from tfport.atlas.lite.releases import lite_op_history
 
     by_name = {name: op_history(atlas, name) for name in args.names}
     known = [history for history in by_name.values() if history]
@@ -101,7 +101,7 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     if args.json:
         from tfport.atlas.history_json import ops_json
         from tfport.check.compiled.jit_history import jit_history
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         document = ops_json(atlas, args.names)
         for op, described in zip(known, document["ops"], strict=True):
@@ -149,7 +149,7 @@ def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
     missing = [name for name in args.names if name not in registry]
     registered = [name for name in args.names if name in registry]
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         ops = [on_target_json(registry, name) for name in registered]
         print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})
@@ -173,7 +173,7 @@ def on_interpreter(target: Target, args: argparse.Namespace) -> int:
     versions = {name: registry.versions(name) for name in args.names if name in registry.ops}
     missing = [name for name in args.names if name not in registry.ops]
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         ops = [{"name": name, "versions": sorted(known or ())} for name, known in versions.items()]
         print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.lite.history import EVERY, LiteOpHistory, LiteOpVersion
+from tfport.atlas.lite.releases import EVERY, LiteOpHistory, LiteOpVersion
 from tfport.check.lite.op_versions import features_of
 from tfport.reports.console import columns, title
 from tfport.reports.layout.parts import ReportPart

@@ -28,7 +28,7 @@ def list_tfport_ops(args: argparse.Namespace) -> int:
     providers = {name: PROCESS_WIDE.provider_of(name) for name in ways}
     missing = [name for name in names if name not in known]
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         ops = [{"name": name, "runs": list(how), "provider": providers[name]} for name, how in ways.items()]
         print_json({"version": VERSION, "target": "tfport", "ops": ops, "missing": missing})

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tfport.atlas.history import OpHistory, ProviderHistory
-from tfport.atlas.kernel_history import KernelAvailability, device_order
-from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.atlas.kernel_history import KernelAvailability, device_order, kernel_text, merged
 from tfport.atlas.op_definitions import arg_text, attr_def_text, register_op
 from tfport.atlas.op_search import OpSummary
 from tfport.atlas.release_spans import Span, spans_text

@@ -103,7 +103,7 @@ def print_outputs(
     if args.output:
         write_npz(outputs, args.output)
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         times = {"seconds": seconds[0], "all_seconds": seconds} if args.repeat is not None else {}
         print_json({**outputs_json(args.model, signature, outputs), **times})

@@ -86,11 +86,11 @@ def add_header(subcommands: Any) -> None:
 
 def list_builds(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
-    from tfport.atlas.overview import overview
+    from tfport.atlas.summaries import overview
 
     recorded = overview(atlas())
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(recorded.to_json())
     else:
@@ -103,12 +103,12 @@ def list_builds(args: argparse.Namespace) -> int:
 
 def show_target(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
-    from tfport.atlas.target_summary import summarize_target
+    from tfport.atlas.summaries import summarize_target
     from tfport.cli.target_argument import parse_targets
 
     summaries = [summarize_target(target, atlas()) for target in parse_targets(args.target)]
     if args.json:
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json({"version": VERSION, "targets": [summary.to_json() for summary in summaries]})
     else:
@@ -128,7 +128,7 @@ def diff(args: argparse.Namespace) -> int:
     difference = diff_registries(before.registry, after.registry, atlas())
     if args.json:
         from tfport.atlas.diff_json import diff_json
-        from tfport.cli.json_output import print_json
+        from tfport.cli.output import print_json
 
         print_json(diff_json(difference))
     else:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfport.atlas.diff import KernelChange, RegistryDiff
-from tfport.atlas.kernel_text import kernel_text, merged
-from tfport.cli.targets.build_facts import flat
+from tfport.atlas.kernel_history import kernel_text, merged
+from tfport.cli.targets.view import flat
 from tfport.reports.console import INDENT, columns, count, facts, flowing, indented, more, title
 from tfport.reports.layout.parts import ReportPart
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.fix.certify.provenance import Provenance
-from tfport.fix.certify.runner_facts import RunnerFacts
+from tfport.fix.certify.provenance import Provenance, RunnerFacts, own_version
 from tfport.fix.certify.verification import Verification
-from tfport.fix.certify.version import own_version
 from tfport.fix.journal import NodeChange
 from tfport.printable import printable
 from tfport.reports.console import plain

@@ -10,10 +10,12 @@ from tfport.fix.certify.runners import ModelSide, OwnSession
 from tfport.fix.certify.trials import TrialBuilder, chosen
 from tfport.formats.files import Folder
 from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.graph.attrs import Attr, FunctionRef
+from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.select_signature import select_signature
+from tfport.runtime.select_signature import DEFAULT, select_signature
 from tfport.startup.dataclass import replace
 
 MOST_ENDS = 64
@@ -94,3 +96,123 @@ def _same_names(name: str, first: Signature, second: Signature) -> None:
     same_inputs = set(first.inputs) == set(second.inputs) or name == WHOLE_GRAPH
     if set(first.outputs) != set(second.outputs) or not same_inputs:
         raise Error(f"the rewrite changed the inputs or outputs of signature {name}")
+
+
+# Signatures that compute the same: exporters write one function as `serve` and `serving_default`.
+#
+# Two signatures are equal if their inputs and outputs have the same names and the graphs behind the outputs
+# are the same, node for node and function body for function body. Only one of them is compared.
+
+NAMES = frozenset(("_class", "_output_shapes", "_user_specified_name", "debug_name"))
+"""Attributes that do not change what a node computes."""
+Pair = tuple[Node, Node]
+
+
+def without_repeats(
+    sides: tuple[ModelSide, ModelSide],
+) -> tuple[tuple[ModelSide, ModelSide], dict[str, str]]:
+    """Both sides with one of each group of equal signatures; also the others, with the one that is kept."""
+    names = sorted(sides[0].entrances, key=lambda name: name != DEFAULT)
+    same_as: dict[str, str] = {}
+    for i, name in enumerate(names):
+        kept = (first for first in names[:i] if first not in same_as)
+        equal = next((first for first in kept if all(_are_equal(side, first, name) for side in sides)), None)
+        if equal is not None:
+            same_as[name] = equal
+    before, after = (
+        replace(side, entrances={n: s for n, s in side.entrances.items() if n not in same_as})
+        for side in sides
+    )
+    return (before, after), same_as
+
+
+def _are_equal(side: ModelSide, first: str, second: str) -> bool:
+    a, b = side.entrances[first], side.entrances[second]
+    if list(a.inputs) != list(b.inputs) or list(a.outputs) != list(b.outputs) or a.defaults or b.defaults:
+        return False
+    specs = [*zip(a.inputs.values(), b.inputs.values(), strict=True)]
+    if any((x.dtype, x.shape, x.form) != (y.dtype, y.shape, y.form) for x, y in specs):
+        return False
+    return _GraphPair(side.model, a, b).are_equal()
+
+
+class _GraphPair:
+    """Compares the graphs behind two signatures, from the outputs to the inputs."""
+
+    def __init__(self, model: Model, first: Signature, second: Signature) -> None:
+        self.starts = model.starts_of(first), model.starts_of(second)
+        self.ends = model.ends_of(first), model.ends_of(second)
+        self.inputs = dict(zip(*self.starts, strict=False))
+        self.pairs: list[Pair] = []
+        """Pairs of nodes to compare; grows."""
+        self.seen: set[Pair] = set()
+        self.bodies: set[tuple[str, str]] = set()
+
+    def are_equal(self) -> bool:
+        if any(len(first) != len(second) for first, second in (self.starts, self.ends)):
+            return False
+        if not all(self._values(a, b) for a, b in zip(*self.ends, strict=True)):
+            return False
+        return all(self._nodes(a, b) for a, b in self.pairs)
+
+    def _values(self, a: Value, b: Value) -> bool:
+        """Whether two values may be equal: their nodes are compared later."""
+        if a in self.inputs:
+            return self.inputs[a] is b
+        self._later(a.node, b.node)
+        return a.index == b.index and a.port == b.port
+
+    def _later(self, a: Node, b: Node) -> None:
+        if a is not b and (a, b) not in self.seen:
+            self.seen.add((a, b))
+            self.pairs.append((a, b))
+
+    def _nodes(self, a: Node, b: Node) -> bool:
+        if a.op == b.op == ARG:  # of the bodies of two functions
+            return _place(a) == _place(b)
+        if a.op != b.op or a.device != b.device or _holds_state(a) or len(a.inputs) != len(b.inputs):
+            return False
+        if len(a.controls) != len(b.controls):
+            return False
+        for x, y in zip(a.controls, b.controls, strict=True):
+            self._later(x, y)
+        names = [name for name in a.attrs if name not in NAMES]
+        return (
+            {*names} == {name for name in b.attrs if name not in NAMES}
+            and all(self._attributes(a, b, a.attrs[name], b.attrs[name]) for name in names)
+            and all(self._values(x, y) for x, y in zip(a.inputs, b.inputs, strict=True))
+        )
+
+    def _attributes(self, a: Node, b: Node, x: Attr, y: Attr) -> bool:
+        if isinstance(x, list) and isinstance(y, list):
+            return len(x) == len(y) and all(self._attributes(a, b, p, q) for p, q in zip(x, y, strict=True))
+        if isinstance(x, FunctionRef) and isinstance(y, FunctionRef) and x.name != y.name:
+            return x.attrs == y.attrs and self._functions(a, x.name, y.name)
+        return bool(x == y)
+
+    def _functions(self, node: Node, first: str, second: str) -> bool:
+        """Whether two functions may have the same body."""
+        functions = node.graph.library.functions
+        f, g = functions.get(first), functions.get(second)
+        if f is None or g is None or (first, second) in self.bodies:
+            return f is not None and g is not None
+        self.bodies.add((first, second))
+        pairs = (f.returns, g.returns), (f.control_returns, g.control_returns)
+        for returned, other in pairs:
+            if len(returned) != len(other):
+                return False
+            for x, y in zip(returned.values(), other.values(), strict=True):
+                self._later(x, y)
+        return len(f.arguments) == len(g.arguments)
+
+
+def _holds_state(node: Node) -> bool:
+    """Whether a node is a variable, a table or another resource: two of them are not the same."""
+    return not node.inputs and any(v.dtype.is_ref or v.dtype.name == "resource" for v in node.outputs)
+
+
+def _place(node: Node) -> int:
+    """Which argument of its function a node is."""
+    function = node.graph
+    assert isinstance(function, Function)
+    return list(function.args).index(node.name)

@@ -7,25 +7,34 @@ that crashes in a trial is started again for the trials after it: the crash is t
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import signal
+import struct
+import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tfport.atlas.target import Target
-from tfport.errors import Error
-from tfport.fix.certify.child_process import run_to_end
-from tfport.fix.certify.runner_facts import RunnerFacts, Wheel
+from tfport.errors import Error, UnreadableFile
+from tfport.fix.certify.provenance import RunnerFacts, Wheel
 from tfport.fix.certify.runners import ModelSide, RunnerResult, TrialOutcome, fed, fetches
-from tfport.fix.certify.tensor_file import read_tensors, write_tensors
 from tfport.fix.certify.trials import Trial
+from tfport.graph.dtypes import STRING, DType
 from tfport.runtime.composite import pack_outputs
 from tfport.runtime.feeds import as_array
 from tfport.startup.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 WORKERS = Path(__file__).with_name("workers")
 SECONDS_TO_LOAD = 600
@@ -177,3 +186,115 @@ def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
 
 def _memory() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MOST_MEMORY)
+
+
+# Run a program to its end: with a time limit, its output in a file, and nothing left when interrupted.
+
+LOG = "log.txt"
+LONGEST = 64 * 1024
+_NOT_FOR_OTHERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV")
+
+
+def run_to_end(command: Sequence[str], folder: Path, seconds: float, *, own: bool = False) -> str:
+    """Run a program in a folder; returns how it failed, or an empty string.
+
+    `own` is whether it is the Python that tfport runs in, which needs its own environment variables.
+    """
+    process: subprocess.Popen[bytes] | None = None
+    with open(folder / LOG, "wb") as log:
+        try:
+            with _uninterrupted():
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=_environment(own),
+                    cwd=folder, start_new_session=True,
+                )  # fmt: skip
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return f"timeout after {seconds:.0f} seconds"
+        finally:  # also when the user interrupts
+            if process is not None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    if code == 0:
+        return ""
+    ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    lines = log_lines(folder)
+    return f"{ended}: {lines[-1]}" if lines else ended
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an interrupt wait: one while a process is made would leave it behind, unknown."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def log_lines(folder: Path) -> list[str]:
+    """The last lines that the program printed."""
+    path = folder / LOG
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - LONGEST))
+        text = file.read().decode(errors="replace")
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _environment(own: bool) -> Mapping[str, str]:
+    dropped = () if own else _NOT_FOR_OTHERS
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    return {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+# A file format for tensors without pickle, for processes with another Python and TensorFlow.
+#
+# A file has a length, a JSON list of headers (name, dtype, shape, bytes, lengths of strings), and the
+# elements of one tensor after the other. `workers.worker_jobs` reads and writes the same format.
+
+
+def write_tensors(path: Path, tensors: Mapping[str, tuple[DType, NDArray[Any]]]) -> None:
+    headers, blobs = [], []
+    for name, (dtype, array) in tensors.items():
+        header: dict[str, Any] = {"name": name, "dtype": dtype.name, "shape": list(array.shape)}
+        if dtype == STRING:
+            texts = [bytes(text) for text in array.ravel().tolist()]
+            header["lengths"] = [len(text) for text in texts]
+            blobs.append(b"".join(texts))
+        else:
+            blobs.append(np.ascontiguousarray(array).tobytes())
+        headers.append({**header, "bytes": len(blobs[-1])})
+    head = json.dumps(headers).encode()
+    path.write_bytes(b"".join([struct.pack("<Q", len(head)), head, *blobs]))
+
+
+def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """The tensors of a file; shapes and lengths in its header must match the number of bytes."""
+    data = path.read_bytes()
+    try:
+        length = struct.unpack("<Q", data[:8])[0]
+        tensors, at = {}, 8 + length
+        for header in json.loads(data[8 : 8 + length]):
+            raw = data[at : at + header["bytes"]]
+            at += len(raw)
+            tensors[header["name"]] = _array(header, raw)
+        return tensors
+    except (KeyError, TypeError, ValueError, struct.error) as error:
+        raise UnreadableFile(f"{path.name}: cannot read the tensors of the other process: {error}") from None
+
+
+def _array(header: dict[str, Any], raw: bytes) -> NDArray[Any]:
+    shape = tuple(int(size) for size in header["shape"])
+    dtype = DType.parse(header["dtype"])
+    if dtype != STRING:
+        return np.frombuffer(raw, dtype.numpy).reshape(shape)
+    lengths = header["lengths"]
+    if len(lengths) != math.prod(shape) or sum(lengths) != len(raw):
+        raise ValueError(
+            f"strings of {sum(lengths)} bytes do not match shape {list(shape)} and {len(raw)} bytes"
+        )
+    flat = np.empty(len(lengths), object)
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    flat[:] = [raw[end - size : end] for size, end in zip(lengths, ends, strict=True)]
+    return flat.reshape(shape)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import CannotRun, Error
-from tfport.fix.certify.inputs.graph_words import graph_words
-from tfport.fix.certify.inputs.table_words import table_words
+from tfport.fix.certify.inputs.vocabulary_words import graph_words, table_words
 from tfport.fix.certify.trials import Trial
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs, pack_outputs

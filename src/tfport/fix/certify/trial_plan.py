@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
+import operator
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfport.errors import Error, UnreadableFile
-from tfport.fix.certify.fitting_sizes import FittingSizes
+from tfport.errors import Error, RunFailed, UnreadableFile
 from tfport.fix.certify.inputs.arrays import ORDINARY, ValueProfile
-from tfport.fix.certify.real_inputs import user_trials, warmup_trials
 from tfport.fix.certify.runners import ModelSide, TrialOutcome
-from tfport.fix.certify.trials import ATTEMPTS, Sizing, Trial, TrialBuilder
+from tfport.fix.certify.trials import ATTEMPTS, Sizing, Trial, TrialBuilder, user_trials, warmup_trials
 from tfport.fix.certify.verification import Verification
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
-from tfport.graph.model import Signature
+from tfport.graph.model import Model, Signature
+from tfport.runtime.custom.registry import PROCESS_WIDE
+from tfport.runtime.engines.make_engine import make_engine
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.nn.windows import DataLayout, explicit_pads, layout_windows
+from tfport.runtime.program import Step
 from tfport.runtime.select_signature import DEFAULT
+from tfport.runtime.state import State
+from tfport.runtime.trace import Env, Tracer
 from tfport.startup.dataclass import replace
 
 SECONDS = 60.0
@@ -137,3 +145,165 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
     """Whether an output is not empty."""
     parts = [part for v in (outputs or {}).values() for part in (v if isinstance(v, tuple) else (v,))]
     return any(np.size(part) for part in parts)
+
+
+# The sizes to try for a signature: those into which every window of the model fits.
+#
+# Some models need far more than the usual sizes, such as a convolution over a thousand positions or a
+# slice that cuts off the ends of a sequence. For these the size grows until every window fits.
+
+MOST_ELEMENTS = 1 << 21
+"""The most elements of all inputs together for a size that is searched."""
+FINE = 4
+"""The search ends if a size that does not fit is smaller by at most this part of one that fits."""
+
+
+class FittingSizes:
+    """Sizes for the trials of one signature, from likely to unlikely."""
+
+    def __init__(self, builder: TrialBuilder) -> None:
+        self.builder = builder
+        self.usual, self.unusual = builder.sizings()
+        self.windows = WindowSizes(builder.model, builder.signature)
+        self.too_small: dict[Sizing, str] = {}
+        """A node without a window, for each size that is too small."""
+
+    def fit(self, sizing: Sizing) -> bool:
+        """Whether every window fits; a size that is too small is recorded."""
+        if node := self._misfit(sizing):
+            self.too_small[sizing] = node
+        return not node
+
+    def larger(self) -> Iterator[Sizing]:
+        """Sizes about as small as fit, if those before were too small."""
+        if not self.too_small:
+            return
+        start = replace(max(self.too_small, key=lambda sizing: sizing.other), rows=1, spread=0)
+        smallest = self._smallest(start, rows=False) or self._smallest(start, rows=True)
+        if smallest is None:
+            return
+        yield smallest
+        yield replace(smallest, rows=smallest.rows + 1)
+        yield replace(smallest, other=smallest.other + 3, spread=1)
+
+    def words(self) -> str:
+        """What was too small for which nodes."""
+        nodes = ", ".join(f"`{node}`" for node in dict.fromkeys(self.too_small.values()))
+        return f"sizes too small for the windows of {nodes} ({'; '.join(map(str, self.too_small))})"
+
+    def _smallest(self, start: Sizing, *, rows: bool) -> Sizing | None:
+        """Double the sizes until every window fits, then halve the distance; with `rows`, the rows too."""
+
+        def sized(size: int) -> Sizing:
+            return replace(start, other=size, rows=size if rows else start.rows)
+
+        below = above = start.other
+        while self._misfit(sized(above)):
+            below, above = above, above * 2
+            elements = self._elements(sized(above))
+            if elements > MOST_ELEMENTS or elements == self._elements(sized(below)):  # no size is open
+                return None
+        while above - below > max(1, above // FINE):
+            middle = (below + above) // 2
+            below, above = (middle, above) if self._misfit(sized(middle)) else (below, middle)
+        return sized(above)
+
+    def _misfit(self, sizing: Sizing) -> str:
+        return self.windows.misfit(self.builder.shapes_at(sizing))
+
+    def _elements(self, sizing: Sizing) -> int:
+        return sum(math.prod(shape) for shape in self.builder.shapes_at(sizing).values())
+
+
+# Sizes that leave a convolution or pooling without a window.
+#
+# An image smaller than the windows of a model makes an empty tensor inside it. Releases differ there: one
+# returns NaN, one reads memory that it did not write, one crashes. So such sizes are not tried. Shapes
+# come from planning the model for these sizes in tfport's runtime.
+
+POOLINGS = frozenset(("MaxPool", "MaxPool3D", "MaxPoolWithArgmax", "AvgPool", "AvgPool3D"))
+CONVOLUTIONS = frozenset(
+    ("Conv2D", "Conv3D", "DepthwiseConv2dNative", "_FusedConv2D", "_FusedDepthwiseConv2dNative")
+)
+MANY_ROWS = 1 << 14
+
+
+class WindowSizes:
+    """Finds the sizes of a signature's inputs for which a window does not fit."""
+
+    def __init__(self, model: Model, signature: Signature) -> None:
+        self.model = model
+        self.signature = signature
+        graphs = (model.graph, *model.graph.library.functions.values())
+        self._has_windows = any(node.op in POOLINGS | CONVOLUTIONS for graph in graphs for node in graph)
+        self._known: dict[tuple[int, ...], str] = {}
+        self._rows_help: bool | None = None
+        """Whether more rows make room for a window: the first axis is not a batch."""
+
+    def misfit(self, shapes: Mapping[str, Sequence[int]]) -> str:
+        """A node without a window if the inputs have these shapes, by tensor; else an empty string."""
+        if not self._has_windows or any(0 in shape for shape in shapes.values()):
+            return ""
+        one_row = _with_rows(shapes, 1)
+        if not (node := self._once(one_row)):  # more rows fit too
+            return ""
+        if self._rows_help is None:  # usually the first axis is the batch
+            self._rows_help = not self._once(_with_rows(shapes, MANY_ROWS))
+        return self._once(shapes) if self._rows_help else node
+
+    def _once(self, shapes: Mapping[str, Sequence[int]]) -> str:
+        """A node without a window, or an empty string; smaller sizes fit no better, larger ones no worse."""
+        sizes = tuple(size for shape in shapes.values() for size in shape)
+        for known, node in self._known.items():
+            smaller, larger = (sizes, known) if node else (known, sizes)
+            if len(known) == len(sizes) and all(map(operator.le, smaller, larger)):
+                return node
+        self._known[sizes] = self._planned(shapes)
+        return self._known[sizes]
+
+    def _planned(self, shapes: Mapping[str, Sequence[int]]) -> str:
+        tracer = Tracer(
+            State(self.model), make_engine("onnxruntime", 1), bake=False, implementations=PROCESS_WIDE
+        )
+        env: Env = {}
+        for tensor, shape in shapes.items():
+            value = self.model.graph.value(tensor)
+            env[value] = Operand(value.dtype.base, shape, name=value.node.name)
+        ends = [value.node for value in self.model.ends_of(self.signature)]
+        with contextlib.suppress(Error):  # the steps before an error are known
+            tracer.region(dict.fromkeys(ends), env)
+        return _empty_step(tracer.steps)
+
+
+def _with_rows(shapes: Mapping[str, Sequence[int]], rows: int) -> dict[str, Sequence[int]]:
+    return {tensor: [rows, *shape[1:]] if shape else shape for tensor, shape in shapes.items()}
+
+
+def _empty_step(steps: Iterable[Step]) -> str:
+    for step in steps:
+        if step.op in POOLINGS | CONVOLUTIONS and not _fits(step):
+            return step.name
+        if inner := next(filter(None, (_empty_step(program.steps) for program in step.programs)), ""):
+            return inner
+    return ""
+
+
+def _fits(step: Step) -> bool:
+    """Whether at least one window fits into each axis; also if the sizes are not known."""
+    attrs, image = step.attrs, step.inputs[0].shape
+    layout = DataLayout(attrs.get("data_format", "NHWC"))
+    if attrs["padding"] == "SAME" or image is None or len(image) != layout.rank:
+        return True
+    filter = step.inputs[1].shape if step.op in CONVOLUTIONS else None
+    kernel = [attrs["ksize"][axis] for axis in layout.spatial_axes] if step.op in POOLINGS else filter or ()
+    known = [size for size in (image[axis] for axis in layout.spatial_axes) if size is not None]
+    window = [size for size in kernel[: len(layout.spatial_axes)] if size is not None]
+    if len(known) < len(layout.spatial_axes) or len(window) < len(known):
+        return True
+    dilations = attrs.get("dilations") or [1] * layout.rank
+    pads = explicit_pads(layout, attrs.get("explicit_paddings") or ())
+    try:
+        fitted = layout_windows(layout, known, window, attrs["strides"], dilations, attrs["padding"], pads)
+    except RunFailed:
+        return False
+    return 0 not in fitted.count

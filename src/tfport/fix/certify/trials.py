@@ -7,7 +7,7 @@ filters): `TrialBuilder.sizings` are tried first, from likely to unlikely.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +25,11 @@ from tfport.fix.certify.inputs.arrays import (
 from tfport.fix.certify.inputs.composites import made_parts
 from tfport.fix.certify.inputs.examples import ValueCounts
 from tfport.fix.certify.inputs.input_roles import TensorPart, roles_of
+from tfport.fix.certify.inputs.input_uses import decides_sizes
 from tfport.fix.certify.inputs.parsed_strings import made_strings
-from tfport.fix.certify.inputs.size_inputs import decides_sizes
 from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.tolerance import precision
+from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
@@ -36,6 +37,7 @@ from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 GIVEN, WARMUP, GENERATED = "given", "warm-up", "generated"
 """Where the inputs of a trial come from."""
@@ -256,3 +258,36 @@ def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: 
                 f"{where}: no signature `{name}`; expected one of: {', '.join(signatures) or '(none)'}"
             )
     return [signature for name, signature in signatures.items() if names is None or name in names]
+
+
+# Trials with real inputs: those of the user, and the warm-up requests of a model.
+
+
+def user_trials(signature: Signature, user_inputs: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:
+    """The user's inputs that match this signature."""
+    needed = set(signature.inputs) - set(signature.defaults)
+    for number, arrays in enumerate(user_inputs, 1):
+        if needed <= set(arrays) and (needed or set(arrays) <= set(signature.inputs)):
+            inputs = {name: array for name, array in arrays.items() if name in signature.inputs}
+            name = "given" if len(user_inputs) == 1 else f"given {number}"
+            yield Trial(signature.name, name, GIVEN, inputs, _is_finite(inputs.values()))
+
+
+def warmup_trials(signature: Signature, requests: list[WarmupRequest], default: str) -> Iterator[Trial]:
+    """The warm-up requests of this signature."""
+    for number, request in enumerate(requests, 1):
+        if (request.signature or default) != signature.name:
+            continue
+        inputs = request.inputs
+        if "" in inputs:  # Examples, which the server feeds to the only input
+            if len(signature.inputs) != 1:
+                continue
+            inputs = dict.fromkeys(signature.inputs, inputs[""])
+        if set(inputs) <= set(signature.inputs):
+            yield Trial(signature.name, f"warm-up {number}", WARMUP, inputs, _is_finite(inputs.values()))
+
+
+def _is_finite(arrays: Any) -> bool:
+    flat = [part for array in arrays for part in (array if isinstance(array, tuple) else (array,))]
+    floats = [a for a in map(np.asarray, flat) if a.dtype.kind in "fc"]
+    return all(bool(np.isfinite(a).all()) for a in floats)

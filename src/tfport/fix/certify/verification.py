@@ -6,22 +6,27 @@ that they agree on other inputs.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfport.fix.certify.compare import OutputDifference
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.tolerance import NarrowestType, Tolerance
-from tfport.fix.certify.trials import GIVEN, WARMUP
+from tfport.fix.certify.trials import GIVEN, WARMUP, Trial
 from tfport.reports.console import count
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from tfport.fix.certify.input_records import InputRecord
-    from tfport.fix.certify.runner_facts import RunnerFacts
+    from numpy.typing import NDArray
+
+    from tfport.fix.certify.provenance import RunnerFacts
+
 
 ALIKE, DIFFERS, NOT_COMPARED = "alike", "differs", "not compared"
 ANSWERED, REFUSED = "answered", "refused"
@@ -252,3 +257,45 @@ class Verification:
             "the user's inputs" if refused[0].origin == GIVEN else f"{times:,} of {len(refused):,} inputs"
         )
         return f"the original refuses {inputs}: {why}"
+
+
+# What a certificate says about the inputs of a trial: dtype, shape and SHA-256 of each.
+
+HOW = (
+    "The SHA-256 of an input is that of its elements in row-major order, little-endian, as "
+    "numpy's tobytes() returns them; before each string its length as 8 bytes."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InputRecord:
+    """One input of a trial; a composite input has one record for each part."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    sha256: str
+
+
+def input_records(trial: Trial) -> list[InputRecord]:
+    return [_record(name, np.asarray(array)) for name, array in _parts(trial)]
+
+
+def _parts(trial: Trial) -> Iterator[tuple[str, Any]]:
+    for name, array in trial.inputs.items():
+        if isinstance(array, tuple):
+            yield from ((f"{name}[{i}]", part) for i, part in enumerate(array))
+        else:
+            yield name, array
+
+
+def _record(name: str, array: NDArray[Any]) -> InputRecord:
+    is_text = array.dtype.kind in "OSU"
+    sha256 = hashlib.sha256()
+    if is_text:
+        for element in array.reshape(-1).tolist():
+            text = element if isinstance(element, bytes) else str(element).encode(errors="surrogateescape")
+            sha256.update(len(text).to_bytes(8, "little") + text)
+    else:
+        sha256.update(np.ascontiguousarray(array).tobytes())
+    return InputRecord(name, "string" if is_text else array.dtype.name, array.shape, sha256.hexdigest())

@@ -13,21 +13,24 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.fix.certify.constant_outputs import constant_outputs
-from tfport.fix.certify.equal_signatures import without_repeats
-from tfport.fix.certify.input_records import input_records
-from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs
+from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs, without_repeats
 from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.outcomes import OutcomeComparer
-from tfport.fix.certify.real_inputs import user_trials
-from tfport.fix.certify.runner_facts import own_facts
+from tfport.fix.certify.provenance import own_facts, own_name
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
 from tfport.fix.certify.tolerance import Tolerance
 from tfport.fix.certify.trial_plan import TrialPlan
-from tfport.fix.certify.trials import GENERATED, Trial
-from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
-from tfport.fix.certify.version import own_name
+from tfport.fix.certify.trials import GENERATED, Trial, user_trials
+from tfport.fix.certify.verification import (
+    ANSWERED,
+    REFUSED,
+    AnswerComparison,
+    TrialRecord,
+    Verification,
+    input_records,
+)
 from tfport.graph.model import Model
 from tfport.progress_step import ProgressStep
 from tfport.runtime.custom.registry import Registry

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tfport.atlas.keras_releases import KERAS_CORE
 from tfport.atlas.target import Target
@@ -23,14 +24,13 @@ from tfport.fix.certify.verify import Progress, verify
 from tfport.fix.journal import Journal
 from tfport.fix.keras.config_writer import ConfigWriter
 from tfport.fix.keras.dialect import Dialect
-from tfport.fix.keras.implied_masks import MASK, without_implied_masks
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.keras.operators import with_operators_of
 from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, with_explicit_hard_sigmoid
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
-from tfport.fix.reasons import grouped
+from tfport.fix.remaining import grouped
 from tfport.fix.result import Fixed
 from tfport.fix.rule import ROUNDING
 from tfport.formats.find import find_model
@@ -38,9 +38,15 @@ from tfport.formats.keras.records import Json, KerasFile
 from tfport.formats.keras.write import write_archive, write_h5
 from tfport.formats.output import new_path
 from tfport.frontends.keras.build import ModelBuilder
-from tfport.frontends.keras.config import model_config
-from tfport.frontends.keras.instance import LayerInstance
-from tfport.frontends.keras.model import KerasModel
+from tfport.frontends.keras.config import (
+    LayerCall,
+    LayerConfig,
+    ModelConfig,
+    TensorRef,
+    every_ref,
+    model_config,
+)
+from tfport.frontends.keras.instance import KerasModel, LayerInstance
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
@@ -195,3 +201,75 @@ class _Rewrite:
         changed("scaled gates", f"{why} the weights of its gates are scaled.", nodes, ROUNDING)
         if file.training is not None:
             changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])
+
+
+# Masks that Keras 3 stores as operations, and that Keras 2 passes from layer to layer itself.
+#
+# A functional model of Keras 3 with `Embedding(mask_zero=True)` or `Masking` contains `NotEqual` layers,
+# whose results are the `mask` arguments of later calls. Keras 2 has no such layers and does not need them.
+
+MASK, NOT_EQUAL = "mask", "NotEqual"
+
+
+def without_implied_masks(model: ModelConfig) -> list[str]:
+    """Remove masks that follow from the layers; returns the layers that were called with one."""
+    changed = [
+        name
+        for layer in model.layers
+        if layer.model is not None
+        for name in without_implied_masks(layer.model)
+    ]
+    by_name = {layer.name: layer for layer in model.layers}
+    sources = list(_sources_of_masks(model))
+    removable: set[str] = set()
+    for layer in model.layers:
+        for number, call in enumerate(layer.calls):
+            operations = _operations(call.kwargs.get(MASK), by_name, sources)
+            if operations:
+                removable |= operations
+                kwargs = {name: value for name, value in call.kwargs.items() if name != MASK}
+                layer.calls[number] = LayerCall(call.args, kwargs)
+                changed.append(layer.name)
+    _remove_unused(model, removable)
+    return changed
+
+
+def _sources_of_masks(model: ModelConfig) -> Iterator[tuple[TensorRef, Any]]:
+    """Tensors with the value that a layer masks in them."""
+    for layer in model.layers:
+        value = layer.config.get("mask_value", 0.0) if layer.class_name == "Masking" else 0
+        if layer.class_name == "Masking" or (
+            layer.class_name == "Embedding" and layer.config.get("mask_zero")
+        ):
+            yield from ((ref, value) for call in layer.calls for ref in every_ref(call.args[:1]))
+
+
+def _operations(
+    mask: Any, layers: Mapping[str, LayerConfig], sources: list[tuple[TensorRef, Any]]
+) -> set[str]:
+    """The operations that compute a mask, if it follows from masking layers; otherwise none."""
+    waiting, operations = list(every_ref(mask)), set[str]()
+    while waiting:
+        layer = layers.get(waiting.pop().layer)
+        if layer is None or "ops" not in layer.module.split("."):
+            return set()
+        calls = layer.calls if layer.name not in operations else []
+        operations.add(layer.name)
+        for call in calls:
+            if layer.class_name != NOT_EQUAL:
+                waiting += every_ref([call.args, call.kwargs])
+            elif len(call.args) != 2 or not isinstance(call.args[1], int | float) or call.args not in sources:
+                return set()
+    return operations
+
+
+def _remove_unused(model: ModelConfig, removable: set[str]) -> None:
+    """Remove operations whose results nothing uses any more."""
+    while True:
+        calls = [[call.args, call.kwargs] for layer in model.layers for call in layer.calls]
+        used = {ref.layer for ref in every_ref([calls, model.outputs])}
+        unused = [layer for layer in model.layers if layer.name in removable - used]
+        if not unused:
+            return
+        for layer in unused:
+            model.layers.remove(layer)

@@ -12,9 +12,8 @@ from tfport.fix.keras.dialect import Dialect
 from tfport.fix.keras.replacements import CUDNN, HARD_SIGMOID, slope
 from tfport.frontends.keras.data_format import CHANNELS_FIRST
 from tfport.frontends.keras.instance import LayerInstance, WeightSlot
-from tfport.frontends.keras.layer_weights import weights_in_order
-from tfport.frontends.keras.path_weights import written_paths
 from tfport.frontends.keras.version import KerasVersion
+from tfport.frontends.keras.weights import weights_in_order, written_paths
 from tfport.graph.tensors import Tensor
 from tfport.startup.dataclass import dataclass
 

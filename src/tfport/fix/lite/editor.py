@@ -17,8 +17,7 @@ from tfport.formats.lite.records import (
     TensorQuantization,
 )
 from tfport.formats.lite.schema import lite_schema
-from tfport.frontends.lite.constants import constant_array, has_data
-from tfport.frontends.lite.dtypes import NAMES
+from tfport.frontends.lite.constants import NAMES, constant_array, has_data
 from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:

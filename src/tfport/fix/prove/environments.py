@@ -11,17 +11,18 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
+from tfport.atlas.versions import version_key
 from tfport.errors import Error
-from tfport.fix.certify.child_process import log_lines, run_to_end
 from tfport.fix.certify.digests import digest
-from tfport.fix.certify.runner_facts import Wheel
-from tfport.fix.prove.interpreters import KNOWN, PLACES, find_python
-from tfport.fix.prove.release_dependencies import OLD_PIP, dependencies
+from tfport.fix.certify.other_runner import log_lines, run_to_end
+from tfport.fix.certify.provenance import Wheel
 from tfport.startup.dataclass import dataclass
 
 SECONDS = 1800
@@ -171,3 +172,93 @@ def _step(command: Sequence[str], problem: str, release: PackageRelease) -> None
     if NO_WHEEL in message:
         raise _NoWheel(message)
     raise CannotProve(f"{release.requirement} {problem}: {message}")
+
+
+# Find the Python interpreters of this machine: on PATH, of pyenv, of uv and of the py launcher.
+
+PROBE_SECONDS = 30
+KNOWN = tuple(f"3.{minor}" for minor in range(6, 16))
+"""The versions to look for if a release does not say which it supports."""
+PLACES = "PATH, pyenv, uv and the py launcher"
+
+
+@cache
+def find_python(version: str) -> str | None:
+    """The path of an interpreter of a version such as `3.7`."""
+    if version == "{}.{}".format(*sys.version_info):
+        return sys.executable
+    candidates = (path for finder in FINDERS for path in finder(version))
+    return next((path for path in candidates if _version(path) == version), None)
+
+
+def _on_path(version: str) -> Iterator[str]:
+    if path := shutil.which(f"python{version}"):
+        yield path
+
+
+def _of_pyenv(version: str) -> Iterator[str]:
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from map(str, sorted(root.glob(f"versions/{version}.*/bin/python"), reverse=True))
+
+
+def _of_uv(version: str) -> Iterator[str]:
+    if uv := shutil.which("uv"):
+        yield from _printed([uv, "python", "find", "--no-python-downloads", version])
+
+
+def _of_launcher(version: str) -> Iterator[str]:
+    if launcher := shutil.which("py"):
+        yield from _printed([launcher, f"-{version}", "-c", "import sys; print(sys.executable)"])
+
+
+FINDERS: tuple[Callable[[str], Iterator[str]], ...] = (_on_path, _of_pyenv, _of_uv, _of_launcher)
+
+
+def _version(path: str) -> str:
+    """The version that an interpreter reports: a shim of pyenv may be on PATH without one."""
+    program = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return next(iter(_printed([path, "-c", program])), "")
+
+
+def _printed(command: list[str]) -> list[str]:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.strip().splitlines() if done.returncode == 0 else []
+
+
+# Packages of the same age as a release: those that pip chooses today for a release of 2019 do not import.
+#
+# Each table has rows `(before, requirements)`: a row applies to releases older than `before` that no
+# earlier row covers.
+
+OLD_PIP = "pip>=21,<22; python_version < '3.7'"
+"""The pip of Python 3.6 supports too few wheel tags, and newer ones do not support Python 3.6."""
+OLD = ("protobuf<3.21", "wrapt<1.15", "setuptools<60")
+Table = Sequence[tuple[str, Sequence[str]]]
+TENSORFLOW: Table = (
+    ("2.1", (*OLD, "numpy<1.17", "gast==0.2.2", "h5py<2.11")),
+    ("2.5", (*OLD, "numpy<1.20", "gast<0.4", "h5py<2.11")),
+    ("2.12", (*OLD, "numpy<1.24", "gast<0.5", "h5py<3.9", "flatbuffers<23")),
+    ("2.16", ("wrapt<1.15", "setuptools<70")),
+    ("2.18", ("numpy<2", "setuptools<70")),
+)
+TFLITE_RUNTIME: Table = (("99", ("numpy<2",)),)
+KERAS: Table = (
+    ("2.4", ("tensorflow==1.15.5", *TENSORFLOW[0][1])),
+    ("2.5", ("tensorflow==2.4.4", *TENSORFLOW[1][1])),
+    *((f"2.{minor + 1}", (f"tensorflow==2.{minor}.*", *TENSORFLOW[2][1])) for minor in range(6, 12)),
+    *((f"2.{minor + 1}", (f"tensorflow==2.{minor}.*", *TENSORFLOW[3][1])) for minor in range(12, 16)),
+    ("3.4", ("tensorflow==2.16.2", *TENSORFLOW[4][1])),
+    ("99", ("tensorflow",)),
+)
+"""A Keras needs a TensorFlow, which the package does not require."""
+TABLES = {"tflite-runtime": TFLITE_RUNTIME, "ai-edge-litert": (), "keras": KERAS, "tf-keras": ()}
+
+
+def dependencies(package: str, release: str) -> list[str]:
+    """The requirements to install with a release; packages that are not listed are builds of TensorFlow."""
+    order = version_key(release)
+    rows = TABLES.get(package, TENSORFLOW)
+    return next((list(wanted) for before, wanted in rows if order < version_key(before)), [])

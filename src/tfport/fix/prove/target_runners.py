@@ -8,8 +8,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import KERAS_KIND, LITE_KIND, Target
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.options import FixOptions
-from tfport.fix.prove.environments import CannotProve, PackageRelease, release_environment
-from tfport.fix.prove.release_dependencies import dependencies
+from tfport.fix.prove.environments import CannotProve, PackageRelease, dependencies, release_environment
 
 RUNS = 10
 """How often a proof runs the rewritten model, if the user does not say."""

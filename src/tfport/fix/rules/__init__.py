@@ -1,1 +1,1 @@
-"""Rewrite rules by op family; `fix.rulebook` finds them through the catalog `fix.rule.RULES`."""
+"""Rewrite rules by op family; `fix.rule` finds them through the catalog `fix.rule.RULES`."""

@@ -12,9 +12,7 @@ from tfport.fix.structure.constant_tables import tables_to_constants
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import drop_functions
-from tfport.fix.structure.ragged_lists import rows_as_elements
-from tfport.fix.structure.ragged_ranks import add_ragged_axis
-from tfport.fix.structure.ragged_variants import drop_ragged_variants
+from tfport.fix.structure.ragged_variants import add_ragged_axis, drop_ragged_variants, rows_as_elements
 from tfport.fix.structure.raise_control import raise_control
 from tfport.fix.structure.tables import (
     IMPORTS,

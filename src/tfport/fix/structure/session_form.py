@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from tfport.errors import MalformedGraph
 from tfport.fix.journal import Journal
-from tfport.fix.structure.calls import inline_calls
-from tfport.fix.structure.checkpoint_tensors import restored_variables
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.prune import prune
+from tfport.fix.structure.saver import restored_variables
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph.graph import Node
+from tfport.graph.graph import Function, Graph, Node
+from tfport.graph.inline import callee, inline
 from tfport.graph.model import INIT_SIGNATURE, MAIN_OP, TRAIN_SIGNATURE, Model
+from tfport.graph.reach import called_by, needed_by
 from tfport.graph.state import GraphVariable, asset_definitions
 
 ASSET_COLLECTION = "saved_model_assets"
@@ -59,3 +62,38 @@ def collect_assets(meta: pb.MetaGraphDef) -> None:
         for asset in meta.asset_file_def:
             packed = meta.collection_def[ASSET_COLLECTION].any_list.value.add()
             packed.type_url, packed.value = ASSET_TYPE, asset.SerializeToString()
+
+
+# Inline function calls until none is left.
+
+DEEPEST = 100
+MOST_NODES = 2_000_000
+
+
+def inline_calls(graph: Graph, ends: Iterable[Node]) -> list[tuple[str, str]]:
+    """Inline the calls that these nodes need, also in functions of branches and loops; returns the calls."""
+    last = list(ends)
+    done = _inline_in(graph, last)
+    for function in list(called_by(needed_by(last)).values()):
+        done += _inline_in(function, function.ends)
+    return done
+
+
+def _inline_in(graph: Graph, ends: list[Node]) -> list[tuple[str, str]]:
+    done: list[tuple[str, str]] = []
+    for _ in range(DEEPEST):
+        calls = [node for node in needed_by(ends) if node.op and callee(node) is not None]
+        if not calls:
+            return done
+        for call in calls:
+            done.append((call.name, call.op))
+            try:
+                inline(call)
+            except MalformedGraph as error:
+                raise StructureRefusal(str(error)) from None
+        if len(graph) > MOST_NODES:
+            break
+    where = f"function {graph.name}" if isinstance(graph, Function) else "the graph"
+    raise StructureRefusal(
+        f"calls in {where} cannot be inlined: a function is recursive, or there are too many calls"
+    )

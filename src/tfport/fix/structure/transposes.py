@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.graph.constants import constant
+from tfport.graph.constants import Order, constant, inverse, permutation
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
-from tfport.graph.permutations import Order, inverse, permutation
 from tfport.graph.reach import in_order
 from tfport.graph.tensors import Tensor
 

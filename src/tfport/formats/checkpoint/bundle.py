@@ -25,8 +25,7 @@ from tfport.formats.checkpoint.read import (
     shape_from,
     shown,
 )
-from tfport.formats.checkpoint.slice_keys import SLICE_KEY, encode_slice
-from tfport.formats.checkpoint.slices import Slice
+from tfport.formats.checkpoint.slices import SLICE_KEY, Slice, encode_slice
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files
 from tfport.formats.proto import checkpoint_pb2 as pb

@@ -11,8 +11,7 @@ import re
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.table import FOOTER, MAGIC
 from tfport.formats.files import Files
-from tfport.formats.format import ModelFormat, ModelLocation, with_suffix
-from tfport.formats.sample import Sample
+from tfport.formats.format import ModelFormat, ModelLocation, Sample, with_suffix
 from tfport.startup.late_pattern import late_pattern
 
 DATA_SHARD = late_pattern(r"(.+)\.data-\d{5}-of-\d{5}")

@@ -24,8 +24,7 @@ from tfport.formats.checkpoint.read import (
     shape_from,
     shown,
 )
-from tfport.formats.checkpoint.slice_keys import encode_slice
-from tfport.formats.checkpoint.slices import Slice
+from tfport.formats.checkpoint.slices import Slice, encode_slice
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.proto import checkpoint_pb2 as pb
 from tfport.startup.dataclass import dataclass, field

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfport.formats.encoding.wire import LENGTH, VARINT, Bytes, Layout, MessageStructure, structure_of
-from tfport.formats.format import ModelFormat, with_suffix
-from tfport.formats.sample import Sample
+from tfport.formats.format import ModelFormat, Sample, with_suffix
 from tfport.startup.late_pattern import late_pattern
 
 GRAPH_DEF_FIELDS: Layout = {1: LENGTH, 2: LENGTH, 3: VARINT, 4: LENGTH, 5: LENGTH}

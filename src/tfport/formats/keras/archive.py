@@ -10,9 +10,9 @@ from tfport.formats.archive.archive import Archive
 from tfport.formats.files import Files
 from tfport.formats.hdf5.file import open_hdf5
 from tfport.formats.keras.h5_file import stored_weights
-from tfport.formats.keras.path_weights import path_weights
 from tfport.formats.keras.records import Json, KerasFile, StoredWeights, UnsafeContent
 from tfport.formats.keras.stored_json import json_object, stored_model, text_of
+from tfport.formats.keras.stored_weights import path_weights
 from tfport.formats.keras.unsafe import leads_outside, unsafe_config
 
 CONFIG, METADATA, ASSETS = "config.json", "metadata.json", "assets"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from tfport.errors import NotAModel
-from tfport.formats.hdf5.file import Hdf5Group
-from tfport.formats.hdf5.links import Hdf5Link
-from tfport.formats.keras.layer_weights import has_layer_weights, layer_weights
-from tfport.formats.keras.path_weights import has_path_weights, path_weights
+from tfport.formats.hdf5.file import Hdf5Group, Hdf5Link
 from tfport.formats.keras.records import KerasFile, StoredWeights, UnsafeContent
 from tfport.formats.keras.stored_json import json_attribute, stored_model, text_attribute
+from tfport.formats.keras.stored_weights import (
+    has_layer_weights,
+    has_path_weights,
+    layer_weights,
+    path_weights,
+)
 from tfport.formats.keras.unsafe import unsafe_config
 
 CONFIG, TRAINING, VERSION, BACKEND = "model_config", "training_config", "keras_version", "backend"

@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tfport.formats.files import Files
-from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, with_suffix
-from tfport.formats.sample import Sample
+from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, Sample, with_suffix
 from tfport.formats.tfjs.signature import MODEL, is_layers_model
 from tfport.startup.late_pattern import late_pattern
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.errors import UnreadableFile
-from tfport.formats.lite.flatbuffer_read import FlatbufferReader
+from tfport.formats.lite.flatbuffer import FlatbufferReader
 from tfport.formats.lite.records import LiteFile
 from tfport.formats.lite.schema import metadata_schema
 from tfport.startup.dataclass import dataclass

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files
-from tfport.formats.lite.flatbuffer_read import Fields, FlatbufferReader
+from tfport.formats.lite.flatbuffer import Fields, FlatbufferReader
 from tfport.formats.lite.records import (
     NO_TENSOR,
     LiteFile,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.formats.format import ModelFormat, with_suffix
-from tfport.formats.sample import Sample
+from tfport.formats.format import ModelFormat, Sample, with_suffix
 
 IDENTIFIER = b"TFL3"
 EXTENSIONS = (".tflite", ".lite", ".litert")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfport.formats.lite.flatbuffer_write import LARGEST, FlatbufferWriter
+from tfport.formats.lite.flatbuffer import LARGEST, FlatbufferWriter
 from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, OperatorCode, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.formats.lite.signature import IDENTIFIER

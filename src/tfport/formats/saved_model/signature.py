@@ -9,9 +9,8 @@ import posixpath
 
 from tfport.formats.encoding.wire import LENGTH, VARINT, Layout, structure_of
 from tfport.formats.files import Files
-from tfport.formats.format import ModelFormat, ModelLocation, OtherFile
+from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, Sample
 from tfport.formats.graph_def.signature import META_GRAPH_FIELDS, has_meta_graph, matches_message
-from tfport.formats.sample import Sample
 
 BINARY, TEXT, SPLIT = "saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"
 FIELDS: Layout = {1: VARINT, 2: LENGTH}

@@ -9,8 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from tfport.formats.files import Files
-from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, with_suffix
-from tfport.formats.sample import Sample
+from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, Sample, with_suffix
 from tfport.startup.late_pattern import late_pattern
 
 MODEL = "model.json"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfport.formats.keras.records import KerasFile
 from tfport.frontends.keras.config import LayerConfig, ModelConfig
 from tfport.frontends.keras.layer import is_operation
-from tfport.frontends.keras.path_weights import CONTAINERS, class_path, numbered
+from tfport.frontends.keras.weights import CONTAINERS, class_path, numbered
 
 
 def layer_asset(file: KerasFile, model: ModelConfig, layer: LayerConfig, name: str) -> bytes | None:

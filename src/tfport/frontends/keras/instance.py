@@ -8,6 +8,7 @@ from typing import Any
 from tfport.frontends.keras.config import LayerConfig
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
+from tfport.graph.model import Model
 from tfport.startup.dataclass import dataclass, field
 
 
@@ -75,3 +76,14 @@ class LayerInstance:
         yield from self.weights.values()
         for child in self.children.values():
             yield from child.every_weight()
+
+
+# A model that was read from a Keras file: its graph, and the layers that the graph was built from.
+
+
+@dataclass
+class KerasModel(Model):
+    """A Keras model; `keras` has what its file says."""
+
+    root: LayerInstance | None = None
+    """The layers, as far as they could be built; None if the file has no architecture."""

@@ -16,7 +16,7 @@ from tfport.errors import CannotRun, Error
 from tfport.formats.lite.records import LiteFile, LiteTensor, Subgraph
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.frontends.lite.dtypes import lite_dtype
+from tfport.frontends.lite.constants import lite_dtype
 from tfport.frontends.lite.subgraph import SubgraphBuilder
 from tfport.frontends.lite.variables import VariableKey, variable_types
 from tfport.graph.attrs import Attr

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.formats.lite.records import LiteOperator, LiteTensor
-from tfport.frontends.lite.dtypes import lite_dtype
+from tfport.frontends.lite.constants import lite_dtype
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType

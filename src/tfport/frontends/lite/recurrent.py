@@ -9,6 +9,7 @@ from tfport.frontends.lite.builder import OperatorBuilder
 from tfport.frontends.lite.hybrid import is_hybrid, real_weights, rounded_rows
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.graph.graph import Value
+from tfport.startup.dataclass import dataclass
 
 
 def over_time(b: OperatorBuilder, x: Any, *, time_major: bool) -> Value:
@@ -46,3 +47,34 @@ def stacked(b: OperatorBuilder, parts: Sequence[Any]) -> Value:
 def nothing(b: OperatorBuilder) -> Value:
     """In place of weights that an operator leaves out."""
     return b.Fill([0], 0.0).output(0)
+
+
+# The options that operators for LSTM layers share, and those of SVDF: for real numbers and integers.
+
+
+@dataclass(frozen=True, slots=True)
+class LstmOptions:
+    """How the cell of an LSTM layer computes."""
+
+    fused_activation_function: str
+    cell_clip: float
+    proj_clip: float
+    asymmetric_quantize_inputs: bool
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """As attributes of `LiteLstm`."""
+        return {
+            "activation": self.fused_activation_function,
+            "cell_clip": self.cell_clip,
+            "projection_clip": self.proj_clip,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SvdfOptions:
+    """How an SVDF layer sums and activates the results of its filters."""
+
+    rank: int
+    fused_activation_function: str
+    asymmetric_quantize_inputs: bool

@@ -14,8 +14,7 @@ import numpy as np
 from tfport.errors import CannotRun, Error, MalformedGraph
 from tfport.formats.lite.records import CUSTOM, LiteOperator, LiteTensor, Subgraph
 from tfport.frontends.lite.builder import OperatorBuilder
-from tfport.frontends.lite.constants import constant_array, has_data
-from tfport.frontends.lite.dtypes import lite_dtype
+from tfport.frontends.lite.constants import constant_array, has_data, lite_dtype
 from tfport.frontends.lite.operator import find_operator
 from tfport.frontends.lite.operator_options import operator_options
 from tfport.frontends.lite.tensor import LiteValue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import LABEL
 from tfport.runtime.custom.custom_kernel import CPU, CustomKernel

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tfport.errors import Error
 from tfport.frontends.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
 from tfport.python_file import execute
-from tfport.runtime.custom.registry import PROCESS_WIDE
+from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
 
 HOW_TO_DECLARE = (
     '`import tfport`, then functions under `@tfport.op("Name: (x: float) -> y: float")` '
@@ -37,3 +37,19 @@ def _declared() -> list[tuple[str, int]]:
         *ops,
         *((name, id(made)) for layers in (CUSTOM_CLASSES, CUSTOM_LAYERS) for name, made in layers.items()),
     ]
+
+
+# Make a registry with the ops of libraries and Python files, for the options `--library` and `--ops`.
+
+
+def registry_with(libraries: Sequence[str], ops_files: Sequence[str] = ()) -> Registry:
+    """The ops of libraries built by `tfport lib build`, layered on those of packages and Python files."""
+    registry = Registry(PROCESS_WIDE.ready())
+    if ops_files:
+        load_ops_files(ops_files)
+    if libraries:
+        from tfport.runtime.native.load import load_op_library  # only if needed
+
+        for path in libraries:
+            load_op_library(path, registry)
+    return registry

@@ -17,7 +17,7 @@ from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import decode
 from tfport.graph.op_spec import ARGUMENT, ATTR, OP_NAME, definition, is_type, pieces
-from tfport.registry.attributes import unresolved_attributes
+from tfport.registry.resolve import unresolved_attributes
 from tfport.registry.unresolved import Question
 
 HEAD = re.compile(r"\s*([^\s:]*)\s*:\s*\(")

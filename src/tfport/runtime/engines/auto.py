@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, choices_of_user
+from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, FixedChoice, choices_of_user
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints, Sizes
-from tfport.runtime.engines.fixed_choice import FixedChoice
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.engines.other_engines import OTHERS

@@ -109,3 +109,20 @@ def _is_valid(value: Any) -> bool:
             return engine in ENGINES and not isinstance(threads, bool) and 0 < threads <= MAX_THREADS
         case _:
             return False
+
+
+# A choice that the user made, in place of those that races make.
+
+
+class FixedChoice(ChoiceCache):
+    """The same choice for every island."""
+
+    def __init__(self, choice: Choice) -> None:
+        super().__init__(None)
+        self._choice = choice
+
+    def get(self, key: str) -> Choice:
+        return self._choice
+
+    def put(self, key: str, choice: Choice) -> None:
+        """There is nothing to remember."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnxruntime as ort
 
-from tfport.runtime.engines.byte_products import PRECISE_SETTING, byte_products_saturate
 from tfport.runtime.onnx.contiguous_copy import contiguous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 ONLY_FATAL = 4
 WEIGHTS = ".weights"
@@ -64,3 +66,33 @@ def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
     if array.dtype.name == "bfloat16":
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), 16)
     return ort.OrtValue.ortvalue_from_numpy(array)
+
+
+# Whether the processor adds products of unsigned and signed bytes exactly.
+#
+# x86 without VNNI adds pairs of them in 16 bits, which saturate. ONNX Runtime then computes with unsigned
+# weights if it is asked to; that is exact and takes some three times as long.
+
+CPU_INFO = Path("/proc/cpuinfo")
+X86 = ("x86_64", "AMD64", "i686")
+EXACT = {"avx512_vnni", "avx_vnni"}
+PRECISE_SETTING = ("session.x64quantprecision", "1")
+"""The setting of ONNX Runtime for processors whose products saturate."""
+
+
+@functools.cache
+def byte_products_saturate() -> bool:
+    """Whether products of bytes may be wrong; True where that is unknown."""
+    if platform.machine() not in X86:
+        return False
+    try:
+        text = CPU_INFO.read_text()
+    except OSError:
+        return True
+    return not EXACT & processor_flags(text)
+
+
+def processor_flags(text: str) -> set[str]:
+    """The flags of the first processor."""
+    lines = (line.partition(":") for line in text.splitlines())
+    return next((set(flags.split()) for name, _, flags in lines if name.strip() == "flags"), set())

@@ -7,11 +7,11 @@ in the sizes of the first run, and only ordinary answers of it are used. Otherwi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
-from tfport.runtime.engines.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.onnx.island_shares import Share
 
@@ -83,3 +83,19 @@ class _OtherShare:
         fixed = with_fixed_shapes(model.model.SerializeToString(), dict(zip(self._reads, sizes, strict=True)))
         hints = IslandHints(alone=False, work=share.work)
         return self._engine.compile(fixed, model.weights, self._reads, self._writes, hints)
+
+
+# A model for inputs of certain shapes: an engine can compute what depends on sizes in advance.
+
+
+def with_fixed_shapes(model: bytes, shapes: Mapping[str, Sequence[int]]) -> bytes:
+    """The model with the shape of each input that is named."""
+    fixed = pb.ModelProto.FromString(model)
+    for info in fixed.graph.input:
+        if info.name in shapes:
+            tensor = info.type.tensor_type
+            tensor.shape.Clear()
+            tensor.shape.SetInParent()
+            for size in shapes[info.name]:
+                tensor.shape.dim.add(dim_value=size)
+    return fixed.SerializeToString()

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.engine import Compiled
-from tfport.runtime.engines.last_bits import next_to
 from tfport.runtime.engines.same_answers import agree, difference
-from tfport.runtime.engines.trial_inputs import trial_inputs
 
 FACTOR = 4
 """How much more may differ than what rounding changes in a few runs of one engine: three times the deviation
@@ -99,3 +99,43 @@ class Trials:
                 raise
             except Error:
                 continue
+
+
+# Numbers with their last bit changed: as far from what they were as rounding once would move them.
+
+
+def next_to(array: Any, seed: int) -> Any:
+    """Floats with their last bit changed, up or down: in turn, the changes of neighbors might cancel out.
+
+    A single number stays: it may be a setting that sizes depend on.
+    """
+    if array.dtype.kind != "f" or array.size == 1:
+        return array
+    up = np.random.default_rng(seed).integers(2, size=array.shape, dtype=np.int8)
+    return np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))
+
+
+# Other inputs to compare two engines on: what agrees on one image may differ on the next.
+#
+# They have the sizes of those of a call, and their numbers in another order or range: reversed; sorted, so
+# that neighbors are alike; and with a mean of 0 and a deviation of 1. Integers stay, as they may be indices.
+
+
+def trial_inputs(arrays: Sequence[Any]) -> Iterator[list[Any]]:
+    """Variations of the inputs of a call; none if there are no floats."""
+    if any(array.dtype.kind == "f" for array in arrays):
+        for change in (_reversed, _sorted, _standardized):
+            yield [change(array) if array.dtype.kind == "f" else array for array in arrays]
+
+
+def _reversed(array: Any) -> Any:
+    return np.ascontiguousarray(array.ravel()[::-1]).reshape(array.shape)
+
+
+def _sorted(array: Any) -> Any:
+    return np.sort(array, axis=None).reshape(array.shape)
+
+
+def _standardized(array: Any) -> Any:
+    wide = array.astype(np.float64)
+    return ((wide - wide.mean()) / (wide.std() or 1)).astype(array.dtype)

@@ -17,7 +17,7 @@ from tfport.runtime.layers.rnn_node import host_weights
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of
 from tfport.runtime.layers.time_rows import TimeRows
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.lite.kernels.hybrid import hybrid_input
+from tfport.runtime.ops.lite.kernels.recurrent import hybrid_input
 from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.program import Program, Step
 from tfport.runtime.trace import Tracer

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.shared.sigmoid import sigmoid
+from tfport.runtime.ops.shared.precision import sigmoid
 from tfport.runtime.program import Step
 from tfport.startup.dataclass import dataclass
 

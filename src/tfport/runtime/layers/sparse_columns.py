@@ -16,7 +16,7 @@ import numpy as np
 
 from tfport.runtime.layers.original_steps import original_steps
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.strings.equal_strings import MANY, differ
+from tfport.runtime.ops.strings.byte_strings import MANY, differ
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.startup.dataclass import dataclass, field
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from tfport.errors import RunFailed
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.strings.byte_change import ByteChange
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, map_strings
+from tfport.runtime.ops.strings.byte_strings import ByteChange, attr_bytes, map_strings
 from tfport.runtime.program import Program, Run, Step
 
 Change = Callable[[bytes], bytes]

@@ -24,8 +24,8 @@ from tfport.atlas.target import Target
 from tfport.errors import BuildFailed
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder
-from tfport.lib.cxx_standard import STANDARD as STRING_VIEW
 from tfport.lib.tensorflow_libraries import FRAMEWORK, libraries_of
+from tfport.lib.undefined_symbols import STANDARD as STRING_VIEW
 from tfport.runtime.native.compiler import COMMON
 from tfport.startup.dataclass import dataclass
 

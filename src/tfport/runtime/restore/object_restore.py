@@ -16,7 +16,7 @@ from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
-from tfport.graph.restore_mismatches import mismatches_of
+from tfport.graph.restoring import mismatches_of
 from tfport.graph.state import GraphVariable, filled_at_load, shared_name
 from tfport.runtime.restore.restore_checks import raise_mismatches
 from tfport.runtime.state import State

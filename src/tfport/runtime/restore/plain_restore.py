@@ -10,8 +10,7 @@ from itertools import starmap
 
 from tfport.errors import Error
 from tfport.graph.model import Model
-from tfport.graph.plain_restore import PLAIN_OPS, plain_restores
-from tfport.graph.restore_mismatches import fits
+from tfport.graph.restoring import PLAIN_OPS, fits, plain_restores
 from tfport.graph.state import variable_of
 from tfport.runtime.implementations import BUILT_IN, OpImplementations
 from tfport.runtime.state import State

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from tfport.errors import Error, MissingTensor, RunFailed
 from tfport.graph.model import Model, Signature
-from tfport.graph.restore_mismatches import RestoreMismatch, restore_mismatches
+from tfport.graph.restoring import RestoreMismatch, restore_mismatches
 from tfport.graph.state import shared_name, variables_read
 from tfport.runtime.state import State
 

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.engines.engine import Compiled, IslandHints
+from tfport.runtime.engines.flag import check_flag
 from tfport.runtime.onnx.island_work import IslandWork
+from tfport.runtime.stored.plan_files import ISLAND, remove
 from tfport.startup.dataclass import dataclass
 
 VERSION = 2
@@ -78,3 +84,66 @@ def read_record(content: bytes) -> StoredIsland | None:
 
 def _is_number(value: Any, end: float = math.inf) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
+
+
+# A plan of one island that was read from files.
+
+
+class StoredPlan:
+    """It is called as a `Plan`."""
+
+    is_steady = False
+    """It is not known."""
+
+    def __init__(self, island: Compiled, record: StoredIsland) -> None:
+        self._island, self._reads, self._places = island, record.reads, record.places
+        self._is_flagged = record.is_flagged
+
+    def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
+        if (scope := current_scope()) is not None:
+            scope.stop.check()
+        outputs = self._island([inputs[i] for i in self._reads])
+        if self._is_flagged:
+            check_flag(outputs[-1])
+        return [outputs[i] for i in self._places]
+
+
+# A copy of an island that is written while its plan is made.
+
+
+class IslandCopy:
+    """The folder that the island of a plan is written to; `record` is there when all of it is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.record: StoredIsland | None = None
+        self._island: tuple[tuple[str, ...], tuple[str, ...], IslandHints] | None = None
+
+    @property
+    def model(self) -> Path:
+        return self.folder / ISLAND
+
+    def add_island(self, inputs: Sequence[str], outputs: Sequence[str], hints: IslandHints) -> None:
+        """Note how the engine calls the island that it writes."""
+        self._island = tuple(inputs), tuple(outputs), hints
+
+    def add_plan(self, reads: Sequence[int], places: Sequence[int]) -> None:
+        """Note which inputs of the plan the island reads, and which of its outputs are the results."""
+        if self._island is None:
+            return
+        inputs, outputs, hints = self._island
+        files = {file.name: file.stat().st_size for file in self.folder.iterdir()}
+        self.record = StoredIsland(
+            inputs,
+            outputs,
+            tuple(reads),
+            tuple(places),
+            hints.alone,
+            bool(hints.host_outputs),
+            hints.work,
+            files,
+        )
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        remove(self.folder)

@@ -7,17 +7,29 @@ with its own first element, as in TensorFlow Serving. `queue` decides which requ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.graph.model import Signature, TensorSpec
-from tfport.serve.servable import Arrays
+from tfport.errors import Error, ResourceExhausted
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.engines.engine import NumbersRefused
+from tfport.runtime.program import ONNX_TYPES
+from tfport.runtime.session import Session
+from tfport.serve.servable import Arrays, run_signature
+from tfport.serve.session_replicas import SessionReplicas
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
+
 
 MOST_PADDED_RANKS = 6
 """TensorFlow Serving pads tensors of 1 to 6 dimensions."""
@@ -128,3 +140,107 @@ def concat_pieces(pieces: Sequence[Arrays]) -> Arrays:
     if len(pieces) == 1:
         return pieces[0]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+# Run the rows of several requests together: on the host, or assembled in the memory of a GPU.
+
+Requests = Sequence[Mapping[str, "NDArray[Any]"]]
+
+
+def run_joined(
+    session: Session,
+    signature: Signature,
+    requests: Requests,
+    rows: int,
+    padded: int,
+    outputs: Sequence[str],
+    stop: StopSignal,
+    *,
+    repeats: bool = True,
+) -> Arrays:
+    """Run requests with `rows` rows in total, padded to `padded` rows; `repeats`: see `run_signature`."""
+    if isinstance(session, SessionReplicas):
+        with session.least_loaded() as replica:
+            return run_joined(replica, signature, requests, rows, padded, outputs, stop, repeats=repeats)
+    uploads: BatchUploads | None = getattr(session.engine, "uploads", None)
+    if uploads is None:
+        return run_signature(session, signature, join(requests, rows, padded), outputs, stop, repeats=repeats)
+    on_device, on_host = _columns(requests, padded - rows)
+    try:
+        with uploads.batch(on_device, padded) as there:
+            inputs = {**there, **on_host}
+            results = uploads.compute(
+                lambda: run_signature(
+                    session, signature, inputs, outputs, stop, on_device=True, repeats=repeats
+                )
+            )
+        return dict(zip(results, uploads.download(list(results.values())), strict=True))
+    except ResourceExhausted as error:
+        raise StatusError(StatusCode.RESOURCE_EXHAUSTED, str(error)) from None
+    except Exception as error:
+        _check_device(uploads)
+        if isinstance(error, StatusError | NumbersRefused) or not isinstance(error, Error):
+            raise
+        raise StatusError(StatusCode.UNAVAILABLE, str(error)) from None
+
+
+def _check_device(uploads: BatchUploads) -> None:
+    """Raise UNAVAILABLE if the GPU is lost: whatever went wrong, this is why."""
+    try:
+        uploads.copies.check()
+    except Error as error:
+        raise StatusError(StatusCode.UNAVAILABLE, str(error)) from None
+
+
+def _columns(requests: Requests, added: int) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """The inputs that are assembled on the device, in parts, and the others, joined."""
+    from tfport.runtime.engines.gpu.batch_uploads import WORTH_COPYING
+
+    on_device: dict[str, list[Any]] = {}
+    on_host: dict[str, Any] = {}
+    for name in requests[0]:
+        parts = [request[name] for request in requests]
+        large = sum(part.nbytes for part in parts) >= WORTH_COPYING
+        if large and same_rows(parts) and parts[0].dtype.name in ONNX_TYPES:
+            on_device[name] = parts
+        else:
+            on_host[name] = join_parts(parts, added)
+    return on_device, on_host
+
+
+# Detect inputs that are components of a sparse or ragged tensor.
+#
+# TensorFlow 2 flattens such an input in a signature: `words` becomes `words` and `words_1`, each an
+# ordinary tensor. Their sizes may be equal by chance, but their first axis is not a batch axis. The
+# functions of the model show whether there are composite inputs, the names show which ones they are.
+
+NUMBERED = re.compile(r"(.+)_\d+")
+WHOLE = (pb.TypeSpecProto.UNKNOWN, pb.TypeSpecProto.VARIABLE_SPEC)
+"""Types of a `TypeSpec` that is a single tensor."""
+
+
+def has_composite_inputs(model: Model, signature: Signature) -> bool:
+    """Whether several inputs of a signature are components of one composite tensor."""
+    numbered = (NUMBERED.fullmatch(name) for name in signature.inputs)
+    return any(match and match[1] in signature.inputs for match in numbered) and _has_composites(model)
+
+
+def _has_composites(model: Model) -> bool:
+    """Whether a function of the model takes an input made of several tensors."""
+    functions = model.meta.object_graph_def.concrete_functions.values()
+    return any(spec not in WHOLE for f in functions for spec in _specs(f.canonicalized_input_signature))
+
+
+def _specs(value: pb.StructuredValue) -> Iterator[int]:
+    pending = [value]
+    while pending:
+        structure = pending.pop()
+        kind = structure.WhichOneof("kind")
+        if kind == "type_spec_value":
+            yield structure.type_spec_value.type_spec_class
+        elif kind == "dict_value":
+            pending.extend(structure.dict_value.fields.values())
+        elif kind == "named_tuple_value":
+            pending.extend(pair.value for pair in structure.named_tuple_value.values)
+        elif kind in ("list_value", "tuple_value"):
+            pending.extend(getattr(structure, kind).values)

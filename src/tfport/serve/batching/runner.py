@@ -23,15 +23,15 @@ from tfport.formats.files import Files
 from tfport.graph.model import Signature
 from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.session import Session
-from tfport.serve.batching.composite_inputs import has_composite_inputs
-from tfport.serve.batching.joined_run import run_joined
 from tfport.serve.batching.joining import (
     concat_pieces,
+    has_composite_inputs,
     has_rows,
     is_finite,
     kind_of,
     may_share,
     rows_of,
+    run_joined,
     split_rows,
 )
 from tfport.serve.batching.parameters import (

@@ -16,8 +16,7 @@ import grpc
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from tfport.errors import Error
-from tfport.serve.front_ends.alike_requests import AlikeRequest, AlikeRequests
-from tfport.serve.front_ends.detached_contents import LARGE, without_contents
+from tfport.serve.front_ends.alike_requests import LARGE, AlikeRequest, AlikeRequests, without_contents
 from tfport.serve.front_ends.messages import (
     NAMES,
     STATE,

@@ -19,7 +19,7 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.formats.files import reason
-from tfport.runtime.engines.gpu.device_copies import DeviceCopies
+from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
 from tfport.runtime.engines.gpu.pinned_memory import pin, unpin
 from tfport.serve.front_ends.messages import (
     NAMES,

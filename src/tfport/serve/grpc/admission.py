@@ -7,22 +7,22 @@ clients do not retry CANCELLED. So the server is stopped only after three steps:
 
 1. calls are answered as usual until no more arrive, or for at most a second;
 2. new calls are refused with UNAVAILABLE, while those in progress are answered;
-3. `serve.grpc.connections` closes the sockets, so that the shutdown has nothing left to cancel.
+3. `serve.grpc.listener` closes the sockets, so that the shutdown has nothing left to cancel.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import grpc
 
+from tfport.serve.auth_tokens import AuthTokens
+from tfport.serve.event_loop import until_quiet
 from tfport.serve.grpc.health import NAME as HEALTH
 from tfport.serve.grpc.observers import Observers
-from tfport.serve.grpc.refusal import refusal
-from tfport.serve.quiet import until_quiet
-from tfport.serve.refusal_reasons import STOPPING, UNKNOWN_METHOD
+from tfport.serve.request_metrics import STOPPING, UNKNOWN_METHOD, reason_of
 from tfport.serve.status import StatusCode
 
 
@@ -79,3 +79,44 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     def _refusal(self, method: str, code: StatusCode, message: str, reason: str = "") -> Any:
         return refusal(code, message, method=method, observers=self._observers, reason=reason)
+
+
+# Require a bearer token in the `authorization` metadata of gRPC calls.
+#
+# Health checks need no token, including those of the Open Inference Protocol: probes have none.
+
+_INFERENCE = "/inference.GRPCInferenceService"
+WITHOUT_TOKEN = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/ServerReady")
+
+
+class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Rejects calls without a valid token before their message is read."""
+
+    def __init__(self, tokens: AuthTokens, observers: Observers) -> None:
+        self._tokens, self._observers = tokens, observers
+
+    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
+        """Return the handler of a call, or one that rejects it."""
+        handler = await continuation(details)
+        if handler is None or details.method.startswith(WITHOUT_TOKEN):
+            return handler
+        headers = [value for key, value in details.invocation_metadata if key == "authorization"]
+        if any(isinstance(value, str) and self._tokens.allow(value) for value in headers):
+            return handler
+        message = "a valid bearer token is required"
+        return refusal(StatusCode.UNAUTHENTICATED, message, method=details.method, observers=self._observers)
+
+
+# A handler that refuses a gRPC call before its message is read.
+
+
+def refusal(
+    code: StatusCode, message: str, *, method: str, observers: Observers, reason: str = ""
+) -> grpc.RpcMethodHandler:
+    """Return a handler for a call of any kind; the reason is the code unless there is a better one."""
+
+    async def refuse(requests: AsyncIterator[Any], context: Any) -> None:
+        observers.refused(method, reason or reason_of(code), context.peer())
+        await context.abort(getattr(grpc.StatusCode, code.name), message)
+
+    return grpc.stream_unary_rpc_method_handler(refuse)

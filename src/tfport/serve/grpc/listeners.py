@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfport.serve.grpc.health import CatalogHealth
-from tfport.serve.grpc.model_service import Reload
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.server import GrpcServer, grpc_services
+from tfport.serve.grpc.server import GrpcServer, Reload, grpc_services
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2.metadata import Ready
 from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
-    from tfport.runtime.engines.gpu.device_copies import DeviceCopies
+    from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies
     from tfport.serve.front_ends.front_end_pool import FrontEndPool
     from tfport.serve.monitoring.logs import Logs
 

@@ -18,13 +18,13 @@ from tfport.formats.saved_model.warmup import CLASSIFY, PREDICT, REGRESS
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve import classify as results
+from tfport.serve.event_loop import offload
 from tfport.serve.examples import input_tensor
 from tfport.serve.grpc.model_spec import model_spec_of, response_spec, servable_for
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.service import NO_CONTENTS, DetachedContents, GrpcMethod, GrpcService
 from tfport.serve.grpc.tensors import array_of, write_tensor
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.offload import offload
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument

@@ -16,9 +16,9 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError, Message
 
+from tfport.serve.event_loop import offload
 from tfport.serve.grpc.observers import Observers
-from tfport.serve.offload import offload
-from tfport.serve.refusal_reasons import reason_of
+from tfport.serve.request_metrics import reason_of
 from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError, invalid_argument
 from tfport.startup.dataclass import dataclass
 

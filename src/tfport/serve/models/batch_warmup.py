@@ -18,8 +18,7 @@ from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
-from tfport.serve.batching.joined_run import run_joined
-from tfport.serve.batching.joining import has_rows
+from tfport.serve.batching.joining import has_rows, run_joined
 from tfport.serve.light_calls import is_steady
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError

@@ -24,12 +24,11 @@ from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.session import Session
-from tfport.serve.gpu_memory_budget import GpuMemoryBudget
+from tfport.serve.gpus import GpuMemoryBudget
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.prepare import prepare
-from tfport.serve.models.store import VersionStore
-from tfport.serve.models.version_folder import has_model, missing_model
+from tfport.serve.models.store import VersionStore, names_a_model
 from tfport.serve.servable import RUN_CODES
 from tfport.serve.session_replicas import SessionReplicas
 from tfport.serve.status import StatusCode, StatusError
@@ -37,6 +36,7 @@ from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.runtime.custom.stub import Stubs
+
 
 Opener = Callable[[str, ModelSettings], Session]
 """Opens a session of the model in a folder."""
@@ -196,3 +196,39 @@ def delete_copy(copy: Path | None) -> None:
     """Delete the copy of a version, if there is one."""
     if copy is not None:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+# What is wrong with a version's folder that has no model: what it contains, and what was expected.
+
+MOST_NAMED = 6
+EXPECTED = "expected saved_model.pb or a Keras file in the folder of a version"
+
+
+def has_model(folder: Path) -> bool:
+    """Whether there is a model in a folder, perhaps a broken one."""
+    try:
+        return bool(find_model(folder))
+    except UnreadableFile:
+        return names_a_model(entry.name for entry in folder.iterdir())
+
+
+def missing_model(folder: Path) -> str:
+    """Return the message for a folder without a model."""
+    entries = sorted(folder.iterdir())
+    below = next((entry.name for entry in entries if entry.is_dir() and _names_a_model_in(entry)), None)
+    names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries[:MOST_NAMED]]
+    more = f" and {len(entries) - MOST_NAMED} more" if len(entries) > MOST_NAMED else ""
+    advice = (
+        f"the model is in {below}/: move its contents up"
+        if below is not None
+        else "copy everything there that the export wrote"
+    )
+    contents = ", ".join(names) + more if names else "an empty folder"
+    return f"{folder}: {EXPECTED}, found {contents}; {advice}"
+
+
+def _names_a_model_in(folder: Path) -> bool:
+    try:
+        return names_a_model(entry.name for entry in folder.iterdir() if entry.is_file())
+    except OSError:
+        return False

@@ -19,13 +19,11 @@ from pathlib import Path
 
 from tfport.errors import Error
 from tfport.formats.proto import model_server_config_pb2 as pb
-from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.model_catalog import ModelCatalog, VersionState
 from tfport.serve.models.config import ModelSettings, read_config, settings_of
-from tfport.serve.models.copy_folder import CopyFolder
-from tfport.serve.models.labels import check_labels
 from tfport.serve.models.loading import Opener, session_opener
 from tfport.serve.models.options import ManagerOptions
-from tfport.serve.models.resources import LoadAttempt, LoaderResources, RunnerFor
+from tfport.serve.models.resources import CopyFolder, LoadAttempt, LoaderResources, RunnerFor
 from tfport.serve.models.served_model import ServedModel
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
@@ -233,3 +231,31 @@ def _reason(model: ServedModel) -> tuple[int | None, str, StatusCode]:
         return None, model.problem or f"{model.name}: no version found yet", StatusCode.NOT_FOUND
     error = failed[max(failed)]
     return max(failed), error.message, error.code
+
+
+# Check version labels: they may point to available versions only, unless the server allows more.
+
+
+def check_labels(models: Iterable[ModelSettings], catalog: ModelCatalog, *, unavailable: bool) -> None:
+    """Raise if a label points to a version that is not available.
+
+    With `unavailable`, a new label may point to a version that is not loaded yet; a label in use can
+    still only move to an available version.
+    """
+    for model in models:
+        current = catalog.labels(model.name)
+        for label, version in sorted(model.labels.items()):
+            early = unavailable and current.get(label, version) == version
+            if not early and not _is_available(catalog, model.name, version):
+                raise StatusError(
+                    StatusCode.FAILED_PRECONDITION,
+                    f"Request to assign label to version {version} of model {model.name}, "
+                    "which is not currently available for inference",
+                )
+
+
+def _is_available(catalog: ModelCatalog, name: str, version: int) -> bool:
+    try:
+        return catalog.statuses(name, version)[0].state is VersionState.AVAILABLE
+    except StatusError:
+        return False

@@ -15,10 +15,9 @@ from typing import Any, Protocol
 from aiohttp import web
 from aiohttp.http import RawRequestMessage
 
-from tfport.serve.refusal_reasons import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
+from tfport.serve.request_metrics import HEADER_TIMEOUT, INVALID_HTTP, TOO_MANY_CONNECTIONS
 from tfport.serve.rest.answer_turns import AnswerTurns
-from tfport.serve.rest.request_framing import RequestFraming
-from tfport.serve.rest.request_head import RequestHead
+from tfport.serve.rest.request_head import RequestFraming, RequestHead
 from tfport.startup.dataclass import dataclass
 
 SERVER_NAME = "tfport"

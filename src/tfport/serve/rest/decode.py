@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
-from tfport.serve.rest.excerpt import excerpt
 from tfport.serve.rest.json_errors import has_names, raise_rows_error, raise_value_error
 from tfport.serve.rest.numbers import INPUTS, INSTANCES, SIGNATURE, numbers_of
-from tfport.serve.rest.parse import parsed
+from tfport.serve.rest.parse import excerpt, parsed
 from tfport.serve.rest.tensors import NotATensor, array_of, is_object
 from tfport.serve.status import StatusError, invalid_argument
 

@@ -15,8 +15,7 @@ from tfport.formats.proto import serving_pb2 as pb
 from tfport.serve.examples import examples_tensor
 from tfport.serve.rest.decode import signature_name
 from tfport.serve.rest.encode import printed
-from tfport.serve.rest.excerpt import excerpt, json_type
-from tfport.serve.rest.parse import parsed
+from tfport.serve.rest.parse import excerpt, json_type, parsed
 from tfport.serve.rest.tensors import decoded, is_base64, text_bytes
 from tfport.serve.status import invalid_argument
 from tfport.startup.dataclass import dataclass

@@ -6,12 +6,15 @@ connections, so that a busy REST port does not delay probes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from aiohttp import web
 
 from tfport.serve.rest.connections import SERVER_NAME, ConnectionLimits, Refused, connection_of
+from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.listener import HttpListener
+from tfport.serve.status import StatusCode
 
 MOST_CONNECTIONS = 32
 
@@ -53,3 +56,28 @@ async def _finish(request: web.Request, response: web.StreamResponse) -> None:
     connection.begin_request()
     connection.end_request()
     response.headers["Server"] = SERVER_NAME
+
+
+# The pages for probes: whether the server is live, and whether it is ready for requests.
+
+JSON: Final = {"Content-Type": "application/json"}
+LIVE, READY = "/v1/health/live", "/v1/health/ready"
+
+
+class HealthPages:
+    """Answers probes; not ready while the server stops."""
+
+    def __init__(self, ready: Callable[[], bool]) -> None:
+        self._ready, self.stopping = ready, False
+
+    def routes(self) -> list[web.AbstractRouteDef]:
+        return [web.get(LIVE, self._live), web.get(READY, self._is_ready)]
+
+    async def _live(self, request: web.Request) -> web.Response:
+        return web.Response(body=b'{"status": "live"}', headers=JSON)
+
+    async def _is_ready(self, request: web.Request) -> web.Response:
+        if self._ready() and not self.stopping:
+            return web.Response(body=b'{"status": "ready"}', headers=JSON)
+        body = error_body("Not ready: not every model is available")
+        return web.Response(status=StatusCode.UNAVAILABLE.http, body=body, headers=JSON)

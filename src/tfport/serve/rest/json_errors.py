@@ -14,7 +14,7 @@ import numpy as np
 
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
-from tfport.serve.rest.excerpt import excerpt, json_type
+from tfport.serve.rest.parse import excerpt, json_type
 from tfport.serve.rest.tensors import MOST_AXES, NotATensor, array_of, decoded, is_object, readable, shape_of
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 

@@ -22,7 +22,7 @@ from aiohttp import web
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.serve.hosts import bracketed
-from tfport.serve.refusal_reasons import NO_FILE_DESCRIPTOR, TLS_HANDSHAKE
+from tfport.serve.request_metrics import NO_FILE_DESCRIPTOR, TLS_HANDSHAKE
 from tfport.serve.rest.connections import (
     ConnectionLimits,
     ConnectionTable,

@@ -12,8 +12,8 @@ from aiohttp.web_protocol import RequestPayloadError
 from tfport.serve.rest.connections import connection_of
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.status import StatusCode, StatusError
-from tfport.serve.workers.memory_file import MemoryFile
 from tfport.serve.workers.pool import Body
+from tfport.serve.workers.transfer import MemoryFile
 
 SLOWEST = 2**17
 """Bytes per second: a large body that arrives at least this fast gets more time."""

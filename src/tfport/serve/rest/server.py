@@ -18,18 +18,16 @@ from typing import Any
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from tfport.serve.event_loop import until_quiet
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.quiet import until_quiet
-from tfport.serve.refusal_reasons import BY_HTTP_STATUS, UNKNOWN_PATH, reason_of
-from tfport.serve.request_metrics import REST
+from tfport.serve.request_metrics import BY_HTTP_STATUS, REST, UNKNOWN_PATH, reason_of
 from tfport.serve.rest import openapi
-from tfport.serve.rest.compress import compressed
 from tfport.serve.rest.connections import SERVER_NAME, HttpConnection, connection_of
 from tfport.serve.rest.encode import error_body
-from tfport.serve.rest.health_pages import JSON, LIVE, READY, HealthPages
+from tfport.serve.rest.health_port import JSON, LIVE, READY, HealthPages
 from tfport.serve.rest.instant_answers import InstantAnswers
 from tfport.serve.rest.listener import HttpListener
-from tfport.serve.rest.measure import measured, within_time
+from tfport.serve.rest.middleware import compressed, measured, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.paths import MODEL_PATHS, parse_path
 from tfport.serve.rest.read_body import read_body

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import Message
 
 from tfport.formats.proto import inference_pb2 as pb
+from tfport.serve.event_loop import offload
 from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.offload import offload
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import metadata, tensors

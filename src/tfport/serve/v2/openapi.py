@@ -5,7 +5,7 @@ Binary tensors are not described: OpenAPI cannot express a body that is JSON fol
 
 from __future__ import annotations
 
-from tfport.serve.rest.openapi_schema import Json, content, object_schema, path_parameters, ref
+from tfport.serve.rest.openapi import Json, content, object_schema, path_parameters, ref
 from tfport.serve.v2.tensors import NUMPY
 
 _TEXT, _FLAG = {"type": "string"}, {"type": "boolean"}

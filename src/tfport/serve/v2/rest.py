@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 import orjson
 from aiohttp import web
 
+from tfport.serve.event_loop import offload
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.offload import offload
-from tfport.serve.rest.measure import measured, within_time
+from tfport.serve.rest.middleware import measured, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.read_body import read_body
 from tfport.serve.servable import Servable
@@ -22,8 +22,8 @@ from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import metadata
 from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
 from tfport.serve.v2.infer import infer, size_of
-from tfport.serve.workers.memory_file import MemoryFile
 from tfport.serve.workers.pool import Body, WorkerPool
+from tfport.serve.workers.transfer import MemoryFile
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 

@@ -22,10 +22,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from tfport.formats.files import reason
-from tfport.serve.offload import offload
+from tfport.serve.event_loop import offload
 from tfport.serve.status import StatusCode, StatusError
-from tfport.serve.workers.memory_file import MemoryFile
-from tfport.serve.workers.transfer import receive, send
+from tfport.serve.workers.transfer import MemoryFile, receive, send
 
 LARGE = 2 * 2**20
 """Size in bytes from which a body is read in a worker: some 20 milliseconds of work."""

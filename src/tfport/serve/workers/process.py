@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tfport.serve.status import StatusCode, StatusError
-from tfport.serve.workers.memory_file import MemoryFile
-from tfport.serve.workers.transfer import receive, send
+from tfport.serve.workers.transfer import MemoryFile, receive, send
 
 IGNORED = (signal.SIGINT, signal.SIGTERM)
 """Signals for the server, which closes the connection when it ends."""

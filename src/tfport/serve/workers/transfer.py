@@ -10,6 +10,8 @@ Both ends run the same code; nothing that a client sends is unpickled.
 from __future__ import annotations
 
 import io
+import mmap
+import os
 import pickle
 import socket
 import struct
@@ -17,8 +19,6 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-
-from tfport.serve.workers.memory_file import MemoryFile
 
 _ALIGNMENT = 64
 _MOST_FILES = 4
@@ -86,3 +86,45 @@ def _strings(content: np.ndarray, lengths: np.ndarray, shape: tuple[int, ...]) -
     for index, (begin, end) in enumerate(bounds):
         out[index] = bytes(data[begin:end])
     return out.reshape(shape)
+
+
+# Bytes in memory that another process can read: a file that exists only in memory.
+#
+# file = MemoryFile()
+# file.write(chunk)
+# file.view()                    the bytes without a copy
+
+
+class MemoryFile:
+    """A growing sequence of bytes with a file descriptor; the memory is freed once nothing uses it."""
+
+    def __init__(self, fd: int | None = None) -> None:
+        self.fd = os.memfd_create("tfport", os.MFD_CLOEXEC) if fd is None else fd
+        self.size = os.fstat(self.fd).st_size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Append bytes."""
+        rest = memoryview(data).cast("B")
+        self.size += len(rest)
+        while rest:
+            rest = rest[os.write(self.fd, rest) :]
+
+    def pad(self, multiple: int) -> None:
+        """Append zeros until the size is a multiple of a number."""
+        self.write(bytes(-self.size % multiple))
+
+    def view(self) -> memoryview:
+        """Return the bytes without a copy; they stay valid after `close`."""
+        return memoryview(mmap.mmap(self.fd, self.size, prot=mmap.PROT_READ) if self.size else b"")
+
+    def close(self) -> None:
+        """Free the memory, unless a view or another process uses it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __del__(self) -> None:
+        self.close()

@@ -7,9 +7,14 @@ Node `i` is `names[i]`; edge `j` goes from `source[j]` to `target[j]` and has th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any
 
+from tfport.formats.lite.records import LiteFile, LiteOperator
+from tfport.graph.attrs import FunctionRef
+from tfport.graph.graph import Node
+from tfport.graph.inline import CALLS
 from tfport.startup.dataclass import dataclass, field
 
 VERSION = 1
@@ -141,4 +146,141 @@ class GraphColumns:
             "calls": [call.to_json() for call in self.calls],
             "arguments": self.arguments,
             "results": self.results,
+        }
+
+
+# How the inputs and outputs of a node are joined with the arguments and results of the graphs that it calls.
+#
+# Known for calls, branches and loops, whose inputs are the arguments one by one. Other nodes that have
+# functions, such as those of `tf.data`, call them with elements that come from elsewhere.
+
+FIRST_INPUTS = {
+    **dict.fromkeys((*CALLS, "While", "StatelessWhile", "_While"), 0),
+    **dict.fromkeys(("If", "StatelessIf", "_If", "Case", "StatelessCase"), 1),
+}
+"""The input that is the first argument: the condition or the index of a branch is not passed on."""
+LITE_FIRST_INPUTS = {"CALL": 0, "WHILE": 0, "STABLEHLO_WHILE": 0, "IF": 1, "STABLEHLO_CASE": 1}
+CONDITIONS = ("cond", "cond_subgraph_index")
+"""The graph that decides whether a loop goes on; its result is no output."""
+
+
+def node_call(node: Node, place: int, ids: Mapping[str, str]) -> GraphCall:
+    """The call of a node; `ids` are the graphs of the functions that it names."""
+    graphs = list(dict.fromkeys(ids.values()))
+    first = 0 if node.op in ids else FIRST_INPUTS.get(node.op)
+    functions = node.graph.library.functions
+    if first is None or any(len(functions[name].arguments) != len(node.inputs) - first for name in ids):
+        return GraphCall(place, graphs)
+    condition = node.attr(CONDITIONS[0])
+    decides = ids.get(condition.name) if isinstance(condition, FunctionRef) else None
+    return GraphCall(place, graphs, first, [id for id in graphs if id != decides])
+
+
+def operator_call(op: LiteOperator, place: int, called: Mapping[str, int], file: LiteFile) -> GraphCall:
+    """The call of an operator of a TensorFlow Lite file; `called` are the subgraphs by option."""
+    graphs = list(dict.fromkeys(f"s{number}" for number in called.values()))
+    first = LITE_FIRST_INPUTS.get(op.code.name)
+    counts = {len(file.subgraphs[number].inputs) for number in called.values()}
+    if first is None or counts != {len(op.inputs) - first}:
+        return GraphCall(place, graphs)
+    results = dict.fromkeys(f"s{n}" for option, n in called.items() if option not in CONDITIONS)
+    return GraphCall(place, graphs, first, list(results))
+
+
+# What is around a node that is known by columns only: its edges, and attributes as text.
+
+MOST_READERS = 100
+LONGEST = 500
+
+
+def attribute(name: str, value: object) -> dict[str, Any]:
+    """An attribute as text, shortened."""
+    text = str(value)
+    return {"name": name, "value": text if len(text) < LONGEST else f"{text[:LONGEST]}…", "default": False}
+
+
+def edges_in(columns: GraphColumns, place: int) -> Iterator[dict[str, Any]]:
+    """What a node reads, in order."""
+    for edge, target in enumerate(columns.target):
+        if target == place:
+            yield {
+                "argument": "",
+                "node": columns.names[columns.source[edge]],
+                "index": columns.source_output[edge],
+                "type": columns.types[columns.edge_type[edge]],
+            }
+
+
+def edges_out(columns: GraphColumns, place: int) -> Iterator[dict[str, Any]]:
+    """Its outputs, with the nodes that read them."""
+    outputs: dict[int, dict[str, Any]] = {}
+    for edge, source in enumerate(columns.source):
+        if source != place:
+            continue
+        index = columns.source_output[edge]
+        type = columns.types[columns.edge_type[edge]]
+        new = {"argument": "", "index": index, "type": type, "readers": [], "more": 0}
+        output = outputs.setdefault(index, new)
+        if len(output["readers"]) < MOST_READERS:
+            output["readers"].append(columns.names[columns.target[edge]])
+        else:
+            output["more"] += 1
+    yield from (outputs[index] for index in sorted(outputs))
+
+
+# The attributes of nodes as texts, for a search.
+#
+# A page without a server has them by columns: each text once, and for each node the numbers of its texts.
+
+HIDDEN = ("_output_shapes", "value")
+"""Values of constants are no attributes to a reader, and large."""
+LONGEST_ATTRIBUTE = 120
+
+
+def text_matches(attributes: Iterable[Mapping[str, Any]], wanted: str) -> bool:
+    """Whether an attribute is the one of `name`, or of `name=part of the value`, in lower case."""
+    name, equals, part = wanted.partition("=")
+    values = [each["value"] for each in attributes if each["name"].lower() == name and name not in HIDDEN]
+    return bool(values) and (not equals or any(part in text.lower() for text in values))
+
+
+def attribute_columns(nodes: Iterable[Iterable[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Attributes by columns: `texts[nodes[i][k]]` is the `k`th of node `i`, as `name=value`."""
+    numbers: dict[str, int] = {}
+    columns = [
+        [
+            numbers.setdefault(f"{each['name']}={each['value']}"[:LONGEST_ATTRIBUTE], len(numbers))
+            for each in attributes
+            if each["name"] not in HIDDEN
+        ]
+        for attributes in nodes
+    ]
+    return {"texts": list(numbers), "nodes": columns}
+
+
+# A graph of a model without its nodes, and the kinds of graphs.
+
+GRAPH, FUNCTION, BRANCH, LOOP, SUBGRAPH, LAYERS = "graph", "function", "branch", "loop", "subgraph", "layers"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSummary:
+    """A graph of a model, without its nodes."""
+
+    id: str
+    name: str
+    """The name of the function, subgraph or model; empty for a main graph."""
+    kind: str
+    nodes: int
+    callers: int = 0
+    signatures: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "kind": self.kind,
+            "nodes": self.nodes,
+            "callers": self.callers,
+            "signatures": self.signatures,
         }

@@ -17,11 +17,16 @@ from tfport.graph.model import Model
 from tfport.graph.reach import Callers
 from tfport.graph.state import variables
 from tfport.startup.garbage import no_search_for_garbage
-from tfport.web.graph_view.attribute_columns import attribute_columns
-from tfport.web.graph_view.columns import GraphColumns
-from tfport.web.graph_view.graph_summary import BRANCH, FUNCTION, GRAPH, LOOP, GraphSummary
-from tfport.web.graph_view.main_parts import main_parts
-from tfport.web.graph_view.node_graph import node_columns
+from tfport.web.graph_view.columns import (
+    BRANCH,
+    FUNCTION,
+    GRAPH,
+    LOOP,
+    GraphColumns,
+    GraphSummary,
+    attribute_columns,
+)
+from tfport.web.graph_view.node_graph import main_parts, node_columns
 from tfport.web.graph_view.value_types import ValueTypes
 
 MAIN = "main"

@@ -13,9 +13,17 @@ from tfport.frontends.keras.build import input_spec
 from tfport.frontends.keras.config import INPUT_LAYER, LayerCall, LayerConfig, ModelConfig, TensorRef
 from tfport.frontends.keras.instance import LayerInstance
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
-from tfport.web.graph_view.column_edges import attribute, edges_in, edges_out
-from tfport.web.graph_view.columns import VERSION, GraphCall, GraphColumns, NodeRole
-from tfport.web.graph_view.graph_summary import LAYERS, GraphSummary
+from tfport.web.graph_view.columns import (
+    LAYERS,
+    VERSION,
+    GraphCall,
+    GraphColumns,
+    GraphSummary,
+    NodeRole,
+    attribute,
+    edges_in,
+    edges_out,
+)
 from tfport.web.graph_view.value_types import type_text
 
 MOST_MODELS = 1000

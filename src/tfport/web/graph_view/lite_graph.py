@@ -13,14 +13,20 @@ from typing import Any
 from tfport.formats.lite.records import NO_TENSOR, LiteFile, LiteOperator, LiteTensor, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.frontends.lite.build import file_signatures
-from tfport.frontends.lite.constants import constant_array, has_data
-from tfport.frontends.lite.dtypes import lite_dtype
+from tfport.frontends.lite.constants import constant_array, has_data, lite_dtype
 from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import dataclass, field
-from tfport.web.graph_view.call_joins import operator_call
-from tfport.web.graph_view.column_edges import attribute, edges_in, edges_out
-from tfport.web.graph_view.columns import VERSION, GraphColumns, NodeRole
-from tfport.web.graph_view.graph_summary import SUBGRAPH, GraphSummary
+from tfport.web.graph_view.columns import (
+    SUBGRAPH,
+    VERSION,
+    GraphColumns,
+    GraphSummary,
+    NodeRole,
+    attribute,
+    edges_in,
+    edges_out,
+    operator_call,
+)
 from tfport.web.graph_view.tensor_peek import tensor_peek
 from tfport.web.graph_view.value_types import type_text
 

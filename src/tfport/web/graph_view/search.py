@@ -14,8 +14,7 @@ from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
-from tfport.web.graph_view.attribute_columns import HIDDEN, text_matches
-from tfport.web.graph_view.columns import VERSION
+from tfport.web.graph_view.columns import HIDDEN, VERSION, text_matches
 from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.graph_view.node_graph import nodes_of
 

@@ -11,12 +11,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfport.errors import Error
+from tfport.errors import Error, MissingTensor, UnreadableFile
+from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.dtypes import DType
+from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
+from tfport.graph.state import assets
+from tfport.web.graph_view.columns import VERSION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 MOST_BYTES = 256 << 20
 """A larger tensor is not read."""
@@ -174,3 +179,72 @@ def text_or_base64(value: bytes | str) -> str | dict[str, str]:
         return value.decode()[:LONGEST_TEXT]
     except UnicodeDecodeError:
         return {"b64": base64.b64encode(value[:LONGEST_TEXT]).decode()}
+
+
+# Tensors that a model stores outside of its graph, by key: checkpoints, weights of Keras and TF.js files.
+
+
+def stored_tensor(model: Model, key: str) -> dict[str, Any]:
+    """Statistics and first elements of a stored tensor; MissingTensor if there is none with this key."""
+    checkpoint = model.checkpoint
+    if checkpoint is not None and key in checkpoint:
+        entry = checkpoint.entry(key)
+        dtype, shape = str(DType.of(entry.dtype)), Shape(entry.shape)
+        return _document(key, tensor_peek(dtype, shape, entry.nbytes, lambda: checkpoint.read(key)))
+    lists = model.keras.weights.lists if model.keras is not None and model.keras.weights is not None else {}
+    for owner, arrays in lists.items():
+        for array in arrays:
+            if key in (array.name, f"{owner}/{array.name}"):
+                return _document(key, tensor_peek(array.dtype, Shape(array.shape), None, array.read))
+    raise MissingTensor(f"{model.where}: there is no stored tensor `{key}`")
+
+
+def _document(key: str, peek: dict[str, Any]) -> dict[str, Any]:
+    return {"version": VERSION, "key": key, **peek}
+
+
+# The first lines of an asset or vocabulary, bounded.
+
+MOST_ASSET_BYTES = 256 << 10
+MOST_LINES = 200
+LONGEST = 500
+
+
+def asset_peek(model: Model, file: str) -> dict[str, Any]:
+    """The first lines of a file that the model names as an asset; None instead of lines if it is no text."""
+    data = _bytes(model, file)
+    head = bytes(data[:MOST_ASSET_BYTES])
+    is_whole = len(head) == len(data)
+    text = _text(head, is_whole)
+    lines = text.splitlines() if text is not None else None
+    return {
+        "version": VERSION,
+        "file": file,
+        "bytes": len(data),
+        "lines": None if lines is None else [line[:LONGEST] for line in lines[:MOST_LINES]],
+        "more": not is_whole or (lines is not None and len(lines) > MOST_LINES),
+    }
+
+
+def _bytes(model: Model, file: str) -> memoryview | bytes:
+    if model.keras is not None and file in model.keras.assets:
+        return model.keras.assets[file]
+    known = next((asset for asset in assets(model) if asset.file == file), None)
+    if known is None or known.nbytes is None or ".." in file.split("/") or file.startswith("/"):
+        raise UnreadableFile(f"{model.where}: there is no asset `{file}`")
+    return model.files.map(f"{ASSETS}/{file}")
+
+
+def _text(head: bytes, is_whole: bool) -> str | None:
+    """The text in the first bytes of a file, up to its last whole line; None if it is not text."""
+    if b"\0" in head:
+        return None
+    if not is_whole:
+        head = head[: head.rfind(b"\n") + 1] or head
+    for cut in range(4):  # a character may be cut at the end
+        try:
+            return head[: len(head) - cut].decode()
+        except UnicodeDecodeError:
+            if is_whole:
+                return None
+    return None

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from model_explorer import graph_builder as explorer
 
-from tfport.web.graph_view.columns import GraphColumns
-from tfport.web.graph_view.graph_summary import GraphSummary
+from tfport.web.graph_view.columns import GraphColumns, GraphSummary
 from tfport.web.graph_view.graphs import GraphFamily
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
 

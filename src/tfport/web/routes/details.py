@@ -9,13 +9,10 @@ from aiohttp import web
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.graph.difference import graph_difference
 from tfport.graph.graph import Graph
-from tfport.web.graph_view.asset_peek import asset_peek
 from tfport.web.graph_view.search import search
-from tfport.web.graph_view.stored_tensors import stored_tensor
-from tfport.web.json_answer import json_answer
+from tfport.web.graph_view.tensor_peek import asset_peek, stored_tensor
+from tfport.web.json_answer import bad_request, field, json_answer, read_object, unknown
 from tfport.web.model_store import LoadedModel
-from tfport.web.read_json import field, read_object
-from tfport.web.refused_request import bad_request, unknown
 from tfport.web.state import ServerState, state_of
 
 LONGEST_QUERY = 1000

@@ -6,9 +6,8 @@ import orjson
 from aiohttp import web
 
 from tfport.errors import Error
-from tfport.web.json_answer import JSON, VERSION, json_answer
+from tfport.web.json_answer import JSON, VERSION, json_answer, unknown
 from tfport.web.model_store import LoadedModel
-from tfport.web.refused_request import unknown
 from tfport.web.state import state_of
 
 

@@ -11,14 +11,12 @@ from aiohttp import web
 
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import select_signature
+from tfport.web.allowed_paths import checked_targets
 from tfport.web.jobs import DONE, Finish, Job
-from tfport.web.json_answer import json_answer
+from tfport.web.json_answer import RefusedRequest, bad_request, field, json_answer, read_object
 from tfport.web.model_store import LoadedModel
-from tfport.web.read_json import field, read_object
-from tfport.web.refused_request import RefusedRequest, bad_request
 from tfport.web.run_inputs import input_options
 from tfport.web.state import ServerState, state_of
-from tfport.web.target_texts import checked_targets
 
 MOST_REPEATS, MOST_BATCH = 50, 4096
 PROFILE_SECONDS = "1"

@@ -12,10 +12,8 @@ from tfport.errors import Error
 from tfport.formats.files import Folder
 from tfport.formats.recognize import models_in
 from tfport.web.example_models import write_examples
-from tfport.web.json_answer import VERSION, json_answer
+from tfport.web.json_answer import VERSION, bad_request, field, json_answer, read_object
 from tfport.web.model_store import LoadedModel
-from tfport.web.read_json import field, read_object
-from tfport.web.refused_request import bad_request
 from tfport.web.state import ServerState, state_of
 
 

@@ -14,13 +14,11 @@ from tfport.explain.code import code_page
 from tfport.explain.messages import is_code
 from tfport.matrix.details import matrix_details
 from tfport.reports.explained_json import codes_json
+from tfport.web.allowed_paths import checked_targets
 from tfport.web.graph_view.finding_nodes import report_with_nodes
-from tfport.web.json_answer import VERSION, json_answer
+from tfport.web.json_answer import VERSION, bad_request, field, json_answer, read_object, texts
 from tfport.web.model_store import LoadedModel
-from tfport.web.read_json import field, read_object, texts
-from tfport.web.refused_request import bad_request
 from tfport.web.state import state_of
-from tfport.web.target_texts import checked_targets
 
 MOST_CODES = 50
 

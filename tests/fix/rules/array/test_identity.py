@@ -6,11 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import check, rule_case
 from tests.runtime.cases import f32, i32, strings
 
-from tfport.fix.rules.array.identity import (
-    as_identity,
-    one_identity_each,
-    without_looking_at_the_shape,
-)
+from tfport.fix.rules.array.broadcast import as_identity, one_identity_each, without_looking_at_the_shape
 
 TWO = "y = %s(a, b) {T=[float32, int32]}"
 CASES = [

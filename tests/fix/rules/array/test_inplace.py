@@ -5,7 +5,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, i32, numbers
 
-from tfport.fix.rules.array.inplace import added_at_once, filled, handed_on, rows_combined, rows_stitched
+from tfport.fix.rules.array.gather import added_at_once, filled, handed_on, rows_combined, rows_stitched
 
 ROWS = "c = DeepCopy(x) {T=float32}\ny = %s(c, i, v) {T=float32}"
 CASES = [

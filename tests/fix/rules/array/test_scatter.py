@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import boolean, f32, i32, i64, numbers, strings
 
-from tfport.fix.rules.array.scatter import (
+from tfport.fix.rules.array.gather import (
     largest_of_a_segment,
     stitched,
     with_all_updates,

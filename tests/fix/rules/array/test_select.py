@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import boolean, f32, numbers, scalar, strings
 
-from tfport.fix.rules.array.select import all_of_one_shape, as_select_v2, where_not_zero
+from tfport.fix.rules.array.order import all_of_one_shape, as_select_v2, where_not_zero
 
 V2, V1 = "y = SelectV2(c, t, e) {T=float32}", "y = Select(c, t, e) {T=float32}"
 COLUMN = boolean([True], [False])

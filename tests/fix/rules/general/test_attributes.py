@@ -13,8 +13,7 @@ from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.rule import ANY
-from tfport.fix.rulebook import Rulebook
+from tfport.fix.rule import ANY, Rulebook
 from tfport.fix.rules.general.attributes import (
     failing_where_shapes_do_not_fit,
     without_attributes_that_change_nothing,

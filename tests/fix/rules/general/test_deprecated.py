@@ -5,7 +5,7 @@ import pytest
 from tests.fix.rule_cases import check, rule_case
 from tests.runtime.cases import numbers
 
-from tfport.fix.rules.general.deprecated import under_its_later_name
+from tfport.fix.rules.general.attributes import under_its_later_name
 
 POSITIVE = np.float32([[[4, 1], [1, 3]], [[2, 0], [0, 5]]])
 CASES = [

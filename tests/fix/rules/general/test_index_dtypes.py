@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, i32, i64, numbers, strings
 
-from tfport.fix.rules.general.index_dtypes import places_in_int32, shapes_in_int32
+from tfport.fix.rules.general.dtypes import places_in_int32, shapes_in_int32
 
 
 def place(text, **options):

@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import check, rule_case
 from tests.runtime.cases import i32
 
-from tfport.fix.rules.math.bit_shift import by_a_power, times_a_power, what_is_left_of_all_bits
+from tfport.fix.rules.math.arithmetic import by_a_power, times_a_power, what_is_left_of_all_bits
 
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 

@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, f64, i32, i64
 
-from tfport.fix.rules.math.bucketize import boundaries_below, boundaries_not_above, counted_by_width
+from tfport.fix.rules.math.bincount import boundaries_below, boundaries_not_above, counted_by_width
 
 EDGES = "boundaries=[0.0, 0.1, 5.0]"
 ODD = f32(np.nan, -1, -0.0, 0, 0.1, 5, np.inf, -np.inf)

@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, i8, i32, i64, numbers
 
-from tfport.fix.rules.math.clip import (
+from tfport.fix.rules.math.arithmetic import (
     as_check_numerics,
     as_check_numerics_v2,
     below_then_above,

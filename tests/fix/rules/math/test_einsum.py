@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain, rewritten_for
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
 
-from tfport.fix.rules.math.einsum import matrices_multiplied
+from tfport.fix.rules.math.matmul import matrices_multiplied
 
 SIZE = dict(zip("abcdehnqk", (2, 3, 4, 5, 2, 3, 4, 2, 3), strict=True))
 

@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import f32, i8, i32, numbers, scalar, u8
 
-from tfport.fix.rules.math.segments import (
+from tfport.fix.rules.math.reductions import (
     gathered_then_added,
     largest_of_opposites,
     largest_of_sorted,

@@ -5,7 +5,7 @@ import pytest
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
 
-from tfport.fix.rules.math.tridiagonal import solved_as_dense, three_products
+from tfport.fix.rules.math.matmul import solved_as_dense, three_products
 
 PRODUCT = "y = TridiagonalMatMul(u, m, l, x) {T=%s}"
 SOLVE = "y = TridiagonalSolve(d, x) {T=%s, partial_pivoting=%s}"

@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
 
-from tfport.fix.rules.nn.bias import as_bias_add, as_first_bias_add, bias_as_sum
+from tfport.fix.rules.nn.activations import as_bias_add, as_first_bias_add, bias_as_sum
 
 X, B = numbers(2, 3, 4, 5), numbers(5)
 FIRST = "y = BiasAdd(x, b) {T=float32, data_format=NCHW}"

@@ -18,9 +18,13 @@ from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.rulebook import Rulebook
-from tfport.fix.rules.nn.cudnn_params import counted_beforehand, one_after_another, split_into_parts
-from tfport.fix.rules.nn.cudnn_rnn import as_arithmetic
+from tfport.fix.rule import Rulebook
+from tfport.fix.rules.nn.cudnn_rnn import (
+    as_arithmetic,
+    counted_beforehand,
+    one_after_another,
+    split_into_parts,
+)
 from tfport.graph.build import graph_to_def
 from tfport.runtime.ops.nn.cudnn_params import CudnnRnnConfig
 

@@ -8,7 +8,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import i32, i64, scalar, strings
 
-from tfport.fix.rules.strings.segment_join import joined_in_rows
+from tfport.fix.rules.strings.basic import joined_in_rows
 
 
 def join(separator=", ", ids="int32", count="int32"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
-from tfport.runtime.engines.gpu.device_copies import HostCopies, address_of
+from tfport.runtime.engines.gpu.cuda_runtime import HostCopies, address_of
 from tfport.runtime.engines.gpu.pinned_memory import PINNED, pin, unpin
 
 

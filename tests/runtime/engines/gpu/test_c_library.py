@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from tfport.errors import Error
-from tfport.runtime.engines.gpu.c_library import CLibrary, LibraryObject
+from tfport.runtime.engines.gpu.cuda_libraries import CLibrary, LibraryObject
 
 
 def test_an_object_is_destroyed_once_when_nothing_needs_it_any_more():

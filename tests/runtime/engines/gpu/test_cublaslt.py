@@ -8,7 +8,7 @@ from tests.runtime.onnx.test_moved_offsets import attention
 
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.engines.gpu import cublaslt
+from tfport.runtime.engines.gpu import cuda_libraries
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_product import fused_products, with_offsets_added
@@ -64,7 +64,7 @@ class FakeStream(HostGraphStream):
 @pytest.fixture
 def library(monkeypatch):
     fake = FakeLibrary()
-    monkeypatch.setattr(cublaslt.ctypes, "CDLL", lambda name: fake)
+    monkeypatch.setattr(cuda_libraries.ctypes, "CDLL", lambda name: fake)
     return fake
 
 
@@ -72,9 +72,9 @@ def library(monkeypatch):
 def clock(monkeypatch):
     """Each algorithm takes the next of these times, in each turn."""
     times = []
-    turns = cublaslt.TURNS + 1
+    turns = cuda_libraries.TURNS + 1
     moments = iter(moment for took in times for moment in [0.0, took] * turns)
-    monkeypatch.setattr(cublaslt.time, "perf_counter", lambda: next(moments))
+    monkeypatch.setattr(cuda_libraries.time, "perf_counter", lambda: next(moments))
     return times
 
 
@@ -88,7 +88,7 @@ def product(dtype=FLOAT32, *, relu=False):
 
 
 def test_matrices_are_given_by_columns(library):
-    prepared = cublaslt.CublasLt(FakeStream()).prepared(product(), (5, 2, ROWS))
+    prepared = cuda_libraries.CublasLt(FakeStream()).prepared(product(), (5, 2, ROWS))
     sizes = [a[1:] for name, a in library.calls if name == "cublasLtMatrixLayoutCreate"]
     weights, x, output = (
         [0, ROWS, COLUMNS, ROWS],
@@ -97,9 +97,9 @@ def test_matrices_are_given_by_columns(library):
     )
     assert sizes == [weights, x, output]
     assert library.attributes("cublasLtMatmulDescSetAttribute") == [
-        (cublaslt.TRANSPOSE_A, 1),
-        (cublaslt.EPILOGUE, cublaslt.WITH_BIAS),
-        (cublaslt.BIAS_STRIDE, 0),
+        (cuda_libraries.TRANSPOSE_A, 1),
+        (cuda_libraries.EPILOGUE, cuda_libraries.WITH_BIAS),
+        (cuda_libraries.BIAS_STRIDE, 0),
     ]
     assert prepared.workspace == 256  # the largest of the algorithms
 
@@ -107,16 +107,16 @@ def test_matrices_are_given_by_columns(library):
 @pytest.mark.parametrize(
     ("dtype", "kind", "compute"),
     [
-        ("float32", 0, cublaslt.TF32),
-        ("float16", 2, cublaslt.FULL_FLOAT32),
-        ("bfloat16", 14, cublaslt.FULL_FLOAT32),
+        ("float32", 0, cuda_libraries.TF32),
+        ("float16", 2, cuda_libraries.FULL_FLOAT32),
+        ("bfloat16", 14, cuda_libraries.FULL_FLOAT32),
     ],
 )
 def test_types(library, dtype, kind, compute):
-    cublaslt.CublasLt(FakeStream()).prepared(product(DType.parse(dtype), relu=True), (1, ROWS))
+    cuda_libraries.CublasLt(FakeStream()).prepared(product(DType.parse(dtype), relu=True), (1, ROWS))
     assert [a[1:] for name, a in library.calls if name == "cublasLtMatmulDescCreate"] == [[compute, 0]]
     assert {a[1] for name, a in library.calls if name == "cublasLtMatrixLayoutCreate"} == {kind}
-    assert (cublaslt.EPILOGUE, cublaslt.WITH_BIAS_AND_RELU) in library.attributes(
+    assert (cuda_libraries.EPILOGUE, cuda_libraries.WITH_BIAS_AND_RELU) in library.attributes(
         "cublasLtMatmulDescSetAttribute"
     )
 
@@ -124,24 +124,24 @@ def test_types(library, dtype, kind, compute):
 def test_queries_keys_and_values_read_the_same_matrix(library):
     nodes, output = attention()
     (three,) = fused_products(with_offsets_added(nodes), [output])
-    cublaslt.CublasLt(FakeStream()).prepared(three, (2, 5, 8))
+    cuda_libraries.CublasLt(FakeStream()).prepared(three, (2, 5, 8))
     assert library.attributes("cublasLtMatrixLayoutSetAttribute") == [
-        (cublaslt.COUNT, 3), (cublaslt.STRIDE, 64),
-        (cublaslt.COUNT, 3), (cublaslt.STRIDE, 0),
-        (cublaslt.COUNT, 3), (cublaslt.STRIDE, 80),
+        (cuda_libraries.COUNT, 3), (cuda_libraries.STRIDE, 64),
+        (cuda_libraries.COUNT, 3), (cuda_libraries.STRIDE, 0),
+        (cuda_libraries.COUNT, 3), (cuda_libraries.STRIDE, 80),
     ]  # fmt: skip
-    assert (cublaslt.BIAS_STRIDE, 8) in library.attributes("cublasLtMatmulDescSetAttribute")
+    assert (cuda_libraries.BIAS_STRIDE, 8) in library.attributes("cublasLtMatmulDescSetAttribute")
 
 
 def test_addresses(library, clock):
     clock += [1.0] * 3
-    prepared = cublaslt.CublasLt(FakeStream()).prepared(product(), (1, ROWS))
+    prepared = cuda_libraries.CublasLt(FakeStream()).prepared(product(), (1, ROWS))
     prepared.begin([100], [200, 300], [400], 500)
     *_, (_, arguments) = [call for call in library.calls if call[0] == "cublasLtMatmul"]
     numbers = [a for a in arguments if isinstance(a, int) and a in range(100, 501, 100)]
     assert numbers == [200, 100, 400, 400, 500]
     assert arguments[-1] == 77
-    assert library.attributes("cublasLtMatmulDescSetAttribute")[-1] == (cublaslt.BIAS, 300)
+    assert library.attributes("cublasLtMatmulDescSetAttribute")[-1] == (cuda_libraries.BIAS, 300)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_addresses(library, clock):
 def test_the_fastest_algorithm_is_used_if_it_is_much_faster(library, clock, times, chosen):
     clock += times
     stream = FakeStream()
-    lt = cublaslt.CublasLt(stream)
+    lt = cuda_libraries.CublasLt(stream)
     for _ in range(2):  # another product of the same sizes needs no trial
         prepared = lt.prepared(product(), (1, ROWS))
         library.calls.clear()
@@ -164,7 +164,7 @@ def test_the_fastest_algorithm_is_used_if_it_is_much_faster(library, clock, time
 @pytest.mark.parametrize("workspaces", [[], [64]])
 def test_without_an_algorithm_there_is_an_error(library, workspaces):
     library.workspaces = workspaces
-    lt = cublaslt.CublasLt(FakeStream())
+    lt = cuda_libraries.CublasLt(FakeStream())
     if workspaces:
         library.refused = "cublasLtMatmulAlgoGetHeuristic"
     sentence = "CUBLAS_STATUS_NOT_SUPPORTED" if workspaces else "cuBLASLt has no kernel"
@@ -176,10 +176,10 @@ def test_a_library_that_is_missing(monkeypatch):
     def missing(name):
         raise OSError(name)
 
-    monkeypatch.setattr(cublaslt.ctypes, "CDLL", missing)
+    monkeypatch.setattr(cuda_libraries.ctypes, "CDLL", missing)
     with pytest.raises(Error, match=r"libcublasLt.so, is not installed"):
-        cublaslt.CublasLt(FakeStream())
+        cuda_libraries.CublasLt(FakeStream())
 
 
 def test_the_result_of_the_search_has_the_size_that_cublaslt_writes():
-    assert ctypes.sizeof(cublaslt._Algorithm) == 96
+    assert ctypes.sizeof(cuda_libraries._Algorithm) == 96

@@ -7,7 +7,7 @@ import pytest
 
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.engines.gpu import cudnn
+from tfport.runtime.engines.gpu import cuda_libraries
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.fused_convolution import fused_convolutions
 from tfport.runtime.operand import Operand
@@ -39,7 +39,7 @@ class FakeLibrary:
 @pytest.fixture
 def library(monkeypatch):
     fake = FakeLibrary()
-    monkeypatch.setattr(cudnn.ctypes, "CDLL", lambda name: fake)
+    monkeypatch.setattr(cuda_libraries.ctypes, "CDLL", lambda name: fake)
     return fake
 
 
@@ -55,13 +55,16 @@ def convolution(dtype=FLOAT32, *, relu=True):
 
 
 def test_sizes_and_numbers_of_a_convolution(library):
-    prepared = cudnn.Cudnn(77).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
+    prepared = cuda_libraries.Cudnn(77).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
     assert library.last("cudnnSetStream")[1] == 77
     tensors = [a[1:] for name, a in library.calls if name == "cudnnSetTensor4dDescriptor"]
     assert tensors == [[1, 0, 2, 4, 9, 7], [1, 0, 2, 8, 5, 7], [1, 0, 1, 8, 1, 1]]  # channels last, float
     assert library.last("cudnnSetFilter4dDescriptor")[1:] == [0, 1, 8, 4, 3, 5]
     assert library.last("cudnnSetConvolution2dDescriptor")[1:] == [1, 2, 2, 1, 1, 1, 1, 0]
-    assert library.last("cudnnSetActivationDescriptor")[1:3] == [cudnn.RELU, cudnn.PROPAGATE_NAN]
+    assert library.last("cudnnSetActivationDescriptor")[1:3] == [
+        cuda_libraries.RELU,
+        cuda_libraries.PROPAGATE_NAN,
+    ]
     assert prepared.workspace == WORKSPACE
 
 
@@ -69,14 +72,14 @@ def test_sizes_and_numbers_of_a_convolution(library):
     ("dtype", "kind", "math"), [("float32", 0, 0), ("float16", 2, 1), ("bfloat16", 9, 1)]
 )
 def test_types(library, dtype, kind, math):
-    cudnn.Cudnn(0).prepared(convolution(DType.parse(dtype)), (2, 9, 7, 4), (2, 5, 7, 8))
+    cuda_libraries.Cudnn(0).prepared(convolution(DType.parse(dtype)), (2, 9, 7, 4), (2, 5, 7, 8))
     assert {a[2] for name, a in library.calls if name == "cudnnSetTensor4dDescriptor"} == {kind}
     assert library.last("cudnnSetFilter4dDescriptor")[1] == kind
     assert library.last("cudnnSetConvolutionMathType")[1] == math
 
 
 def test_a_shortcut_is_added_and_none_is_not(library):
-    prepared = cudnn.Cudnn(0).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
+    prepared = cuda_libraries.Cudnn(0).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
     for shortcut, read in ((400, 400), (0, 500)):
         inputs = (100, shortcut) if shortcut else (100,)
         prepared.begin(inputs, (200, 300), (500,), 600)
@@ -87,16 +90,16 @@ def test_a_shortcut_is_added_and_none_is_not(library):
 
 
 def test_without_a_relu(library):
-    cudnn.Cudnn(0).prepared(convolution(relu=False), (2, 9, 7, 4), (2, 5, 7, 8))
-    assert library.last("cudnnSetActivationDescriptor")[1] == cudnn.IDENTITY
+    cuda_libraries.Cudnn(0).prepared(convolution(relu=False), (2, 9, 7, 4), (2, 5, 7, 8))
+    assert library.last("cudnnSetActivationDescriptor")[1] == cuda_libraries.IDENTITY
 
 
 def test_what_cudnn_refuses_is_an_error(library):
     library.refused = "cudnnGetConvolutionForwardWorkspaceSize"
     with pytest.raises(Error, match="WorkspaceSize fails: CUDNN_STATUS_NOT_SUPPORTED"):
-        cudnn.Cudnn(0).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
+        cuda_libraries.Cudnn(0).prepared(convolution(), (2, 9, 7, 4), (2, 5, 7, 8))
 
 
 def test_without_the_library():
     with pytest.raises(Error, match=r"libcudnn.so.9 does not load: "):
-        cudnn.Cudnn(0)
+        cuda_libraries.Cudnn(0)

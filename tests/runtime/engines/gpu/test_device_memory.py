@@ -1,7 +1,7 @@
 import pytest
 
 from tfport.errors import ResourceExhausted
-from tfport.runtime.engines.gpu import device_memory
+from tfport.runtime.engines.gpu import gpu_engine
 from tfport.runtime.engines.gpu.availability import physical_index
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.nvml import Driver, Gpu, NvmlError
@@ -13,7 +13,7 @@ CUDA = parse_device("cuda:1")
 def two_gpus(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     gpus = tuple(Gpu(i, "a GPU", "9.0", 10_000, free, 0) for i, free in enumerate((1000, 2000)))
-    monkeypatch.setattr(device_memory, "read_driver", lambda: Driver("1", "13", gpus))
+    monkeypatch.setattr(gpu_engine, "read_driver", lambda: Driver("1", "13", gpus))
 
 
 @pytest.mark.parametrize(
@@ -27,21 +27,21 @@ def two_gpus(monkeypatch):
 )  # fmt: skip
 def test_weights_that_do_not_fit(two_gpus, needed, uploaded, limit, message):
     with pytest.raises(ResourceExhausted) as caught:
-        device_memory.check_fit(CUDA, needed, uploaded, limit)
+        gpu_engine.check_fit(CUDA, needed, uploaded, limit)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(("needed", "limit"), [(2000, 0), (1000, 1000), (0, 0)])
 def test_weights_that_fit(two_gpus, needed, limit):
-    device_memory.check_fit(CUDA, needed, 0, limit)
+    gpu_engine.check_fit(CUDA, needed, 0, limit)
 
 
 def test_a_driver_that_says_nothing_refuses_nothing(monkeypatch):
     def fails():
         raise NvmlError("no")
 
-    monkeypatch.setattr(device_memory, "read_driver", fails)
-    device_memory.check_fit(CUDA, 1 << 60, 0, 0)
+    monkeypatch.setattr(gpu_engine, "read_driver", fails)
+    gpu_engine.check_fit(CUDA, 1 << 60, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu import graph_stream
-from tfport.runtime.engines.gpu.device_copies import HostCopies, address_of
+from tfport.runtime.engines.gpu.cuda_runtime import HostCopies, address_of
 from tfport.runtime.engines.gpu.graph_stream import CudaGraphStream, HostGraphStream
 
 KERNEL, MEMCPY, HOST = 0, 1, 3

@@ -3,9 +3,9 @@ import pytest
 from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
 from tests.runtime.programs import session_of
 
-from tfport.runtime.engines.gpu import large_uploads, pinned_memory
-from tfport.runtime.engines.gpu.device_copies import HostCopies, address_of
-from tfport.runtime.engines.gpu.large_uploads import LargeUploads
+from tfport.runtime.engines.gpu import pinned_memory
+from tfport.runtime.engines.gpu.cuda_runtime import HostCopies, address_of
+from tfport.runtime.engines.gpu.pinned_memory import LargeUploads
 
 
 class Watched(HostCopies):
@@ -22,7 +22,7 @@ class Watched(HostCopies):
 @pytest.mark.parametrize("threads", [1, 3, 100])
 @pytest.mark.parametrize("size", [1, 64, 65, 1000])
 def test_all_parts_arrive(monkeypatch, threads, size):
-    monkeypatch.setattr(large_uploads, "PART", 64)
+    monkeypatch.setattr(pinned_memory, "PART", 64)
     array = np.random.default_rng(0).integers(0, 255, size, np.uint8)
     target = np.zeros(size, np.uint8)
     LargeUploads(HostCopies(), threads).copy(array, address_of(target))
@@ -42,7 +42,7 @@ def test_pinned_memory_is_copied_from_where_it_is():
 
 
 def test_which_arrays(monkeypatch):
-    monkeypatch.setattr(large_uploads, "LARGE", 64)
+    monkeypatch.setattr(pinned_memory, "LARGE", 64)
     uploads = LargeUploads(HostCopies(), 1)
     assert uploads.takes(np.zeros(16, np.float32))
     assert not uploads.takes(np.zeros(15, np.float32))
@@ -51,7 +51,7 @@ def test_which_arrays(monkeypatch):
 
 
 def test_large_inputs_of_an_island_are_copied_so(monkeypatch):
-    monkeypatch.setattr(large_uploads, "LARGE", 64)
+    monkeypatch.setattr(pinned_memory, "LARGE", 64)
     network = """
         x = Placeholder() {dtype=float32, shape=(?, 4)}
         a = Exp(x) {T=float32}

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfport.runtime.engines.gpu.memory_plan import ALIGNMENT, Lifetime, offsets_of
+from tfport.runtime.engines.gpu.part_island import ALIGNMENT, Lifetime, offsets_of
 
 LIFETIMES = st.lists(
     st.builds(

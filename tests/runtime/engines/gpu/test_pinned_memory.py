@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfport.runtime.engines.gpu.device_copies import HostCopies
+from tfport.runtime.engines.gpu.cuda_runtime import HostCopies
 from tfport.runtime.engines.gpu.pinned_memory import PinnedPool, PinnedRanges
 
 

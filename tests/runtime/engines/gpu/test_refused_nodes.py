@@ -1,7 +1,7 @@
 import pytest
 
 from tfport.graph.dtypes import FLOAT32, INT64, DType
-from tfport.runtime.engines.gpu.refused_nodes import is_refused
+from tfport.runtime.engines.gpu.gpu_engine import is_refused
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step

@@ -11,9 +11,8 @@ from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
-from tfport.runtime.engines.gpu.in_place import Replay, keep_replay
+from tfport.runtime.engines.gpu.in_place import RepeatedCalls, Replay, keep_replay
 from tfport.runtime.engines.gpu.island_factory import IslandFactory
-from tfport.runtime.engines.gpu.repeated_call import RepeatedCalls
 
 
 def array(*numbers):

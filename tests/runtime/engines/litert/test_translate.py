@@ -3,7 +3,7 @@
 import pytest
 from tests.runtime.engines.litert.translated import IMAGE, SmallModel, floats, number, one
 
-from tfport.runtime.engines.litert.island_value import NotInLite
+from tfport.runtime.engines.litert.island_node import NotInLite
 
 REFUSED = {
     "Conv with computed weights": (lambda b, x, w: b.Conv(x, w, None), IMAGE, (3, 4, 2, 2)),

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.engines.litert.translated import RUNNERS, SmallModel, assert_same, floats
 
-from tfport.runtime.engines.litert.island_value import NotInLite
+from tfport.runtime.engines.litert.island_node import NotInLite
 
 AXES = st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(1, 2))
 """Length, step and dilation of the windows along an axis."""

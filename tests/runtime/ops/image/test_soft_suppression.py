@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfport.runtime.ops.image.kernels import soft_suppression
+from tfport.runtime.ops.image.kernels import non_max_suppression
 from tfport.runtime.ops.image.kernels.non_max_suppression import overlaps
 
 LEAST, SIGMA = np.float32(0.05), np.float32(0.4)
@@ -30,17 +30,17 @@ def one_by_one(scores, overlap, count):
     return taken, left
 
 
-@pytest.mark.parametrize("best", [0, 1, 7, soft_suppression.MOST_BEST])
+@pytest.mark.parametrize("best", [0, 1, 7, non_max_suppression.MOST_BEST])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("count", [1, 12, 60])
 def test_it_selects_as_tensorflow_does(monkeypatch, best, ties, count):
-    monkeypatch.setattr(soft_suppression, "MOST_BEST", best)
+    monkeypatch.setattr(non_max_suppression, "MOST_BEST", best)
     rng = np.random.default_rng(count)
     corners = rng.random((60, 2), np.float32)
     overlap = overlaps(np.concatenate([corners, corners + rng.random((60, 2), np.float32) / 3], 1))
     scores = rng.random(60, np.float32)
     scores = np.round(scores, 1) if ties else scores
-    selected = soft_suppression.select_softly(scores, overlap, count, LEAST, SIGMA)
+    selected = non_max_suppression.select_softly(scores, overlap, count, LEAST, SIGMA)
     assert selected == one_by_one(scores, overlap, count)
     assert selected[0]
 
@@ -50,4 +50,4 @@ def test_overlaps_are_not_computed_for_a_single_candidate():
         raise AssertionError
 
     scores = np.float32([0.01, 0.9, 0.02])
-    assert soft_suppression.select_softly(scores, fails, 5, LEAST, SIGMA) == ([1], [np.float32(0.9)])
+    assert non_max_suppression.select_softly(scores, fails, 5, LEAST, SIGMA) == ([1], [np.float32(0.9)])

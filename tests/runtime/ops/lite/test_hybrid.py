@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfport.runtime.ops.lite.kernels.hybrid import hybrid_input
+from tfport.runtime.ops.lite.kernels.recurrent import hybrid_input
 
 ROWS = {
     "symmetric steps": (False, [[-127.0, 0.4, 0.5, 2.5]], [[-127.0, 0.0, 1.0, 3.0]]),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.shared import axes, numbers
+from tfport.runtime.ops.shared import axes
 from tfport.runtime.ops.shared.precision import wide_type, widen
 
 ERRORS = [  # call                                                          message
@@ -13,10 +13,10 @@ ERRORS = [  # call                                                          mess
     (lambda: axes.sizes_of(np.array([2, -1])), "sizes must not be negative, found shape [2, -1]"),
     (lambda: axes.sizes_of(np.array([[2]])), "a shape must be a vector, found shape [1, 1]"),
     (lambda: axes.check_places(np.array([0, 4]), 4), "indices[1] = 4 is not in [0, 4)"),
-    (lambda: numbers.axis_of(np.array([0]), 2), "axis must be a scalar, found shape [1]"),
-    (lambda: numbers.axes_of(np.array([0, -2]), 2), "axis 0 is repeated"),
-    (lambda: numbers.scalar_of(np.array([1]), "depth"), "depth must be a scalar, found shape [1]"),
-    (lambda: numbers.same_shapes(np.ones(2), np.ones(3)), "inputs must have the same shape, found [2], [3]"),
+    (lambda: axes.axis_of(np.array([0]), 2), "axis must be a scalar, found shape [1]"),
+    (lambda: axes.axes_of(np.array([0, -2]), 2), "axis 0 is repeated"),
+    (lambda: axes.scalar_of(np.array([1]), "depth"), "depth must be a scalar, found shape [1]"),
+    (lambda: axes.same_shapes(np.ones(2), np.ones(3)), "inputs must have the same shape, found [2], [3]"),
 ]
 
 
@@ -28,8 +28,8 @@ def test_an_invalid_value_is_an_error(call, message):
 
 
 def test_axes_are_counted_from_the_front():
-    assert axes.axis_in(-1, 3) == numbers.axis_of(np.array(-1), 3) == 2
-    assert numbers.axes_of(np.array([-1, 0]), 3) == (2, 0)
+    assert axes.axis_in(-1, 3) == axes.axis_of(np.array(-1), 3) == 2
+    assert axes.axes_of(np.array([-1, 0]), 3) == (2, 0)
     assert axes.sizes_of(np.array(4)) == (4,)
 
 

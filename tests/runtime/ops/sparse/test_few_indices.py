@@ -10,8 +10,8 @@ import pytest
 from tfport.errors import RunFailed
 from tfport.runtime.ops.sparse import coordinates
 from tfport.runtime.ops.sparse.kernels.dense import sparse_to_dense
-from tfport.runtime.ops.sparse.kernels.empty_rows import filled_rows, sparse_fill_empty_rows
 from tfport.runtime.ops.sparse.kernels.layout import sparse_reshape
+from tfport.runtime.ops.sparse.kernels.row_ops import filled_rows, sparse_fill_empty_rows
 
 CASES = [
     ([[0, 0]], [1, 1], [1]),

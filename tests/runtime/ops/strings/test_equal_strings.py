@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.runtime.ops.math.kernels.comparisons import equal, not_equal
-from tfport.runtime.ops.strings.byte_strings import string_array
-from tfport.runtime.ops.strings.equal_strings import MANY, differ
+from tfport.runtime.ops.strings.byte_strings import MANY, differ, string_array
 
 WORDS = [b"", b"a", b"word", b"another word"]
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from tfport.runtime.ops.strings import known_fingerprints
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
-from tfport.runtime.ops.strings.known_fingerprints import FEW, KnownFingerprints
-from tfport.runtime.ops.strings.short_fingerprints import LONGEST
+from tfport.runtime.ops.strings.known_fingerprints import FEW, LONGEST, KnownFingerprints
 
 TEXTS = st.lists(st.binary(max_size=LONGEST + 3), max_size=FEW + 10)
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.runtime.ops.strings.byte_strings import string_array
-from tfport.runtime.ops.strings.kernels.join import string_ngrams
-from tfport.runtime.ops.strings.kernels.split import string_split, string_split_v2
+from tfport.runtime.ops.strings.kernels.join import string_ngrams, string_split, string_split_v2
 
 TEXTS = [b"", b"a", b"a b  c", b"  ", b"\0 x"]
 

@@ -5,7 +5,7 @@ import pytest
 from tests.runtime.cases import case, check, checks, f32, graph_case, i32, run
 
 import tfport
-from tfport.runtime.ops.io.message_schema import messages
+from tfport.runtime.ops.io.descriptors import messages
 from tfport.runtime.ops.training.tree_ensembles import TREE_MESSAGES
 
 TREES = messages("tfport.trees", TREE_MESSAGES)

@@ -8,20 +8,26 @@ the exporting program recorded for each function, or the sparse ops that read th
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tfport.fix.certify.inputs.csv_lines import CsvFields, csv_fields
-from tfport.fix.certify.inputs.examples import WantedFeature, wanted_by
-from tfport.fix.certify.inputs.index_limits import index_limit
-from tfport.fix.certify.inputs.input_uses import Reading, pass_through_outputs, readings
-from tfport.fix.certify.inputs.sequence_examples import SequenceFeatures, sequences_by
+import numpy as np
+
+from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
+from tfport.fix.certify.inputs.examples import SequenceFeatures, WantedFeature, sequences_by, wanted_by
+from tfport.fix.certify.inputs.input_uses import Reading, index_limit, pass_through_outputs, readings
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph.dtypes import STRING
+from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import ARG, Function, Node, Value
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.startup.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 IMAGES = {"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg"}
 NUMBERS = {"StringToNumber"}
@@ -213,3 +219,41 @@ def _composite(spec: pb.TypeSpecProto, path: str) -> Iterator[TensorPart | None]
         yield from (TensorPart(path, SPLITS, place) for place in range(min(rank, 32)))
     else:
         yield from _flattened([spec.type_state], path)
+
+
+# Generate the lines of text that a model parses as CSV.
+
+LONGEST_FIELD = 40
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFields:
+    """The fields of a line that DecodeCSV parses."""
+
+    types: Sequence[DType]
+    delimiter: bytes
+
+
+def csv_fields(reading: Reading) -> CsvFields | None:
+    """The fields that a node parses; None if it does not parse CSV."""
+    types, delimiter = reading.node.attrs.get("OUT_TYPE"), reading.node.attrs.get("field_delim", ",")
+    if reading.node.op != "DecodeCSV" or reading.index != 0 or not isinstance(types, list):
+        return None
+    raw = delimiter if isinstance(delimiter, bytes) else str(delimiter).encode()
+    return CsvFields([dtype for dtype in types if isinstance(dtype, DType)], raw)
+
+
+def made_lines(
+    fields: CsvFields, shape: tuple[int, ...], profile: ValueProfile, random: Random
+) -> NDArray[Any]:
+    """Lines with values of a profile, in an array of this shape."""
+    flat = np.empty(math.prod(shape), object)
+    flat[:] = [fields.delimiter.join(_field(dtype, profile, random) for dtype in fields.types) for _ in flat]
+    return flat.reshape(shape)
+
+
+def _field(dtype: DType, profile: ValueProfile, random: Random) -> bytes:
+    value = array_of(dtype, (1,), profile, random)[0]
+    if dtype == STRING:
+        return b'"%s"' % value[:LONGEST_FIELD].replace(b'"', b'""')
+    return str(value).encode()

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
-from tfport.fix.certify.inputs.csv_lines import made_lines
-from tfport.fix.certify.inputs.examples import ValueCounts, made_examples
-from tfport.fix.certify.inputs.input_roles import Role
-from tfport.fix.certify.inputs.sequence_examples import made_sequences
+from tfport.fix.certify.inputs.examples import ValueCounts, made_examples, made_sequences
+from tfport.fix.certify.inputs.input_roles import Role, made_lines
 from tfport.graph.dtypes import STRING
 
 if TYPE_CHECKING:

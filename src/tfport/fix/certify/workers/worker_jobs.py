@@ -5,7 +5,7 @@
 A worker runs in a process of its own, in the Python of another runtime. This file uses only the
 standard library and numpy, and must be valid Python 2.7. A worker calls `main` with a function that
 starts its runtime. `tfport.fix.certify.other_runner` writes the jobs and reads the outputs;
-`tfport.fix.certify.tensor_file` describes the format of tensor files.
+`tfport.fix.certify.other_runner` describes the format of tensor files.
 """
 
 from __future__ import print_function

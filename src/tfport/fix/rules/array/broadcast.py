@@ -58,3 +58,24 @@ def filled_alike(op: NodeBuilder, n: Node) -> Replacement:
     kind = n.inputs[0].dtype.base
     element = op.const(int(n.op == "OnesLike"), kind) if kind != STRING else op.const("", STRING)
     return op.Fill(sizes(op, n.inputs[0]), element)
+
+
+# Ops that return their input unchanged.
+
+
+@rule("Snapshot StopGradient PreventGradient DebugGradientIdentity GuaranteeConst", keeps=EXACT)
+def as_identity(op: NodeBuilder, n: Node) -> Replacement:
+    """Identity returns the same tensor; only gradients differ, which are not computed here."""
+    return op.Identity(n.inputs[0])
+
+
+@rule("EnsureShape", keeps=EXACT)
+def without_looking_at_the_shape(op: NodeBuilder, n: Node) -> Replacement:
+    """Identity returns the same tensor, but does not fail for a different shape."""
+    return op.Identity(n.inputs[0])
+
+
+@rule("IdentityN", keeps=EXACT)
+def one_identity_each(op: NodeBuilder, n: Node) -> Replacement:
+    """Each tensor gets its own Identity."""
+    return [op.Identity(value) for value in n.inputs]

@@ -62,3 +62,35 @@ def _changes_nothing(op: NodeBuilder, n: Node, name: str) -> bool:
     if name in defaults and n.attrs[name] == defaults[name]:
         return True
     return is_hint(n, name, op.shape)
+
+
+# Deprecated ops as the ops that replaced them.
+
+SUCCESSORS = {
+    "BatchCholesky": "Cholesky",
+    "BatchCholeskyGrad": "CholeskyGrad",
+    "BatchMatrixBandPart": "MatrixBandPart",
+    "BatchMatrixDeterminant": "MatrixDeterminant",
+    "BatchMatrixDiag": "MatrixDiag",
+    "BatchMatrixDiagPart": "MatrixDiagPart",
+    "BatchMatrixInverse": "MatrixInverse",
+    "BatchMatrixSetDiag": "MatrixSetDiag",
+    "BatchMatrixSolve": "MatrixSolve",
+    "BatchMatrixSolveLs": "MatrixSolveLs",
+    "BatchMatrixTriangularSolve": "MatrixTriangularSolve",
+    "BatchSelfAdjointEigV2": "SelfAdjointEigV2",
+    "BatchSvd": "Svd",
+    "BatchFFT": "FFT",
+    "BatchFFT2D": "FFT2D",
+    "BatchFFT3D": "FFT3D",
+    "BatchIFFT": "IFFT",
+    "BatchIFFT2D": "IFFT2D",
+    "BatchIFFT3D": "IFFT3D",
+    "PlaceholderV2": "Placeholder",
+}
+
+
+@rule(" ".join(SUCCESSORS), keeps=EXACT)
+def under_its_later_name(op: NodeBuilder, n: Node) -> Replacement:
+    """The op that replaced it does the same."""
+    return op.node(SUCCESSORS[n.op], *n.inputs, **n.attrs)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import NodeOrValue, covers, first, with_shape_of
+from tfport.fix.nodes.shapes import NodeOrValue, cast, covers, first, with_shape_of
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
-from tfport.graph.dtypes import STRING
+from tfport.graph.dtypes import INT32, INT64, STRING, DType
 from tfport.graph.graph import Node, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @rule("AddV2", keeps=EXACT)
@@ -97,3 +105,91 @@ def truth_over(op: NodeBuilder, condition: NodeOrValue, result: Value) -> Value:
 def _is_integer(n: Node) -> bool:
     kind = n.outputs[0].dtype.base
     return not (kind.is_floating or kind.is_complex)
+
+
+# Clipping, and checks for NaN and infinity.
+
+
+@rule("ClipByValue", keeps=EXACT)
+def below_then_above(op: NodeBuilder, n: Node) -> Replacement:
+    """The minimum with the upper bound, then the maximum with the lower bound."""
+    x, low, high = n.inputs
+    if not x.dtype.is_integer and not all(_are_numbers(op.constant(bound)) for bound in (low, high)):
+        return refuse("its bounds may be NaN, which Minimum and Maximum treat differently")
+    return op.Maximum(op.Minimum(x, high), low)
+
+
+def _are_numbers(known: NDArray[Any] | None) -> bool:
+    return known is not None and not np.isnan(known.astype(np.float64)).any()
+
+
+@rule("ClipByValue", keeps=EXACT)
+def replaced_by_bounds(op: NodeBuilder, n: Node) -> Replacement:
+    """The upper bound is selected for greater numbers, then the lower bound for smaller ones."""
+    x, low, high = n.inputs
+    if x.dtype.is_complex:
+        return refuse("complex numbers cannot be compared")
+    below = with_shape_of(op, op.SelectV2(with_shape_of(op, op.Greater(x, high), x), high, x), x)
+    return op.SelectV2(with_shape_of(op, op.Less(below, low), x), low, below)
+
+
+@rule("CheckNumericsV2", keeps=EXACT)
+def as_check_numerics(op: NodeBuilder, n: Node) -> Replacement:
+    """CheckNumerics fails for the same numbers, with a less detailed message."""
+    return op.CheckNumerics(*n.inputs, message=n.attrs["message"])
+
+
+@rule("CheckNumerics", keeps=EXACT)
+def as_check_numerics_v2(op: NodeBuilder, n: Node) -> Replacement:
+    """CheckNumericsV2 fails for the same numbers."""
+    return op.CheckNumericsV2(*n.inputs, message=n.attrs["message"])
+
+
+# Bit shifts and inversion by arithmetic; the shift is clamped to the width, as in the kernel.
+
+
+@rule("LeftShift", keeps=EXACT)
+def times_a_power(op: NodeBuilder, n: Node) -> Replacement:
+    """A left shift multiplies by a power of two; overflow is cut off in both."""
+    x, y = n.inputs
+    bits = x.dtype.base.numpy.itemsize * 8
+    powers = np.array([1 << place for place in range(bits)], np.uint64).astype(x.dtype.base.numpy)
+    return op.Mul(x, op.Gather(op.const(powers, x.dtype.base), _distance(op, y, bits)))
+
+
+@rule("RightShift", keeps=EXACT)
+def by_a_power(op: NodeBuilder, n: Node) -> Replacement:
+    """A right shift divides by a power of two, rounded down; for a negative x, ~x is divided."""
+    x, y = n.inputs
+    kind = x.dtype.base
+    bits = kind.numpy.itemsize * 8
+    wide, distance = kind if bits > 16 else INT32, _distance(op, y, bits)
+    if not kind.name.startswith("int"):
+        return cast(op, _divided(op, cast(op, x, wide), distance, range(bits), wide), kind)
+    # FloorDiv of older releases overflows for large negative numbers, such as the highest power
+    below = op.Neg(op.Cast(op.Less(x, 0), DstT=wide))
+    sign = op.Add(op.Mul(below, 2), 1)
+    turned = op.Add(op.Mul(cast(op, x, wide), sign), below)
+    down = _divided(op, turned, distance, [*range(bits - 1), bits - 2], wide)
+    down = _divided(op, down, distance, [0] * (bits - 1) + [1], wide)
+    return cast(op, op.Add(op.Mul(down, sign), below), kind)
+
+
+@rule("Invert", keeps=EXACT)
+def what_is_left_of_all_bits(op: NodeBuilder, n: Node) -> Replacement:
+    """All bits set, minus the number."""
+    x = n.inputs[0]
+    all_bits = -1 if x.dtype.base.name.startswith("int") else np.iinfo(x.dtype.base.numpy).max
+    return op.Sub(op.const(all_bits, x.dtype.base), x)
+
+
+def _divided(op: NodeBuilder, x: NodeOrValue, distance: Node, places: Sequence[int], kind: DType) -> Node:
+    """Divide by the power of two for each distance."""
+    powers = np.array([1 << place for place in places], np.uint64)
+    return op.FloorDiv(x, op.Gather(op.const(powers, kind), distance))
+
+
+def _distance(op: NodeBuilder, y: Value, bits: int) -> Node:
+    """The shift, clamped to 0 and the width minus 1, as in the kernel."""
+    y = y if y.dtype.base in (INT32, INT64) else cast(op, y, INT32)
+    return op.Minimum(op.Maximum(y, 0), bits - 1)

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import Dims, cast, covers, part, sizes
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
-from tfport.graph.dtypes import DType
+from tfport.fix.nodes.shapes import (
+    Dims,
+    NodeOrValue,
+    cast,
+    covers,
+    first,
+    joined,
+    part,
+    product,
+    rank,
+    size_at,
+    sizes,
+)
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.dtypes import INT32, DType
 from tfport.graph.graph import Node, Value
+from tfport.startup.dataclass import dataclass
 
 
 @rule("BatchMatMulV3", keeps=EXACT)
@@ -94,3 +109,177 @@ def sum_of_products(op: NodeBuilder, n: Node) -> Replacement:
 
 def _flags(n: Node) -> dict[str, object]:
     return {"adj_x": n.attrs["adj_x"], "adj_y": n.attrs["adj_y"]}
+
+
+# Tridiagonal matrices by products of their diagonals, and as dense matrices.
+
+LARGEST = 2048
+"""The most rows for which a dense matrix is written."""
+
+
+@rule("TridiagonalMatMul", keeps=ROUNDING)
+def three_products(op: NodeBuilder, n: Node) -> Replacement:
+    """Each row is multiplied by the main diagonal, the next by the upper, the one before by the lower."""
+    upper, main, lower, x = n.inputs
+    before = rank(op, x, "right side") - 2
+    next_rows = op.Mul(_rows(op, _column(op, upper), stop=-1), _rows(op, x, start=1))
+    last_rows = op.Mul(_rows(op, _column(op, lower), start=1), _rows(op, x, stop=-1))
+    above = op.Pad(next_rows, [[0, 0]] * before + [[0, 1], [0, 0]])
+    below = op.Pad(last_rows, [[0, 0]] * before + [[1, 0], [0, 0]])
+    return op.Add(op.Add(op.Mul(_column(op, main), x), above), below)
+
+
+@rule("TridiagonalSolve", keeps=ROUNDING)
+def solved_as_dense(op: NodeBuilder, n: Node) -> Replacement:
+    """MatrixSolve of the whole matrix; it has zeros beside the three diagonals."""
+    diagonals, right = n.inputs
+    if n.attrs.get("perturb_singular"):
+        return refuse("it solves singular systems (perturb_singular)")
+    before = rank(op, right, "right side") - 2
+    known = op.shape(diagonals)
+    if known is not None and (size := known[-1]) is not None and size > LARGEST:
+        return refuse(f"the dense matrix has {size} rows; at most {LARGEST} are written")
+    upper, main, lower = (_diagonal(op, diagonals, place) for place in range(3))
+    batch = [[0, 0]] * before
+    above = op.Pad(op.MatrixDiag(_items(op, upper, stop=-1)), [*batch, [0, 1], [1, 0]])
+    below = op.Pad(op.MatrixDiag(_items(op, lower, start=1)), [*batch, [1, 0], [0, 1]])
+    return op.MatrixSolve(op.Add(op.Add(op.MatrixDiag(main), above), below), right, adjoint=False)
+
+
+def _column(op: NodeBuilder, row: NodeOrValue) -> Node:
+    """A diagonal […, 1, M] as […, M, 1]."""
+    return op.ExpandDims(op.Squeeze(row, squeeze_dims=[-2]), -1)
+
+
+def _rows(op: NodeBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Node:
+    """`x[..., start:stop, :]`; a stop of 0 is the end."""
+    ends = 0b110 if not stop else 0b100
+    return op.StridedSlice(
+        x, [0, start, 0], [0, stop, 0], [1, 1, 1], ellipsis_mask=1, begin_mask=0b100, end_mask=ends
+    )
+
+
+def _items(op: NodeBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Node:
+    """`x[..., start:stop]`; a stop of 0 is the end."""
+    return op.StridedSlice(x, [0, start], [0, stop], [1, 1], ellipsis_mask=1, end_mask=0 if stop else 0b10)
+
+
+def _diagonal(op: NodeBuilder, diagonals: NodeOrValue, place: int) -> Node:
+    """`diagonals[..., place, :]`."""
+    return op.StridedSlice(
+        diagonals, [0, place, 0], [0, place + 1, 0], [1, 1, 1],
+        ellipsis_mask=1, begin_mask=0b100, end_mask=0b100, shrink_axis_mask=0b10,
+    )  # fmt: skip
+
+
+# Einsum by matrix products: `ab,bc->ac`, with `...` for unnamed axes.
+#
+# As in TensorFlow: axes that only one factor has are summed first, each factor is reshaped to a
+# batch of matrices, these are multiplied, and the axes of the product are transposed.
+
+Axes = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EinsumFactor:
+    """A value, and the names of its axes; the axes of `...` are named `.0`, `.1` from the end."""
+
+    value: NodeOrValue
+    axes: Axes
+
+
+@rule("Einsum", keeps=ROUNDING)
+def matrices_multiplied(op: NodeBuilder, n: Node) -> Replacement:
+    """Axes are summed, transposed and merged, so that BatchMatMul computes the products of Einsum."""
+    factors, out = _read(op, n)
+    if len(factors) == 1:
+        return first(_ordered(op, _reduced(op, factors[0], out), out))
+    left, right = (
+        _reduced(op, own, tuple(dict.fromkeys((*out, *other.axes))))
+        for own, other in (factors, reversed(factors))
+    )
+    return first(_ordered(op, _reduced(op, _product(op, left, right, out), out), out))
+
+
+def _read(op: NodeBuilder, n: Node) -> tuple[list[EinsumFactor], Axes]:
+    text = str(n.attrs["equation"]).replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    names = inputs.split(",")
+    if not arrow or len(names) != len(n.inputs) or len(names) > 2:
+        raise refuse(f"its equation is {text}")
+    factors = []
+    for name, value in zip(names, n.inputs, strict=True):
+        unnamed = rank(op, value, "factor") - len(name.replace("...", "")) if "..." in name else 0
+        factors.append(EinsumFactor(value, _axes(name, unnamed)))
+    most = max(sum(axis[0] == "." for axis in factor.axes) for factor in factors)
+    out = _axes(output, most if "..." in output else 0)
+    for axes in (*(factor.axes for factor in factors), out):
+        if len(set(axes)) < len(axes):
+            raise refuse(f"a label is repeated in one term of {text}")
+    if lost := set(out) - {axis for factor in factors for axis in factor.axes}:
+        raise refuse(f"no factor has the axis {min(lost)}")
+    return factors, out
+
+
+def _axes(name: str, unnamed: int) -> Axes:
+    before, dots, after = name.partition("...")
+    return (*before, *(f".{place}" for place in reversed(range(unnamed)) if dots), *after)
+
+
+def _reduced(op: NodeBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
+    """Sum over the axes that are not kept."""
+    away = [place for place, axis in enumerate(factor.axes) if axis not in keep]
+    if not away:
+        return factor
+    summed = op.Sum(factor.value, op.const(away, INT32), keep_dims=False)
+    return EinsumFactor(summed, tuple(axis for axis in factor.axes if axis in keep))
+
+
+def _ordered(op: NodeBuilder, factor: EinsumFactor, axes: Sequence[str]) -> NodeOrValue:
+    """The factor with its axes in a given order."""
+    order = [factor.axes.index(axis) for axis in axes]
+    return factor.value if order == sorted(order) else op.Transpose(factor.value, op.const(order, INT32))
+
+
+def _product(op: NodeBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes) -> EinsumFactor:
+    both = [axis for axis in left.axes if axis in right.axes]
+    # the axes of `...` are broadcast; an axis that only one factor has is of size one in the other
+    batch = sorted({a for a in (*left.axes, *right.axes) if a[0] == "."}, key=lambda a: -int(a[1:]))
+    batch += [axis for axis in both if axis in out and axis not in batch]
+    common = [axis for axis in both if axis not in batch]
+    own = [axis for axis in left.axes if axis not in (*batch, *common)]
+    other = [axis for axis in right.axes if axis not in (*batch, *common)]
+    a = _matrices(op, left, batch, own, common)
+    b = _matrices(op, right, batch, common, other)
+    # only the axes of `...` are broadcast: TensorFlow refuses other axes of different sizes
+    made = op.BatchMatMulV2(a, b) if any(axis[0] == "." for axis in batch) else op.BatchMatMul(a, b)
+    shape = joined(op, part(op, op.Shape(made), stop=-2), *_sizes(op, left, own), *_sizes(op, right, other))
+    return EinsumFactor(op.Reshape(made, shape), (*batch, *own, *other))
+
+
+def _matrices(
+    op: NodeBuilder, factor: EinsumFactor, batch: list[str], rows: list[str], columns: list[str]
+) -> Node:
+    """A factor as a batch of matrices; batch axes that it does not have are of size one."""
+    has = [axis for axis in batch if axis in factor.axes]
+    value = _ordered(op, factor, [*has, *rows, *columns])
+    sizes = [
+        size
+        for axis in batch
+        for size in (_sizes(op, factor, [axis]) if axis in has else [op.const([1], INT32)])
+    ]
+    sides = [_joined_size(op, factor, axes) for axes in (rows, columns)]
+    return op.Reshape(value, joined(op, *sizes, *sides))
+
+
+def _sizes(op: NodeBuilder, factor: EinsumFactor, axes: Sequence[str]) -> list[NodeOrValue]:
+    """The sizes of some axes, each a vector of length 1."""
+    places = [factor.axes.index(axis) for axis in axes]
+    return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in places]
+
+
+def _joined_size(op: NodeBuilder, factor: EinsumFactor, axes: list[str]) -> NodeOrValue:
+    sizes = _sizes(op, factor, axes)
+    if len(sizes) == 1:
+        return sizes[0]
+    return product(op, joined(op, *sizes)) if sizes else op.const([1], INT32)

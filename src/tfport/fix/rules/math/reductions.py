@@ -6,9 +6,10 @@ import numpy as np
 
 from tfport.check.kernel_differences import LOWEST_READER
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast
+from tfport.fix.nodes.shapes import cast, count_to, joined, product, sizes
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
-from tfport.graph.graph import Node
+from tfport.graph.dtypes import INT32
+from tfport.graph.graph import Node, Value
 
 
 @rule("EuclideanNorm", keeps=ROUNDING)
@@ -42,3 +43,94 @@ def with_minus_infinity(op: NodeBuilder, n: Node) -> Replacement:
     is_lowest = op.LessEqual(made, op.const(np.finfo(kind).min))
     infinity = op.Fill(op.Shape(made, out_type="int32"), op.const(kind.type(-np.inf)))
     return op.Select(is_lowest, infinity, made)
+
+
+# Reductions of rows by segment.
+
+
+@rule("UnsortedSegmentMin", keeps=EXACT)
+def largest_of_opposites(op: NodeBuilder, n: Node) -> Replacement:
+    """The minimum is the negated maximum of the negated numbers: -x, or ~x for integers."""
+    data, segments, count = n.inputs
+    turn = op.Invert if data.dtype.is_integer else op.Neg
+    largest = op.UnsortedSegmentMax(turn(data), _counted_from_one(op, segments), _one_more(op, count))
+    return turn(_without_the_first(op, largest))
+
+
+@rule("UnsortedSegmentProd", keeps=ROUNDING)
+def product_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
+    """SegmentProd multiplies rows sorted by segment, with a row of ones for each segment."""
+    return _sorted(op, n, "SegmentProd", 1)
+
+
+@rule("UnsortedSegmentMax", keeps=EXACT)
+def largest_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
+    """SegmentMax reduces rows sorted by segment, with a row of lowest numbers for each segment."""
+    kind = n.inputs[0].dtype.base
+    if kind.name == "bfloat16":
+        return refuse("bfloat16 is not supported")
+    limits = np.iinfo(kind.numpy) if kind.is_integer else np.finfo(kind.numpy)
+    return _sorted(op, n, "SegmentMax", limits.min)
+
+
+def _sorted(op: NodeBuilder, n: Node, kind: str, start: object) -> Node:
+    data, segments, count = n.inputs
+    flat = op.Reshape(_counted_from_one(op, segments), op.const([-1]))
+    width = op.StridedSlice(sizes(op, data), op.ExpandDims(op.Rank(segments), 0), [0], [1], end_mask=1)
+    rows = op.Reshape(data, joined(op, op.Shape(flat), product(op, width)))
+    whole = _one_more(op, count)
+    first = joined(op, op.ExpandDims(whole, 0), product(op, width))
+    starts = op.Fill(first, op.const(np.asarray(start), data.dtype.base))
+    keys = op.ConcatV2([count_to(op, whole), flat], 0)
+    order = op.TopKV2(op.Neg(keys), op.Size(keys), sorted=True).output(1)
+    made = op.node(kind, op.Gather(op.ConcatV2([starts, rows], 0), order), op.Gather(keys, order))
+    answers = _without_the_first(op, made)
+    return op.Reshape(answers, joined(op, op.ExpandDims(cast(op, count, INT32), 0), width))
+
+
+def _counted_from_one(op: NodeBuilder, segments: Value) -> Node:
+    """Segments from 1; rows without a segment get 0, which is cut off later: older ops fail for -1."""
+    return op.Maximum(op.Add(cast(op, segments, INT32), 1), 0)
+
+
+def _one_more(op: NodeBuilder, count: Value) -> Node:
+    return op.Add(cast(op, count, INT32), 1)
+
+
+def _without_the_first(op: NodeBuilder, rows: Node) -> Node:
+    return op.StridedSlice(rows, [1], [0], [1], end_mask=1)
+
+
+@rule("SegmentSumV2 SegmentMaxV2 SegmentMinV2 SegmentProdV2", keeps=ROUNDING)
+def unsorted(op: NodeBuilder, n: Node) -> Replacement:
+    """The op for unsorted segments also accepts sorted ones; sums are rounded differently."""
+    return op.node(f"Unsorted{n.op.removesuffix('V2')}", *n.inputs)
+
+
+MEANS = ("SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments")
+
+
+@rule(f"SparseSegmentSumWithNumSegments {' '.join(MEANS)}", keeps=ROUNDING)
+def gathered_then_added(op: NodeBuilder, n: Node) -> Replacement:
+    """Rows are gathered and summed by segment, then divided by their number, or its square root."""
+    data, indices, segments, count = n.inputs
+    total = op.UnsortedSegmentSum(op.Gather(data, indices), segments, cast(op, count, INT32))
+    if n.op not in MEANS:
+        return total
+    counts = op.Fill(op.Shape(segments), op.const(1, data.dtype.base))
+    members = op.Maximum(op.UnsortedSegmentSum(counts, segments, cast(op, count, INT32)), 1)
+    by = members if "Mean" in n.op else op.Sqrt(members)
+    column = joined(op, op.Shape(by), op.Fill(op.ExpandDims(op.Sub(op.Rank(data), 1), 0), 1))
+    return op.RealDiv(total, op.Reshape(by, column))
+
+
+@rule("SparseSegmentMean SparseSegmentSqrtN", keeps=ROUNDING)
+def sum_then_divided(op: NodeBuilder, n: Node) -> Replacement:
+    """The sum of the rows of each segment, divided by their number or its square root."""
+    data, indices, segments = n.inputs
+    kind = data.dtype.base
+    total = op.SparseSegmentSum(data, indices, segments)
+    members = op.Maximum(op.SegmentSum(op.Fill(op.Shape(segments), op.const(1, kind)), segments), 1)
+    by = members if n.op == "SparseSegmentMean" else op.Sqrt(members)
+    column = joined(op, op.Shape(by), op.Fill(op.ExpandDims(op.Sub(op.Rank(data), 1), 0), 1))
+    return op.RealDiv(total, op.Reshape(by, column))

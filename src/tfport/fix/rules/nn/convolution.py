@@ -12,7 +12,7 @@ from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Sizes
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
-from tfport.fix.rules.nn.windows import (
+from tfport.fix.rules.nn.pooling import (
     every,
     explicit_pads,
     filter_sizes,

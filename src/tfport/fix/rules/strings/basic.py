@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.row_splits import column
+from tfport.fix.nodes.row_splits import column, count_of, indices_of, starts_of, wide
+from tfport.fix.nodes.shapes import cast, joined, part, sizes
 from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
-from tfport.fix.rules.strings.string_bytes import StringBytes, leads, single_bytes
-from tfport.graph.dtypes import INT64, STRING, DType
-from tfport.graph.graph import Node
+from tfport.graph.dtypes import INT32, INT64, STRING, DType
+from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
 
 BLANKS = b" \t\n\v\f\r"
@@ -122,3 +125,100 @@ def split_at_each_byte(op: NodeBuilder, n: Node) -> Replacement:
     kept = op.Reshape(op.Where(op.Equal(rows, next_row)), [-1])
     shape = op.Maximum(op.Sub(split.output(2), [0, 1]), [0, 0])
     return [op.Gather(split.output(0), kept), op.Gather(split.output(1), kept), shape]
+
+
+# Split strings into bytes and join them again, with ops that every release has.
+#
+# StringSplit without a delimiter returns one string for each byte, and its index. Bytes are mapped by
+# a table of 256 entries; operations within strings are arithmetic on a matrix with a row per string.
+
+
+class StringBytes:
+    """The bytes of all strings of a value, in order."""
+
+    def __init__(self, op: NodeBuilder, value: Value) -> None:
+        self.op, self.value = op, value
+        split = op.StringSplit(op.Reshape(value, [-1]), b"", skip_empty=False)
+        self.places, self.bytes = split.output(0), split.output(1)
+        # an extra column, so that there is one even if all strings are empty
+        self.shape = op.Add(split.output(2), [0, 1])
+
+    @cached_property
+    def codes(self) -> Node:
+        """The bytes as integers."""
+        numbers = self.op.DecodeRaw(self.bytes, out_type="uint8")
+        return self.op.Cast(self.op.Reshape(numbers, [-1]), DstT="int32")
+
+    def mapped(self, to: Sequence[bytes]) -> Node:
+        """Map each byte by a table of 256 strings."""
+        return self.op.Gather(self.op.const(list(to), STRING), self.codes)
+
+    def numbered(self, to: Sequence[int]) -> Node:
+        """Map each byte by a table of 256 numbers."""
+        return self.op.Gather(self.op.const(list(to), INT32), self.codes)
+
+    def matrix(self, of: Node | Value, default: object) -> Node:
+        """Values of the bytes as a matrix with a row for each string."""
+        return self.op.SparseToDense(self.places, self.shape, of, default)
+
+    def joined(self, bytes_: Node | Value) -> Node:
+        """The strings, with a replacement for each byte."""
+        return self.shaped(self.op.ReduceJoin(self.matrix(bytes_, b""), [1]))
+
+    def kept(self, keep: Node) -> Node:
+        """The strings without the bytes for which a mask is false."""
+        matrix = self.matrix(self.bytes, b"")
+        nothing = self.op.Fill(self.op.Shape(matrix, out_type="int32"), b"")
+        return self.shaped(self.op.ReduceJoin(self.op.Select(keep, matrix, nothing), [1]))
+
+    def shaped(self, flat: Node) -> Node:
+        """One value for each string, in the shape of the strings."""
+        return self.op.Reshape(flat, self.op.Shape(self.value, out_type="int32"))
+
+
+def single_bytes() -> list[bytes]:
+    """Every byte as a string."""
+    return [bytes([code]) for code in range(256)]
+
+
+def leads(code: int) -> int:
+    """1 for a byte that starts a UTF-8 character, 0 for a continuation byte."""
+    return int(code & 0xC0 != 0x80)
+
+
+# Strings joined by segment.
+
+
+@rule("UnsortedSegmentJoin", keeps=EXACT)
+def joined_in_rows(op: NodeBuilder, n: Node) -> Replacement:
+    """The strings of each segment become a row, padded with empty strings, and ReduceJoin joins the rows."""
+    inputs, segment_ids, segment_count = n.inputs
+    if (dims := op.shape(segment_ids)) is None or not dims:
+        return refuse("the rank of its segment_ids is unknown")
+    ids = op.Reshape(wide(op, segment_ids), [-1])
+    count, inner = count_of(op, ids), part(op, sizes(op, inputs), start=len(dims))
+    strings = op.Reshape(inputs, joined(op, op.Shape(ids, out_type="int32"), inner))
+    # sorted by segment, in each segment by position
+    keys = op.Add(op.Mul(ids, count), op.Range(op.const(0, INT64), count, op.const(1, INT64)))
+    order = op.TopKV2(op.Neg(keys), op.Cast(count, DstT="int32"), sorted=True).output(1)
+    lengths = op.UnsortedSegmentSum(op.OnesLike(ids), ids, cast(op, segment_count, INT32))
+    places = indices_of(op, lengths)
+    words = _with_separators(op, n, op.Gather(strings, order), lengths, column(op, places, 0))
+    shape = op.Pack([count_of(op, lengths), op.Maximum(op.Max(lengths, [0]), op.const(1, INT64))])
+    numbers = op.Range(op.const(0, INT64), count, op.const(1, INT64))
+    where = op.SparseToDense(places, shape, numbers, count)
+    blank = op.Fill(joined(op, [1], inner), op.const(b"", STRING))
+    return op.ReduceJoin(op.Gather(op.ConcatV2([words, blank], 0), where), [1])
+
+
+def _with_separators(op: NodeBuilder, n: Node, words: Node, lengths: Node, rows: Node) -> Node:
+    """The words, each after a separator if a word of its segment before it is not empty."""
+    separator = attr_bytes(n.attrs["separator"])
+    if not separator:
+        return words
+    has_text = op.Cast(op.NotEqual(words, op.const(b"", STRING)), DstT="int32")
+    before = op.Cumsum(has_text, 0, exclusive=True)
+    at_start = op.Gather(before, op.Gather(starts_of(op, lengths), rows))
+    shape = op.Shape(words, out_type="int32")
+    texts = [op.Fill(shape, op.const(text, STRING)) for text in (separator, b"")]
+    return op.StringJoin([op.Select(op.Greater(before, at_start), *texts), words])

@@ -7,7 +7,7 @@ import re
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column
 from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
-from tfport.fix.rules.strings.string_bytes import StringBytes, leads, single_bytes
+from tfport.fix.rules.strings.basic import StringBytes, leads, single_bytes
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
-from tfport.fix.rules.strings.string_bytes import StringBytes, single_bytes
+from tfport.fix.rules.strings.basic import StringBytes, single_bytes
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Node
 

@@ -12,8 +12,7 @@ from tfport.frontends.keras.data_format import (
     spatial_axes,
     spatial_rank,
 )
-from tfport.frontends.keras.kernels.lora import kernel_and_bias
-from tfport.frontends.keras.kernels.stored_forms import kernel_forms, transposed_kernel_forms
+from tfport.frontends.keras.kernels.kernel_forms import kernel_and_bias, kernel_forms, transposed_kernel_forms
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor

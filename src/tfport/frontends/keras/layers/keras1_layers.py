@@ -11,7 +11,7 @@ from tfport.frontends.keras.batch_dot import batch_dot
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.activation_layers import unshared
-from tfport.frontends.keras.merge_masks import merged_mask
+from tfport.frontends.keras.masks import merged_mask
 from tfport.frontends.keras.rearranging import tiled
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
 

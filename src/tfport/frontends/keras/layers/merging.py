@@ -10,7 +10,7 @@ from tfport.frontends.keras.batch_dot import batch_dot
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.normalization import to_unit_length
-from tfport.frontends.keras.merge_masks import (
+from tfport.frontends.keras.masks import (
     Tensors,
     concatenated_mask,
     fold_unmasked,

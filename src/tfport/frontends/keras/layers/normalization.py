@@ -8,9 +8,9 @@ from tfport.formats.keras.records import BY_PATH, Json
 from tfport.frontends.keras.arrays import reduce, reshape, sizes
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.layers.batch_normalization import moments
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.dtypes import FLOAT32, DType
+from tfport.startup.dataclass import dataclass
 
 
 @layer("LayerNormalization", keeps_mask=True)
@@ -140,3 +140,140 @@ def _along(b: LayerBuilder, x: LayerTensor, weight: LayerTensor, axes: Sequence[
     if list(axes) == [x.rank - 1]:
         return weight
     return reshape(b, weight, [size if place in axes else 1 for place, size in enumerate(x.shape)])
+
+
+# BatchNormalization with the statistics of training, under the names of all versions.
+
+CUDNN_MINIMUM, WITHOUT_MINIMUM = 1.001e-5, (2, 12)
+"""The least epsilon of the fused op, and the version that first has none."""
+OF_SAMPLE, OF_BATCH = 1, 2
+"""Modes of Keras 1 that normalize by the statistics of what they get."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What scales and shifts; None for what a layer does not have."""
+
+    gamma: LayerTensor | None
+    beta: LayerTensor | None
+
+
+@layer("BatchNormalization BatchNormalizationV1 BatchNormalizationV2 SyncBatchNormalization", keeps_mask=True)
+def batch_normalization(
+    b: LayerBuilder,
+    x: LayerTensor,
+    *,
+    axis: Json = -1,
+    momentum: float = 0.99,
+    epsilon: float = 1e-3,
+    center: bool = True,
+    scale: bool = True,
+    renorm: bool = False,
+    renorm_clipping: Json = None,
+    renorm_momentum: float = 0.99,
+    fused: bool | None = None,
+    virtual_batch_size: int | None = None,
+    synchronized: bool = False,
+    mode: int = 0,
+) -> LayerTensor:
+    """`mode` is that of Keras 1: 0 for the stored statistics, 1 for each sample's, 2 for the batch's."""
+    shift = 0 if virtual_batch_size is None else 1  # it adds an axis before those that files state
+    axes = [(place - shift) % x.rank for place in ([axis] if isinstance(axis, int) else axis)]
+    if mode == OF_SAMPLE:
+        axes = [x.rank - 1]
+    dims = _parameter_dims(x, axes, virtual_batch_size)
+    dtype = _parameter_dtype(b)
+    gamma = b.weight("gamma", dims, dtype=dtype) if scale else None
+    beta = b.weight("beta", dims, dtype=dtype) if center else None
+    names = ["moving_mean", "moving_variance"]
+    names += ["moving_stddev", "renorm_mean", "renorm_stddev"] if renorm else []
+    statistics = {name: b.weight(name, dims, trainable=False, dtype=dtype) for name in names}
+    wide = b.cast(x, dtype)
+    if mode == OF_SAMPLE:
+        return _by_sample(b, x, Parameters(gamma, beta), epsilon)
+    if mode == OF_BATCH:
+        mean, variance = moments(b, wide, [i for i in range(x.rank) if i not in axes])
+    else:
+        mean, variance = statistics["moving_mean"], statistics["moving_variance"]
+    least = _least_epsilon(b, x, axes, fused)
+    y = normalized(b, wide, mean, variance, Parameters(gamma, beta), axes, max(epsilon, least))
+    return b.cast(y, x.dtype)
+
+
+def _parameter_dims(x: LayerTensor, axes: list[int], virtual_batch_size: int | None) -> list[int | None]:
+    if len(axes) == 1 and virtual_batch_size is None:
+        return [x.shape[axes[0]]]
+    dims = [size if place in axes else 1 for place, size in enumerate(x.shape)]
+    return dims if virtual_batch_size is None else [1, *dims]
+
+
+def _parameter_dtype(b: LayerBuilder) -> DType:
+    """Statistics of half precision layers are float32."""
+    return FLOAT32 if b.policy.variable.numpy.itemsize < FLOAT32.numpy.itemsize else b.policy.variable
+
+
+def _least_epsilon(b: LayerBuilder, x: LayerTensor, axes: list[int], fused: bool | None) -> float:
+    """The least epsilon of the version that saved the model: more than 0 if it used the fused op."""
+    version = b.version.numbers
+    if b.version.is_tensorflow or version >= (2, 4):
+        is_fused = axes in ([1], [x.rank - 1]) and x.rank in ((4, 5) if version >= (2, 5) else (4,))
+    else:
+        is_fused = version >= (2, 2) and axes == [3] and x.rank == 4
+    return CUDNN_MINIMUM if is_fused and fused is not False and version < WITHOUT_MINIMUM else 0.0
+
+
+def _by_sample(b: LayerBuilder, x: LayerTensor, parameters: Parameters, epsilon: float) -> LayerTensor:
+    """Keras 1 adds its epsilon to the variance and to the deviation."""
+    mean, variance = moments(b, x, [x.rank - 1])
+    y = b.RealDiv(b.Sub(x, mean), b.Add(b.Sqrt(b.Add(variance, epsilon)), epsilon))
+    y = y if parameters.gamma is None else b.Mul(y, parameters.gamma)
+    return y if parameters.beta is None else b.Add(y, parameters.beta)
+
+
+def moments(b: LayerBuilder, x: LayerTensor, axes: list[int]) -> tuple[LayerTensor, LayerTensor]:
+    """The mean and the variance over axes, which stay with the size 1."""
+    mean = reduce(b, "Mean", x, axes, keep=True)
+    return mean, reduce(b, "Mean", b.SquaredDifference(x, mean), axes, keep=True)
+
+
+def normalized(
+    b: LayerBuilder,
+    x: LayerTensor,
+    mean: LayerTensor,
+    variance: LayerTensor,
+    parameters: Parameters,
+    axes: list[int],
+    epsilon: float,
+) -> LayerTensor:
+    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`; vectors lie along the axes."""
+    if x.rank == 4 and axes == [3] and x.dtype == FLOAT32 and mean.rank == 1:
+        return _fused(b, x, mean, variance, parameters, epsilon)
+    inverse = b.Rsqrt(b.Add(_along_axis(b, x, variance, axes), epsilon))
+    if parameters.gamma is not None:
+        inverse = b.Mul(inverse, _along_axis(b, x, parameters.gamma, axes))
+    shift = b.Mul(_along_axis(b, x, mean, axes), inverse)
+    offset = (
+        b.Neg(shift) if parameters.beta is None else b.Sub(_along_axis(b, x, parameters.beta, axes), shift)
+    )
+    return b.Add(b.Mul(x, inverse), offset)
+
+
+def _fused(
+    b: LayerBuilder,
+    x: LayerTensor,
+    mean: LayerTensor,
+    variance: LayerTensor,
+    parameters: Parameters,
+    epsilon: float,
+) -> LayerTensor:
+    gamma = parameters.gamma or b.OnesLike(mean)
+    beta = parameters.beta or b.ZerosLike(mean)
+    node = b.node("FusedBatchNorm", x, gamma, beta, mean, variance, epsilon=epsilon, is_training=False)
+    return b.tensor(node, x.shape)
+
+
+def _along_axis(b: LayerBuilder, x: LayerTensor, vector: LayerTensor, axes: list[int]) -> LayerTensor:
+    """A parameter in a shape that broadcasts along its axes."""
+    if vector.rank == x.rank or (vector.rank == 1 and axes == [x.rank - 1]):
+        return vector
+    return reshape(b, vector, [size if place in axes else 1 for place, size in enumerate(x.shape)])

@@ -11,8 +11,16 @@ from typing import Any
 
 from tfport.frontends.lite.builder import OperatorBuilder
 from tfport.frontends.lite.operator import builtin
-from tfport.frontends.lite.recurrent import backward, nothing, over_time, real, rounded, rounding, stacked
-from tfport.frontends.lite.recurrent_options import LstmOptions
+from tfport.frontends.lite.recurrent import (
+    LstmOptions,
+    backward,
+    nothing,
+    over_time,
+    real,
+    rounded,
+    rounding,
+    stacked,
+)
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.graph.graph import Node, Value
 

@@ -13,11 +13,17 @@ from tfport.frontends.lite.fixed_point import (
     LARGEST,
     divide_by_power,
     high_product,
+    inverse_sqrt,
     quantized_multiplier,
     rescale,
 )
-from tfport.frontends.lite.fixed_point_functions import inverse_sqrt
-from tfport.frontends.lite.lookup_tables import bounded, real_table, values_of
+from tfport.frontends.lite.lookup_tables import (
+    bounded,
+    logistic_of_int16,
+    real_table,
+    tanh_of_int16,
+    values_of,
+)
 from tfport.frontends.lite.operator import quantized
 from tfport.frontends.lite.quantized_value import (
     INT16,
@@ -27,7 +33,6 @@ from tfport.frontends.lite.quantized_value import (
     quantized_input,
     quantized_output,
 )
-from tfport.frontends.lite.sigmoid_table import logistic_of_int16, tanh_of_int16
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.graph.graph import Node, Value
 

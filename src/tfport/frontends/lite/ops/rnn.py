@@ -8,8 +8,7 @@ from tfport.frontends.lite.activations import activate
 from tfport.frontends.lite.builder import OperatorBuilder
 from tfport.frontends.lite.hybrid import rounded_rows
 from tfport.frontends.lite.operator import builtin
-from tfport.frontends.lite.recurrent import backward, over_time, real, rounded, rounding
-from tfport.frontends.lite.recurrent_options import SvdfOptions
+from tfport.frontends.lite.recurrent import SvdfOptions, backward, over_time, real, rounded, rounding
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.graph.graph import Value
 

@@ -20,8 +20,8 @@ import numpy as np
 import onnxruntime as ort
 
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
+from tfport.runtime.engines.gpu.cuda_runtime import DeviceCopies, address_of, copy_at_once
 from tfport.runtime.engines.gpu.device_array import DeviceArray
-from tfport.runtime.engines.gpu.device_copies import DeviceCopies, address_of, copy_at_once
 from tfport.runtime.engines.gpu.pinned_memory import PINNED, PinnedPool
 from tfport.runtime.program import ONNX_TYPES
 

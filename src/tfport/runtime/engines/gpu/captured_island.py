@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
+from tfport.runtime.engines.gpu.cuda_runtime import address_of
 from tfport.runtime.engines.gpu.device_array import DeviceArray
-from tfport.runtime.engines.gpu.device_copies import address_of
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
 from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.in_place import Replay, addresses, is_in_place, keep_replay

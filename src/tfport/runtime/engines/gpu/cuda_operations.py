@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
-from tfport.runtime.engines.gpu.cublaslt import CublasLt
-from tfport.runtime.engines.gpu.cudnn import Cudnn
+from tfport.runtime.engines.gpu.cuda_libraries import CublasLt, Cudnn
 from tfport.runtime.onnx.fused_product import FusedProduct
 
 if TYPE_CHECKING:

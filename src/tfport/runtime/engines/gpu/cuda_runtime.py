@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from tfport.errors import Error, ResourceExhausted
+from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 OUT_OF_MEMORY = 2
 ANY_CODE = -1
@@ -54,3 +61,133 @@ def _runtime_libraries() -> tuple[Any, Any]:
         except OSError:
             continue
     raise Error("CUDA's runtime library, libcudart.so, is not installed")
+
+
+# Copies between the memory of the host and of a GPU, through CUDA's C interface.
+#
+# ONNX Runtime copies whole arrays, and waits for each. A batch is copied row by row from where the rows are,
+# on a stream of its own, while the GPU computes another batch. Pinned memory is read by the GPU itself.
+
+ALREADY_PINNED, NOT_PINNED = 712, 713
+PORTABLE, NON_BLOCKING = 1, 1
+TO_DEVICE, TO_HOST = 1, 2
+
+
+class DeviceCopies(Protocol):
+    """Copies to and from one device; addresses are numbers."""
+
+    def pin(self, memory: NDArray[np.uint8]) -> None:
+        """Pin memory of the host, which must stay where it is."""
+        ...
+
+    def unpin(self, memory: NDArray[np.uint8]) -> None:
+        """Undo `pin`."""
+        ...
+
+    def pinned(self, size: int) -> NDArray[np.uint8]:
+        """New memory of the host that is pinned; it is never freed."""
+        ...
+
+    def stream(self) -> Any:
+        """A queue of copies, independent of others."""
+        ...
+
+    def to_device(self, stream: Any, target: int, source: int, size: int) -> None:
+        """Begin to copy to the device."""
+        ...
+
+    def to_host(self, stream: Any, target: int, source: int, size: int) -> None:
+        """Begin to copy from the device."""
+        ...
+
+    def wait(self, stream: Any) -> None:
+        """Wait for the copies of a stream."""
+        ...
+
+    def check(self) -> None:
+        """Raise an Error if the device cannot be used any more."""
+        ...
+
+
+class CudaCopies:
+    """Copies to and from a GPU; any thread may use them."""
+
+    def __init__(self, index: int) -> None:
+        self._cuda = CudaRuntime(index)
+
+    def pin(self, memory: NDArray[np.uint8]) -> None:
+        address, size = ctypes.c_void_p(address_of(memory)), ctypes.c_size_t(memory.nbytes)
+        with GPU_LOCK.running():
+            self._cuda.call("cudaHostRegister", address, size, PORTABLE, allowed=ALREADY_PINNED)
+
+    def unpin(self, memory: NDArray[np.uint8]) -> None:
+        with GPU_LOCK.running():
+            self._cuda.call("cudaHostUnregister", ctypes.c_void_p(address_of(memory)), allowed=NOT_PINNED)
+
+    def pinned(self, size: int) -> NDArray[np.uint8]:
+        address = ctypes.c_void_p()
+        with GPU_LOCK.running():
+            self._cuda.call("cudaHostAlloc", ctypes.byref(address), ctypes.c_size_t(size), PORTABLE)
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address.value or 0))
+
+    def stream(self) -> ctypes.c_void_p:
+        stream = ctypes.c_void_p()
+        with GPU_LOCK.running():
+            self._cuda.call("cudaStreamCreateWithFlags", ctypes.byref(stream), NON_BLOCKING)
+        return stream
+
+    def to_device(self, stream: Any, target: int, source: int, size: int) -> None:
+        self._copy(stream, target, source, size, TO_DEVICE)
+
+    def to_host(self, stream: Any, target: int, source: int, size: int) -> None:
+        self._copy(stream, target, source, size, TO_HOST)
+
+    def wait(self, stream: Any) -> None:
+        self._cuda.call("cudaStreamSynchronize", stream)
+
+    def check(self) -> None:
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        with GPU_LOCK.running():  # returns the error of an earlier kernel, if there was one
+            self._cuda.call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))
+
+    def _copy(self, stream: Any, target: int, source: int, size: int, kind: int) -> None:
+        addresses = ctypes.c_void_p(target), ctypes.c_void_p(source)
+        self._cuda.begin("cudaMemcpyAsync", *addresses, ctypes.c_size_t(size), kind, stream)
+
+
+class HostCopies:
+    """The host in place of a device, for tests: the same calls, in ordinary memory."""
+
+    def pin(self, memory: NDArray[np.uint8]) -> None:
+        pass
+
+    def unpin(self, memory: NDArray[np.uint8]) -> None:
+        pass
+
+    def pinned(self, size: int) -> NDArray[np.uint8]:
+        return np.empty(size, np.uint8)
+
+    def stream(self) -> None:
+        return None
+
+    def to_device(self, stream: Any, target: int, source: int, size: int) -> None:
+        ctypes.memmove(target, source, size)
+
+    def to_host(self, stream: Any, target: int, source: int, size: int) -> None:
+        ctypes.memmove(target, source, size)
+
+    def wait(self, stream: Any) -> None:
+        pass
+
+    def check(self) -> None:
+        pass
+
+
+copy_at_once = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
+    ("memmove", ctypes.PyDLL(None))
+)
+"""Copy on the host: to an address, from an address, so many bytes; keeps Python's lock."""
+
+
+def address_of(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -12,33 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
-from tfport.errors import Error
+from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints, Rival
-from tfport.runtime.engines.gpu.availability import load_libraries
+from tfport.runtime.engines.gpu.availability import load_libraries, physical_index
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_operations import CudaOperations, OperationLibrary
+from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies, HostCopies
 from tfport.runtime.engines.gpu.device_array import all_on_host
-from tfport.runtime.engines.gpu.device_copies import CudaCopies, DeviceCopies, HostCopies
-from tfport.runtime.engines.gpu.device_memory import check_fit
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
 from tfport.runtime.engines.gpu.gpu_options import FLOAT16, FLOAT32, NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.graph_stream import CudaGraphStream, GraphStream, HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import MEMORY, IslandFactory
-from tfport.runtime.engines.gpu.large_uploads import LargeUploads
+from tfport.runtime.engines.gpu.nvml import NvmlError, read_driver
+from tfport.runtime.engines.gpu.pinned_memory import LargeUploads
 from tfport.runtime.engines.gpu.provider_options import providers_for
-from tfport.runtime.engines.gpu.refused_nodes import is_refused
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, session_error
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
 from tfport.runtime.onnx.model import NodeForms
+from tfport.runtime.onnx.safe_indices import reads_by_index
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 KEPT_APART = ("MatMulAddFusion", "ConvAddFusion")
 """Optimizers that are left out. On a GPU, a sum is faster as a part of the node after it than of the product
@@ -185,3 +186,62 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
         separates_attention=options.precision == FLOAT16,  # only there it was measured
         fuses_in_parts=options.precision != FLOAT32,
     )
+
+
+# Nodes that a GPU computes differently from TensorFlow, so that they stay on the host.
+#
+# Measured with ONNX Runtime 1.31's CUDA provider on recorded answers of TensorFlow (docs/evidence/gpu.md).
+
+DIFFERENT = {
+    "NonMaxSuppression": "it selects other boxes where scores are equal or boxes are empty",
+    "ReverseSequence": "it reads outside of the tensor if a length is larger than the sequence",
+    "LRN": "its session cannot be made for windows that cuDNN does not have",
+}
+"""By op: what is different."""
+OF_TYPE = {
+    "float64": frozenset(["LogSoftmax", "ReduceMax", "ReduceMin", "Softmax", "TopK"]),
+    "int64": frozenset(["ReduceMax", "ReduceMin"]),
+}
+"""By type: ops whose kernels for it compute with the precision or the range of another type, or start from a
+finite number."""
+
+ENDLESS = frozenset(["max", "min", "mul"])
+"""Reductions of Scatter whose kernels wait until a number equals itself: with NaN, the GPU never ends."""
+
+
+def is_refused(node: OnnxNode) -> bool:
+    """Whether a node must not run on a GPU; nor does a loop or branch with indices that nothing checks."""
+    if node.op in DIFFERENT or any(map(reads_by_index, node.programs)):
+        return True
+    if node.attrs.get("reduction") in ENDLESS:
+        return True
+    first = node.inputs[0] if node.inputs else None
+    return first is not None and node.op in OF_TYPE.get(first.dtype.name, ())
+
+
+# Whether the weights of an island fit into the memory of a GPU, said before they are uploaded.
+
+
+def check_fit(device: DeviceName, needed: int, uploaded: int, limit: int) -> None:
+    """Raise ResourceExhausted if `needed` bytes are not free, or exceed the limit with what was uploaded.
+
+    What runs need beyond the weights depends on their inputs, and is not known here.
+    """
+    if limit and needed + uploaded > limit:
+        rest = f", of which {uploaded:,} are in use" if uploaded else ""
+        raise ResourceExhausted(
+            f"the weights need {needed:,} bytes on {device}, and the model may use {limit:,} bytes{rest}"
+        )
+    free = free_bytes(device.index)
+    if free is not None and needed > free:
+        raise ResourceExhausted(f"the weights need {needed:,} bytes on {device}, and {free:,} bytes are free")
+
+
+def free_bytes(index: int) -> int | None:
+    """The free memory of a GPU of this process; None if the driver does not say."""
+    physical = physical_index(index)
+    try:
+        gpus = read_driver().gpus
+    except NvmlError:
+        return None
+    return gpus[physical].free_bytes if physical is not None and physical < len(gpus) else None

@@ -14,7 +14,7 @@ import onnxruntime as ort
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.device_array import DeviceArray
-from tfport.runtime.engines.gpu.large_uploads import LargeUploads
+from tfport.runtime.engines.gpu.pinned_memory import LargeUploads
 from tfport.runtime.engines.onnx_runtime import run_error, stoppable
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import ONNX_TYPES

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfport.errors import Error
-from tfport.runtime.engines.gpu.cuda_runtime import ANY_CODE, CudaRuntime
-from tfport.runtime.engines.gpu.device_copies import CudaCopies, address_of
+from tfport.runtime.engines.gpu.cuda_runtime import ANY_CODE, CudaCopies, CudaRuntime, address_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

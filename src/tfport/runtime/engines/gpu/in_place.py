@@ -73,3 +73,71 @@ def addresses(arrays: Sequence[Any]) -> tuple[int, ...]:
     """Where the arrays lie in the memory of the device; nothing if one of them does not."""
     places = [array.address for array in arrays if type(array) is DeviceArray]
     return tuple(places) if len(places) == len(arrays) else ()
+
+
+# Call a model again with the same arrays of a GPU: its CUDA graph is launched again, nothing else is done.
+#
+# All that a call looks up and checks, such as names, shapes and the plan, is as it was in the call before.
+
+
+class RepeatedCalls:
+    """A function of named arrays that are used where they are; any thread may call it."""
+
+    def __init__(self, call: Callable[..., dict[str, Any]], state: Callable[[], Any]) -> None:
+        """`state`: what the answer depends on besides the arrays; None if nothing may be left out."""
+        self._call, self._state = called_in_place(call), state
+        self._last: _Last | None = None
+
+    def __call__(self, **inputs: Any) -> dict[str, Any]:
+        last = self._last
+        if last is not None and last.is_of(inputs) and last.state == self._state() is not None:
+            results = last.again()
+            if results is not None:
+                return dict(zip(last.names, [results[place] for place in last.places], strict=True))
+        self._last = None
+        state = self._state()
+        answers: dict[str, Any] = self._call(**inputs)
+        self._last = _last(inputs, state, answers)
+        return answers
+
+
+class _Last(NamedTuple):
+    """What the call before read, and how to repeat it."""
+
+    inputs: dict[str, Any]
+    read: list[tuple[str, Any]]
+    """The names of the inputs and which memory they are."""
+    state: Any
+    again: Callable[[], list[Any] | None]
+    names: list[str]
+    places: list[int]
+    """Where the outputs with these names are among those of the graph."""
+
+    def is_of(self, inputs: dict[str, Any]) -> bool:
+        return self.read == _read(inputs)
+
+
+def _last(inputs: dict[str, Any], state: Any, answers: dict[str, Any]) -> _Last | None:
+    replay, read = last_replay(), _read(inputs)
+    if replay is None or not all(memory for _, memory in read):
+        return None
+    places = {id(output): place for place, output in enumerate(replay.outputs)}
+    if not all(id(answer) in places for answer in answers.values()):
+        return None
+    at = [places[id(answer)] for answer in answers.values()]
+    return _Last(inputs, read, state, replay.again, list(answers), at)
+
+
+def _read(inputs: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, _memory(array)) for name, array in inputs.items()]
+
+
+def _memory(array: Any) -> Any:
+    """What is the same only for the same array in the same memory; None if that cannot be said.
+
+    A tensor of PyTorch can get other memory.
+    """
+    if type(array) is DeviceArray:
+        return id(array)
+    pointer, shape = getattr(array, "data_ptr", None), getattr(array, "shape", None)
+    return None if pointer is None or callable(shape) else (id(array), pointer(), shape)

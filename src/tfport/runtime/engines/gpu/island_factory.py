@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, IslandHints
-from tfport.runtime.engines.fixed_shapes import with_fixed_shapes
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
 from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.part_island import PartIsland, PartTools
 from tfport.runtime.engines.onnx_runtime import CONVOLUTION
+from tfport.runtime.engines.shared_island import with_fixed_shapes
 from tfport.runtime.onnx.island_parts import ModelPart
 
 if TYPE_CHECKING:

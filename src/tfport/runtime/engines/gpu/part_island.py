@@ -11,7 +11,6 @@ import onnxruntime as ort
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import BoundRun, GpuIsland, Shapes, begin_options
-from tfport.runtime.engines.gpu.memory_plan import ALIGNMENT, Lifetime, offsets_of
 from tfport.runtime.onnx.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES
@@ -221,3 +220,35 @@ def _as_bits(array: NDArray[Any]) -> NDArray[Any]:
 def _tensor_of(value: ort.OrtValue) -> _Tensor:
     array = DeviceArray(value)
     return _Tensor(array.dtype, array.shape)
+
+
+# Where tensors lie in one block of memory, so that those that are needed at the same time do not overlap.
+
+ALIGNMENT = 256
+"""Of addresses, as CUDA's libraries assume it."""
+
+
+class Lifetime(NamedTuple):
+    """How many bytes are needed, from one step to another."""
+
+    size: int
+    first: int
+    last: int
+
+
+def offsets_of(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
+    """The offset of each in the block, and the size of the block; the largest are placed first."""
+    placed: list[tuple[int, int, Lifetime]] = []
+    offsets = [0] * len(lifetimes)
+    for number in sorted(range(len(lifetimes)), key=lambda n: -lifetimes[n].size):
+        needed = lifetimes[number]
+        size = -(-needed.size // ALIGNMENT) * ALIGNMENT
+        offset = 0
+        for begin, end, other in placed:  # by their offsets
+            meets = other.first <= needed.last and needed.first <= other.last
+            if meets and offset + size > begin:
+                offset = max(offset, end)
+        placed.append((offset, offset + size, needed))
+        placed.sort(key=lambda block: block[0])
+        offsets[number] = offset
+    return offsets, max((end for _, end, _ in placed), default=0)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfport.errors import Error
-from tfport.runtime.engines.litert.lite_model import LiteModelWriter
+from tfport.runtime.engines.litert.lite_scribe import LiteModelWriter
 
 
 class Interpreters:

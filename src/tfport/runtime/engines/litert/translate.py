@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.runtime.engines.litert.island_node import IslandNode, attributes_of
-from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value
-from tfport.runtime.engines.litert.known_sizes import known_value
-from tfport.runtime.engines.litert.lite_model import TYPES
-from tfport.runtime.engines.litert.lite_scribe import LiteScribe
-from tfport.runtime.engines.litert.rules import (
-    convolution,
-    elementwise,
-    moving,
-    pooling,
-    products,
-    whole_axes,
+from tfport.runtime.engines.litert.island_node import (
+    IslandNode,
+    IslandValue,
+    NotInLite,
+    attributes_of,
+    constant_value,
 )
+from tfport.runtime.engines.litert.lite_scribe import TYPES, LiteScribe
+from tfport.runtime.engines.litert.rules import convolution, elementwise, moving, products, whole_axes
+from tfport.runtime.onnx.sizes.known_results import OF_SIZES, NotKnown, known_result, of_sizes
 from tfport.runtime.program import ONNX_TYPES
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 Rule = Callable[[LiteScribe, IslandNode], "IslandValue | list[IslandValue]"]
 _NAMES = {number: name for name, number in ONNX_TYPES.items()}
@@ -44,7 +42,7 @@ def _cast(out: LiteScribe, node: IslandNode) -> IslandValue:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.BINARY, elementwise.binary),
     **dict.fromkeys(elementwise.UNARY, elementwise.unary),
-    **dict.fromkeys(pooling.OPS, pooling.pooling),
+    **dict.fromkeys(convolution.OPS, convolution.pooling),
     **dict.fromkeys(whole_axes.REDUCTIONS, whole_axes.reduction),
     "BatchNormalization": elementwise.batch_normalization,
     "Cast": _cast,
@@ -143,3 +141,19 @@ def _array(tensor: pb.TensorProto, weights: Mapping[str, NDArray[Any]]) -> NDArr
         return np.asarray(weights[tensor.name])
     dtype = np.dtype(_NAMES[tensor.data_type])
     return np.frombuffer(tensor.raw_data, dtype).reshape(tuple(tensor.dims))
+
+
+# Nodes whose results are known before a run, as all sizes are: those that compute shapes.
+
+
+def known_value(node: IslandNode) -> IslandValue | None:
+    """The result of a node on constants, or the shape of a value; None if it is computed in each run."""
+    if node.op in OF_SIZES:
+        return constant_value(of_sizes(node.op, node.attrs, node.first.sizes))
+    arrays = [value.array if value is not None else None for value in node.inputs]
+    if any(value is not None and value.array is None for value in node.inputs):
+        return None
+    try:
+        return constant_value(known_result(node.op, node.attrs, arrays))
+    except NotKnown as error:
+        raise NotInLite(str(error)) from None

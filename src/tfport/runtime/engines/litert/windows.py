@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.runtime.engines.litert.island_node import IslandNode
-from tfport.runtime.engines.litert.island_value import NotInLite
+from tfport.runtime.engines.litert.island_node import IslandNode, NotInLite
 from tfport.startup.dataclass import dataclass
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfport.errors import RunFailed, UnreadableFile
 from tfport.formats.encoding.tensor import NUMPY, expand, to_numpy
-from tfport.formats.encoding.varint import from_varint, to_varint
+from tfport.formats.encoding.wire import from_varint, to_varint
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import STRING, DType
 

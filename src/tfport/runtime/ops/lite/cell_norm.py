@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.lite.fixed_point import rescale, to_int32
-from tfport.frontends.lite.fixed_point_functions import inverse_sqrt
+from tfport.frontends.lite.fixed_point import inverse_sqrt, rescale, to_int32
 from tfport.startup.dataclass import dataclass
 
 SMALLEST, LARGEST = -32768, 32767

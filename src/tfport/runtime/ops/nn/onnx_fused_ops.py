@@ -9,8 +9,8 @@ from tfport.runtime.lower import LOWERINGS, CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.fused_ops import NOTHING, SAME_AS_OP
+from tfport.runtime.ops.nn.lowerings.activations import add_bias
 from tfport.runtime.ops.nn.lowerings.batch_norm import affine
-from tfport.runtime.ops.nn.lowerings.bias import add_bias
 from tfport.runtime.ops.nn.windows import DataLayout
 
 _GELU = {"GeluExact": "none", "GeluApproximate": "tanh"}

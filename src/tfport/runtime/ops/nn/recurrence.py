@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.ops.shared.sigmoid import sigmoid
+from tfport.runtime.ops.shared.precision import sigmoid
 
 
 def lstm(

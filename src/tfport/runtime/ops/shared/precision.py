@@ -21,3 +21,11 @@ def widen(array: Any) -> Any:
 
 def _is_narrow(dtype: np.dtype[Any]) -> bool:
     return dtype.itemsize == 2 and dtype.name in NARROW  # the size first: NumPy computes the name
+
+
+# The logistic function, with a small relative error also where it is tiny.
+
+
+def sigmoid(x: Any) -> Any:
+    # exp overflows only where the result is less than the smallest normal number: it becomes zero
+    return 1 / (1 + np.exp(-x))

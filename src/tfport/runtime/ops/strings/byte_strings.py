@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,3 +41,57 @@ def attr_bytes(attribute: str | bytes) -> bytes:
 def printable(text: bytes) -> str:
     """The start of a string, escaped for an error message."""
     return text[:100].decode(errors="backslashreplace")
+
+
+# A change of strings byte by byte: each byte becomes another one, or is removed.
+
+_UNCHANGED = bytes(range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class ByteChange:
+    """What each byte becomes, and the bytes that are removed."""
+
+    becomes: bytes
+    removed: bytes = b""
+
+    def __call__(self, text: bytes) -> bytes:
+        return text.translate(self.becomes, self.removed)
+
+    def then(self, other: ByteChange) -> ByteChange:
+        """Both changes, one after the other, as one."""
+        removed = bytes(
+            byte
+            for byte, becomes in enumerate(self.becomes)
+            if byte in self.removed or becomes in other.removed
+        )
+        return ByteChange(self.becomes.translate(other.becomes), removed)
+
+
+LOWER, UPPER = ByteChange(_UNCHANGED.lower()), ByteChange(_UNCHANGED.upper())
+"""ASCII letters in the other case."""
+
+
+def replaced_bytes(old: bytes, new: bytes) -> ByteChange:
+    """Each byte of `old` becomes `new`, which is at most one byte."""
+    if not new:
+        return ByteChange(_UNCHANGED, old)
+    return ByteChange(_UNCHANGED.translate(bytes.maketrans(old, new * len(old))))
+
+
+# Compare many strings with one, where most are the same object.
+#
+# Padding is one object many times, so its addresses are compared first; only strings at other addresses are
+# compared byte by byte.
+
+MANY = 64
+"""From more strings than this on it is faster than comparing all of them."""
+
+
+def differ(strings: NDArray[Any], other: bytes) -> NDArray[np.bool_]:
+    """Whether each string differs from another one."""
+    flat = np.ascontiguousarray(strings).reshape(-1)
+    marked: NDArray[np.bool_] = np.frombuffer(flat, np.intp) != id(other)
+    elsewhere = np.flatnonzero(marked)
+    marked[elsewhere] = flat[elsewhere] != other
+    return marked.reshape(strings.shape)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
-from tfport.runtime.ops.strings.short_fingerprints import LONGEST, short_fingerprint64
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 FEW = 24
 """Up to this many short strings are hashed one by one."""
@@ -55,3 +55,68 @@ def _computed(strings: Sequence[bytes]) -> list[int]:
 
 
 FINGERPRINTS = KnownFingerprints()
+
+
+# FarmHash Fingerprint64 of one short string in plain Python; `fingerprints` hashes many at once.
+
+LONGEST = 64
+"""Maximum length of a short string, in bytes."""
+_K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
+_MASK = 0xFFFFFFFFFFFFFFFF
+
+
+def short_fingerprint64(string: bytes) -> int:
+    """The fingerprint of a string of at most `LONGEST` bytes."""
+    n = len(string)
+    if n > 32:
+        return _up_to_64_bytes(string, n)
+    if n > 16:
+        return _up_to_32_bytes(string, n)
+    mul = (_K2 + 2 * n) & _MASK
+    if n >= 8:
+        a, b = (_word(string[:8]) + _K2) & _MASK, _word(string[-8:])
+        return _pair((_rotated(b, 37) * mul + a) & _MASK, ((_rotated(a, 25) + b) * mul) & _MASK, mul)
+    if n >= 4:
+        return _pair((n + (_word(string[:4]) << 3)) & _MASK, _word(string[-4:]), mul)
+    if n:
+        y, z = string[0] + (string[n >> 1] << 8), n + (string[-1] << 2)
+        return (_mixed((y * _K2 & _MASK) ^ (z * _K0 & _MASK)) * _K2) & _MASK
+    return _K2
+
+
+def _up_to_32_bytes(string: bytes, n: int) -> int:
+    mul = (_K2 + 2 * n) & _MASK
+    a, b = (_word(string[:8]) * _K1) & _MASK, _word(string[8:16])
+    c, d = (_word(string[-8:]) * mul) & _MASK, (_word(string[-16:-8]) * _K2) & _MASK
+    u = (_rotated((a + b) & _MASK, 43) + _rotated(c, 30) + d) & _MASK
+    return _pair(u, (a + _rotated((b + _K2) & _MASK, 18) + c) & _MASK, mul)
+
+
+def _up_to_64_bytes(string: bytes, n: int) -> int:
+    mul = (_K2 + 2 * n) & _MASK
+    a, b = (_word(string[:8]) * _K2) & _MASK, _word(string[8:16])
+    c, d = (_word(string[-8:]) * mul) & _MASK, (_word(string[-16:-8]) * _K2) & _MASK
+    y = (_rotated((a + b) & _MASK, 43) + _rotated(c, 30) + d) & _MASK
+    z = _pair(y, (a + _rotated((b + _K2) & _MASK, 18) + c) & _MASK, mul)
+    e, f = (_word(string[16:24]) * mul) & _MASK, _word(string[24:32])
+    g = ((y + _word(string[-32:-24])) * mul) & _MASK
+    h = ((z + _word(string[-24:-16])) * mul) & _MASK
+    u = (_rotated((e + f) & _MASK, 43) + _rotated(g, 30) + h) & _MASK
+    return _pair(u, (e + _rotated((f + a) & _MASK, 18) + g) & _MASK, mul)
+
+
+def _word(part: bytes) -> int:
+    return int.from_bytes(part, "little")
+
+
+def _rotated(x: int, right: int) -> int:
+    return (x >> right) | (x << (64 - right) & _MASK)
+
+
+def _mixed(x: int) -> int:
+    return x ^ (x >> 47)
+
+
+def _pair(u: int, v: int, mul: int) -> int:
+    a = _mixed(((u ^ v) * mul) & _MASK)
+    return (_mixed(((v ^ a) * mul) & _MASK) * mul) & _MASK

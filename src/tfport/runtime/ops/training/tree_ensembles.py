@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.message_schema import messages
+from tfport.runtime.ops.io.descriptors import messages
 
 TREE_MESSAGES = """
     Node: leaf=1 Leaf, bucketized_split=2 Split, categorical_split=3 Split, metadata=777 Metadata

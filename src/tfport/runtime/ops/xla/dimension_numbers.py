@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfport.errors import RunFailed
-from tfport.formats.encoding.varint import from_varint
+from tfport.formats.encoding.wire import from_varint
 
 DOT = {"lhs_contract": 1, "rhs_contract": 2, "lhs_batch": 3, "rhs_batch": 4}
 CONVOLUTION = {

@@ -9,7 +9,7 @@ from tfport.frontends.keras.arrays import select
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.operations.elementwise import nan_to_num
-from tfport.frontends.keras.layers.operations.matrices import summed_type
+from tfport.frontends.keras.layers.operations.linear_algebra import summed_type
 from tfport.frontends.keras.promotion import as_floating
 from tfport.frontends.keras.rearranging import cumulative
 from tfport.frontends.keras.reductions import Axis, arg_extreme, reduced

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.formats.encoding.varint import to_varint
+from tfport.formats.encoding.wire import to_varint
 from tfport.frontends.lite.builder import OperatorBuilder
 from tfport.frontends.lite.operator import builtin
 from tfport.frontends.lite.ops.control import call_subgraph

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.runtime.engines.litert.island_node import IslandNode
-from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite
+from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, channels_last
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
-from tfport.runtime.engines.litert.rules.images import image_of, image_sizes, result_of, zeros_around
 from tfport.runtime.engines.litert.windows import lite_windows
 
 if TYPE_CHECKING:
@@ -95,3 +93,68 @@ def _bias(out: LiteScribe, node: IslandNode, count: int) -> int:
 def _with_rows(weights: NDArray[Any]) -> NDArray[Any]:
     """Weights over images: those over rows have windows of one row."""
     return weights[:, :, None] if weights.ndim == 3 else weights
+
+
+# Images of TensorFlow Lite, with four axes and the channels last, from ONNX's images or rows.
+
+
+def image_sizes(x: IslandValue) -> tuple[int, int, int]:
+    """Height, width and channels; rows are images of one row."""
+    match x.sizes:
+        case (_, channels, width):
+            return 1, width, channels
+        case (_, channels, height, width):
+            return height, width, channels
+    raise NotInLite(f"an image with {len(x.sizes)} axes")
+
+
+def image_of(out: LiteScribe, x: IslandValue) -> int:
+    tensor = out.in_order(x, channels_last(x.sizes))
+    if len(x.sizes) == 4:
+        return tensor
+    return out.reshaped(tensor, (x.sizes[0], *image_sizes(x))).tensor
+
+
+def result_of(
+    out: LiteScribe,
+    x: IslandValue,
+    op: str,
+    inputs: Sequence[int],
+    sizes: tuple[int, int, int],
+    **options: Any,
+) -> IslandValue:
+    """An operator on images, with the height, width and channels of its result; rows for rows."""
+    height, width, channels = sizes
+    image = out.add(op, inputs, (x.sizes[0], channels, height, width), (0, 2, 3, 1), **options)
+    if len(x.sizes) == 4:
+        return image
+    return out.reshaped(image.tensor, (x.sizes[0], channels, width), (0, 2, 1))
+
+
+def zeros_around(
+    out: LiteScribe, image: int, sizes: Sequence[int], pads: tuple[tuple[int, int], tuple[int, int]]
+) -> int:
+    """An image with zeros around it."""
+    batch, height, width, channels = sizes
+    padded = (batch, height + sum(pads[0]), width + sum(pads[1]), channels)
+    return out.add("PAD", [image, out.pairs([(0, 0), *pads, (0, 0)])], padded).tensor
+
+
+# Pooling over windows, and over whole images.
+
+OPS = {"AveragePool": "AVERAGE_POOL_2D", "MaxPool": "MAX_POOL_2D", "GlobalMaxPool": "MAX_POOL_2D"}
+
+
+def pooling(out: LiteScribe, node: IslandNode) -> IslandValue:
+    x = node.first
+    height, width, channels = image_sizes(x)
+    windows = lite_windows(node, (height, width), node.attrs.get("kernel_shape") or x.sizes[2:])
+    if windows.dilations != (1, 1) or not (windows.is_valid or windows.is_same) or node.outputs > 1:
+        raise NotInLite(f"{node.op} with such windows")
+    if node.attrs.get("count_include_pad") and not windows.is_valid:
+        raise NotInLite("AveragePool that counts its padding")
+    filter_height, filter_width = windows.kernel
+    return result_of(
+        out, x, OPS[node.op], [image_of(out, x)], (*windows.results, channels),
+        **windows.steps, filter_height=filter_height, filter_width=filter_width,
+    )  # fmt: skip

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.runtime.engines.litert.island_node import IslandNode
-from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value, plain_order
+from tfport.runtime.engines.litert.island_node import (
+    IslandNode,
+    IslandValue,
+    NotInLite,
+    constant_value,
+    plain_order,
+)
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
 from tfport.runtime.onnx.patterns.gelu import CUBIC, ROOT

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfport.runtime.engines.litert.island_node import IslandNode
-from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, channels_last
+from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, channels_last
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.runtime.engines.litert.island_node import IslandNode
-from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite
+from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 
 if TYPE_CHECKING:

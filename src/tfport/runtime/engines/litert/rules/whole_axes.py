@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.runtime.engines.litert.island_node import IslandNode
-from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, channels_last
+from tfport.runtime.engines.litert.island_node import IslandNode, IslandValue, NotInLite, channels_last
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.litert.rules.elementwise import last_axis
 from tfport.runtime.engines.litert.rules.moving import without_axes

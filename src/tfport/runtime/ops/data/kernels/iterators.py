@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from tfport.errors import RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
+from tfport.graph.shapes import Shape
 from tfport.runtime.lower import host, shapes, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.functional import function_of
@@ -12,8 +17,8 @@ from tfport.runtime.ops.control.structure_steps import InnerProgram
 from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
 from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
-from tfport.runtime.ops.data.kernels.optionals import Optional
 from tfport.runtime.ops.strings.byte_strings import scalar_value
+from tfport.runtime.ops.tables.table import StaticTable
 from tfport.runtime.trace import Tracer
 
 DEVICE = b"/job:localhost/replica:0/task:0/device:CPU:0"
@@ -116,3 +121,84 @@ def get_device(resource):
 @host("DeleteIterator")
 def delete_iterator(handle, deleter):
     """No effect: Python frees what is no longer referenced."""
+
+
+# Optionals: a tuple of tensors, or nothing.
+
+
+class Optional:
+    """Some tensors, or None."""
+
+    __slots__ = ("components",)
+
+    def __init__(self, components: list[Any] | None) -> None:
+        self.components = components
+
+
+@host("OptionalFromValue")
+def from_value(components):
+    return Optional(components)
+
+
+@host("OptionalNone")
+def none():
+    return Optional(None)
+
+
+@host("OptionalHasValue")
+def has_value(optional):
+    return np.array(optional.components is not None)
+
+
+@host("OptionalGetValue")
+def get_value(optional, *, output_types, output_shapes):
+    if optional.components is None:
+        raise RunFailed("the optional has no value")
+    if len(optional.components) != len(output_types):
+        raise RunFailed(
+            f"the optional must have {len(output_types)} tensors, found {len(optional.components)}"
+        )
+    for component, shape in zip(optional.components, output_shapes, strict=True):
+        if isinstance(component, np.ndarray) and not shape.fits(Shape(component.shape)):
+            raise RunFailed(f"a component must have shape {shape}, found {component.shape}")
+    return list(optional.components)
+
+
+# Ops that consume a dataset: cardinality, single element, table initialization.
+
+
+@host("DatasetCardinality")
+def dataset_cardinality(input_dataset, *, cardinality_options):
+    return np.array(input_dataset.cardinality(), np.int64)
+
+
+@host("ExperimentalDatasetCardinality")
+def experimental_dataset_cardinality(input_dataset):
+    return np.array(input_dataset.cardinality(), np.int64)
+
+
+@host("DatasetToSingleElement")
+def dataset_to_single_element(dataset, *, output_types, output_shapes, metadata):
+    elements = dataset.iterate()
+    element = next(elements, None)
+    if element is None:
+        raise RunFailed("the dataset must have one element, found none")
+    if next(elements, None) is not None:
+        raise RunFailed("the dataset must have one element, found more")
+    return check_element(output_types, output_shapes, element)
+
+
+@shapes("DatasetToSingleElement")
+def shapes_of_single_element(inputs, attrs):
+    return declared_ranks(attrs)
+
+
+@host("InitializeTableFromDataset")
+def initialize_table_from_dataset(table_handle, dataset):
+    if not isinstance(table_handle, StaticTable):
+        raise RunFailed(f"table `{table_handle.name}` is not a table with an initializer")
+    check_types([table_handle.key, table_handle.value_type], dataset.types, "the dataset")
+    pairs = [(np.reshape(key, -1), np.reshape(value, -1)) for key, value in dataset.iterate()]
+    if not pairs:
+        raise RunFailed(f"table `{table_handle.name}` cannot be initialized from an empty dataset")
+    table_handle.fill(*(np.concatenate(column) for column in zip(*pairs, strict=True)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.image import png_writer
+from tfport.runtime.ops.image import png
 
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
 _UNITS = {"in": 1, "cm": 2}
@@ -90,5 +90,5 @@ def encode_png(image, *, compression):
     height, width, count = image.shape[-3:]
     images = image.reshape(-1, height, width, count)
     out = np.empty(image.shape[:-3], object)
-    out.reshape(-1)[:] = [png_writer.encode(pixels, compression) for pixels in images]
+    out.reshape(-1)[:] = [png.encode(pixels, compression) for pixels in images]
     return out

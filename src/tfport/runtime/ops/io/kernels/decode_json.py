@@ -10,7 +10,7 @@ import struct
 from typing import Any
 
 from tfport.errors import RunFailed
-from tfport.formats.encoding.varint import to_varint
+from tfport.formats.encoding.wire import to_varint
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import map_strings
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.encoding.varint import from_varint, to_varint
+from tfport.formats.encoding.wire import from_varint, to_varint
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.descriptors import ProtoField, fields_of, message_of
 from tfport.runtime.ops.shared.arrays import strings_array

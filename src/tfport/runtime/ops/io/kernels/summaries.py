@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.encoding.varint import to_varint
-from tfport.formats.encoding.wire import walk
+from tfport.formats.encoding.wire import to_varint, walk
 from tfport.graph.dtypes import DType
 from tfport.graph.tensors import Tensor
 from tfport.runtime.lower import host

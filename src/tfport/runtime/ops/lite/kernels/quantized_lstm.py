@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.lite.fixed_point import divide_by_power, rescale
-from tfport.frontends.lite.fixed_point_functions import TANH_BITS, logistic_of_16_bits, tanh_of_16_bits
+from tfport.frontends.lite.fixed_point import (
+    TANH_BITS,
+    divide_by_power,
+    logistic_of_16_bits,
+    rescale,
+    tanh_of_16_bits,
+    to_int32,
+)
 from tfport.runtime.lower import host
 from tfport.runtime.ops.lite.cell_norm import CellNorm, Peephole
 
@@ -83,3 +89,20 @@ def _product(x: Any, weights: Any) -> Any:
 
 def _normalized(gate: Any, norms: list[CellNorm], place: int) -> Any:
     return norms[place].applied(gate) if norms else gate
+
+
+# SVDF of int8 with an int16 memory, as the kernels compute it.
+
+
+@host("LiteIntegerSvdf")
+def lite_integer_svdf(x, features, times, bias, state, *, rank, multiplier, shift, x_zero, y_zero):
+    """Filters of the input become the newest column of the memory, which is then summed over time."""
+    filters, length = times.shape
+    sums = (x.astype(np.float64) - x_zero) @ features.astype(np.float64).T
+    newest = np.clip(rescale(sums.astype(np.int64), multiplier[0], shift[0]), -32768, 32767)
+    memory = state.reshape(-1, filters, length).astype(np.int64)
+    memory = np.concatenate([memory[:, :, 1:], newest[:, :, None]], axis=2)
+    weighted = np.sum(memory * times.astype(np.int64), axis=2).reshape(-1, filters // rank, rank)
+    total = to_int32(np.sum(weighted, axis=2) + bias)
+    y = np.clip(rescale(total, multiplier[1], shift[1]) + y_zero, -128, 127)
+    return y.astype(np.int8), memory.astype(np.int16).reshape(state.shape)

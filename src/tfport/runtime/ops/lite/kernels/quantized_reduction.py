@@ -9,14 +9,16 @@ import numpy as np
 
 from tfport.frontends.lite.fixed_point import (
     divide_by_power,
+    exp_of_negative,
     high_product,
+    inverse_sqrt,
     quantized_multiplier,
+    reciprocal,
     rescale,
     rescale_wide,
     round_away,
     to_int32,
 )
-from tfport.frontends.lite.fixed_point_functions import exp_of_negative, inverse_sqrt, reciprocal
 from tfport.frontends.lite.lookup_tables import interpolated, sampled
 from tfport.runtime.lower import host
 

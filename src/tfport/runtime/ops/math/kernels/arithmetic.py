@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import is_integer, same_shapes
+from tfport.runtime.ops.shared.axes import is_integer, same_shapes
 from tfport.runtime.ops.shared.precision import widen
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.equal_strings import MANY, differ
+from tfport.runtime.ops.strings.byte_strings import MANY, differ
 
 
 @host("Equal")
@@ -99,3 +99,46 @@ def _one_of(condition: Any, t: Any, e: Any) -> Any:
             f"found shape {list(condition.shape)}"
         )
     return t if condition else e
+
+
+# Bitwise ops and shifts.
+
+
+@host("BitwiseAnd")
+def bitwise_and(x, y):
+    return np.bitwise_and(x, y)
+
+
+@host("BitwiseOr")
+def bitwise_or(x, y):
+    return np.bitwise_or(x, y)
+
+
+@host("BitwiseXor")
+def bitwise_xor(x, y):
+    return np.bitwise_xor(x, y)
+
+
+@host("Invert")
+def invert(x):
+    return np.invert(x)
+
+
+@host("LeftShift")
+def left_shift(x, y):
+    return np.left_shift(x, _shift(x, y))
+
+
+@host("RightShift")
+def right_shift(x, y):
+    return np.right_shift(x, _shift(x, y))
+
+
+def _shift(x: Any, y: Any) -> Any:
+    """TensorFlow clips shifts to [0, bits - 1]."""
+    return np.clip(y, 0, x.dtype.itemsize * 8 - 1).astype(x.dtype)
+
+
+@host("PopulationCount")
+def population_count(x):
+    return np.bitwise_count(np.atleast_1d(x).view(f"u{x.dtype.itemsize}")).reshape(x.shape)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import is_integer
-from tfport.runtime.ops.shared.precision import widen
-from tfport.runtime.ops.shared.sigmoid import sigmoid
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, quick
+from tfport.runtime.ops.shared.axes import is_integer
+from tfport.runtime.ops.shared.precision import sigmoid, widen
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "Abs": np.abs,
@@ -98,3 +98,131 @@ def angle(input, *, Tout):
 @host("ComplexAbs")
 def complex_abs(x, *, Tout):
     return np.abs(x)
+
+
+# CheckNumerics: raise if a value is not finite.
+
+
+@host("CheckNumerics")
+def check_numerics(tensor, *, message):
+    infinite, undefined = bool(np.any(np.isinf(tensor))), bool(np.any(np.isnan(tensor)))
+    kinds = [("Inf", infinite), ("NaN", undefined)]
+    return _checked(tensor, message, [name for name, present in kinds if present])
+
+
+@host("CheckNumericsV2")
+def check_numerics_v2(tensor, *, message):
+    kinds = [
+        ("-Inf", bool(np.any(np.isneginf(widen(tensor))))),
+        ("+Inf", bool(np.any(np.isposinf(widen(tensor))))),
+        ("NaN", bool(np.any(np.isnan(tensor)))),
+    ]
+    return _checked(tensor, message, [name for name, present in kinds if present])
+
+
+def _checked(tensor: Any, message: str, kinds: list[str]) -> Any:
+    if kinds:
+        raise RunFailed(f"{message} : Tensor had {' and '.join(kinds)} values")
+    return tensor
+
+
+# Conversion between types: by value (Cast) and by bits (Bitcast).
+
+PACKETS = {"float32": 32, "float64": 16, "float16": 16, "bfloat16": 8}
+"""Elements that TensorFlow converts to a narrow integer at once: these saturate, the remaining ones wrap."""
+PACKET_OF_UINT32 = 8
+_MANTISSA = {
+    ("float64", "float32"): 29, ("float64", "float16"): 42, ("float64", "bfloat16"): 45,
+    ("float32", "float16"): 13, ("float32", "bfloat16"): 16,
+    ("float64", "float8_e5m2"): 50, ("float64", "float8_e4m3fn"): 49,
+    ("float32", "float8_e5m2"): 21, ("float32", "float8_e4m3fn"): 20,
+}  # fmt: skip
+"""Mantissa bits that the narrower type lacks."""
+
+
+@host("Cast")
+def cast(x, *, SrcT, DstT, Truncate):
+    if Truncate and (lost := _MANTISSA.get((x.dtype.name, DstT.numpy.name))):
+        bits = x.view(f"u{x.dtype.itemsize}")
+        kept = (bits >> bits.dtype.type(lost) << bits.dtype.type(lost)).view(x.dtype)
+        x = np.where(np.isfinite(x), kept, x)
+    return converted(x, DstT.numpy)
+
+
+@quick(cast)
+def cast_integers(groups, attrs):
+    """Sizes and indices are cast from one type of integers to another."""
+    if not (attrs["SrcT"].is_integer and attrs["DstT"].is_integer):
+        return None
+    kind = attrs["DstT"].numpy
+    return lambda x: x.astype(kind)
+
+
+def converted(x: Any, kind: Any) -> Any:
+    """`x` converted to a type; values out of range become what TensorFlow's CPU kernels return."""
+    if x.dtype == kind:
+        return x
+    if x.dtype.kind == "c" and np.dtype(kind).kind != "c":
+        x = x.real
+    if kind == np.bool_:
+        return x != 0
+    if x.dtype.kind not in "fV" or np.dtype(kind).kind not in "iu":
+        return x.astype(kind)
+    if x.dtype.name not in ("float32", "float64"):
+        return _to_integer(x.astype(np.float32), kind, PACKETS.get(x.dtype.name, 1))
+    return _to_integer(x, kind, PACKETS[x.dtype.name])
+
+
+def _to_integer(x: Any, kind: Any, packet: int) -> Any:
+    kind = np.dtype(kind)
+    if kind == np.uint64:
+        return _to_uint64(x)
+    if kind.itemsize == 8:
+        return _within(x, np.int64)
+    if kind == np.int32:
+        return _within(x, np.int32)
+    wrapped = _within(x, np.int64).astype(kind) if kind == np.uint32 else _within(x, np.int32).astype(kind)
+    if kind == np.uint32:
+        packet = PACKET_OF_UINT32
+    whole = x.size // packet * packet
+    if not whole:
+        return wrapped
+    wrapped = np.atleast_1d(wrapped)
+    flat, head = wrapped.reshape(-1), x.reshape(-1)[:whole]
+    if kind == np.uint32:
+        flat[:whole] = np.where(head >= 2**31, _upper_half(head), _within(head, np.int32).astype(kind))
+    else:
+        limits = np.iinfo(kind)
+        flat[:whole] = np.clip(_within(head, np.int32), limits.min, limits.max).astype(kind)
+    return flat.reshape(x.shape)
+
+
+def _within(x: Any, kind: Any) -> Any:
+    """Round toward zero; out-of-range values and NaN become the smallest number, as on the processor."""
+    limits = np.iinfo(kind)
+    inside = (x >= float(limits.min)) & (x < float(limits.max) + (1.0 if limits.bits < 64 else 0.0))
+    return np.where(inside, np.where(inside, x, 0).astype(kind), limits.min)
+
+
+def _upper_half(x: Any) -> Any:
+    there = x < 2.0**32
+    return np.where(there, np.where(there, x, 0).astype(np.uint32), np.uint32(2**31))
+
+
+def _to_uint64(x: Any) -> Any:
+    high = (x >= 2.0**63) & (x < 2.0**64)
+    return np.where(high, np.where(high, x, 0).astype(np.uint64), _within(x, np.int64).view(np.uint64))
+
+
+@host("Bitcast")
+def bitcast(input, *, type):
+    kind = type.numpy
+    have, want = input.dtype.itemsize, kind.itemsize
+    plain = np.ascontiguousarray(input).reshape(input.shape)
+    if have == want:
+        return plain.view(kind)
+    if have > want:
+        return np.atleast_1d(plain).view(kind).reshape(*input.shape, have // want)
+    if not input.ndim or input.shape[-1] * have != want:
+        raise RunFailed(f"the last axis must have {want // have} elements to become one {type.name}")
+    return plain.view(kind).reshape(input.shape[:-1])

@@ -9,8 +9,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
-from tfport.runtime.ops.math.kernels.casts import converted
-from tfport.runtime.ops.shared.numbers import axes_of, axis_of, is_integer, product
+from tfport.runtime.ops.math.kernels.elementwise import converted
+from tfport.runtime.ops.shared.axes import axes_of, axis_of, is_integer, product
 from tfport.runtime.ops.shared.precision import widen
 
 

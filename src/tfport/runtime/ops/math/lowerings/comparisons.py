@@ -57,3 +57,8 @@ def _where(b: Builder, condition: Operand, t: Operand, e: Operand) -> Operand:
         return b.Where(condition, t, e)
     # ONNX Runtime has Where for numbers only
     return b.Or(b.And(condition, t), b.And(b.Not(condition), e))
+
+
+# Bitwise ops, lowered to ONNX.
+
+same_name("BitwiseAnd BitwiseOr BitwiseXor Invert:BitwiseNot")

@@ -7,31 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.ops.math.series import bessel, integrals, modified_bessel, normal
+from tfport.runtime.ops.math.series import bessel, integrals
 from tfport.runtime.ops.math.series.polynomials import Functions
 
 Formula = Callable[[Functions, Any, bool], Any]
 """Takes the functions to use, the argument, and whether to compute in float64 rather than float32."""
 
 FORMULAS: dict[str, Formula] = {
-    "BesselI0": modified_bessel.i0,
-    "BesselI0e": modified_bessel.i0e,
-    "BesselI1": modified_bessel.i1,
-    "BesselI1e": modified_bessel.i1e,
+    "BesselI0": bessel.i0,
+    "BesselI0e": bessel.i0e,
+    "BesselI1": bessel.i1,
+    "BesselI1e": bessel.i1e,
     "BesselJ0": bessel.j0,
     "BesselJ1": bessel.j1,
-    "BesselK0": modified_bessel.k0,
-    "BesselK0e": modified_bessel.k0e,
-    "BesselK1": modified_bessel.k1,
-    "BesselK1e": modified_bessel.k1e,
+    "BesselK0": bessel.k0,
+    "BesselK0e": bessel.k0e,
+    "BesselK1": bessel.k1,
+    "BesselK1e": bessel.k1e,
     "BesselY0": bessel.y0,
     "BesselY1": bessel.y1,
     "Dawsn": integrals.dawsn,
-    "Erfinv": normal.erfinv,
+    "Erfinv": integrals.erfinv,
     "Expint": integrals.expint,
     "FresnelCos": integrals.fresnel_cos,
     "FresnelSin": integrals.fresnel_sin,
-    "Ndtri": normal.ndtri,
+    "Ndtri": integrals.ndtri,
     "Spence": integrals.spence,
 }
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.precision import widen
-from tfport.runtime.ops.shared.sigmoid import sigmoid
+from tfport.runtime.ops.shared.precision import sigmoid, widen
 
 _ICFO, _IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
 """The positions of the gates i, c, f, o in the matrices."""

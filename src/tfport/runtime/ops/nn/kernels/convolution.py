@@ -8,6 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.nn.fused_ops import apply_fused_ops
 from tfport.runtime.ops.nn.windows import DataLayout, Windows, explicit_pads, layout_windows
 from tfport.runtime.ops.shared.precision import widen
 
@@ -113,3 +114,81 @@ def conv(input, filter, *, strides, padding, explicit_paddings, data_format, dil
     dilations = dilations or [1] * layout.rank
     out = convolution(layout, flat, filter, strides, dilations, padding, pads)
     return out.reshape(*batch, *out.shape[1:])
+
+
+# Convolutions that TensorFlow's optimizer or TensorFlow.js fused with other ops.
+
+
+@host("_FusedConv2D")
+def fused_conv2d(
+    input,
+    filter,
+    args,
+    host_args,
+    *,
+    num_args,
+    strides,
+    padding,
+    explicit_paddings,
+    data_format,
+    filter_format,
+    dilations,
+    use_cudnn_on_gpu,
+    fused_ops,
+    epsilon,
+    leakyrelu_alpha,
+):
+    if filter_format != "HWIO" or host_args:
+        raise RunFailed(
+            f"filter_format must be HWIO, without host_args, "
+            f"found {filter_format} and {len(host_args)} host_args"
+        )
+    layout = DataLayout(data_format)
+    pads = explicit_pads(layout, explicit_paddings)
+    y = layout.to_channels_last(
+        convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads)
+    )
+    args = [_channels_last(layout, arg) for arg in args]
+    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))
+
+
+def _channels_last(layout: DataLayout, arg: Any) -> Any:
+    """An input of a fused op: a value for each channel, or an array in the layout of the output."""
+    if arg.ndim < 2:
+        return arg
+    return layout.to_channels_last(arg.reshape((1,) * (4 - arg.ndim) + arg.shape))
+
+
+@host("_FusedDepthwiseConv2dNative")
+def fused_depthwise_conv2d(
+    input, filter, args, *, strides, padding, data_format, dilations, fused_ops, epsilon, leakyrelu_alpha
+):
+    layout = DataLayout(data_format)
+    y = layout.to_channels_last(
+        convolution(layout, widen(input), widen(filter), strides, dilations, padding, depthwise=True)
+    )
+    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))
+
+
+@host("FusedDepthwiseConv2dNative")
+def tfjs_fused_depthwise_conv2d(
+    input,
+    filter,
+    args,
+    *,
+    strides,
+    padding,
+    explicit_paddings,
+    data_format,
+    dilations,
+    fused_ops,
+    epsilon,
+    leakyrelu_alpha,
+):
+    layout = DataLayout(data_format)
+    pads = explicit_pads(layout, explicit_paddings)
+    y = layout.to_channels_last(
+        convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads, depthwise=True)
+    )
+    args = [_channels_last(layout, arg) for arg in args]
+    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))

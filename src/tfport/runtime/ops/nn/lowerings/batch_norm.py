@@ -12,7 +12,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.nn.onnx_layouts import with_channels
+from tfport.runtime.ops.nn.onnx_layouts import channels_second, from_channels_second, with_channels
 from tfport.runtime.ops.nn.windows import DataLayout
 
 
@@ -143,3 +143,16 @@ def batch_norm_with_global_normalization(
     x, factor, offset, mean, variance = (b.cast(o, kind) for o in (t, scale, beta, m, v))
     normalized = affine(b, x, DataLayout("NHWC"), factor, offset, mean, variance, variance_epsilon)
     return b.cast(normalized, t.dtype)
+
+
+# Local response normalization, lowered to ONNX.
+
+
+@lower("LRN")
+def local_response_normalization(b, input, *, depth_radius, bias, alpha, beta):
+    layout = DataLayout("NHWC")
+    size = 2 * depth_radius + 1
+    inner = channels_second(b, input, layout)
+    # ONNX divides alpha by the number of summed channels
+    output = b.LRN(inner, alpha=float(alpha) * size, beta=float(beta), bias=float(bias), size=size)
+    return from_channels_second(b, output, layout)

@@ -12,7 +12,17 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.ragged.splits import FEW, check_nested_splits, excerpt, within_rows
 from tfport.runtime.ops.shared.arrays import expand_ranges
+from tfport.runtime.ops.sparse.feature_crosses import (
+    combinations,
+    dense_column,
+    hashed,
+    joined,
+    ragged_column,
+    sparse_column,
+)
 from tfport.runtime.ops.sparse.kernels.dense import dense_of
+from tfport.runtime.ops.sparse.kernels.row_ops import fill_empty_rows_grad, filled_rows
+from tfport.runtime.ops.sparse.row_counts import bincounts, rows_of_splits, sparse_counts
 
 
 @host("RaggedTensorToTensor")
@@ -182,3 +192,63 @@ def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_
 def _are_all(indices: Any, rows: int) -> bool:
     """Whether these are a few rows, all of them in order, as where a few ragged tensors are concatenated."""
     return len(indices) == rows <= FEW and indices.tolist() == list(range(rows))
+
+
+# Bin counts of ragged rows.
+
+
+@host("RaggedBincount")
+def ragged_bincount(splits, values, size, weights, *, binary_output):
+    rows, row_of = rows_of_splits(splits, len(values))
+    return bincounts(rows, row_of, values, size, weights, binary_output)
+
+
+@host("RaggedCountSparseOutput")
+def ragged_count(splits, values, weights, *, minlength, maxlength, binary_output):
+    rows, row_of = rows_of_splits(splits, len(values))
+    return sparse_counts(rows, row_of, values, weights, minlength, maxlength, binary_output)
+
+
+# RaggedCross: feature crosses with ragged columns.
+
+
+@host("RaggedCross")
+def ragged_cross(
+    ragged_values, ragged_row_splits, sparse_indices, sparse_values, sparse_shape, dense_inputs,
+    *, input_order, hashed_output, num_buckets, hash_key, out_values_type, out_row_splits_type,
+):  # fmt: skip
+    waiting = {
+        "R": [ragged_column(*parts) for parts in zip(ragged_values, ragged_row_splits, strict=True)],
+        "S": [sparse_column(*p) for p in zip(sparse_indices, sparse_values, sparse_shape, strict=True)],
+        "D": [dense_column(column) for column in dense_inputs],
+    }
+    if any(input_order.count(kind) != len(columns) for kind, columns in waiting.items()):
+        raise RunFailed(f"input_order `{input_order}` does not match the numbers of columns")
+    columns = [waiting[kind].pop(0) for kind in input_order]
+    totals, which = combinations(columns)
+    values = (
+        hashed(columns, which, num_buckets, hash_key) if hashed_output else joined(columns, which, b"_X_")
+    )
+    return values, np.concatenate([[0], np.cumsum(totals)])
+
+
+# RaggedFillEmptyRows and its gradient.
+
+
+@host("RaggedFillEmptyRows")
+def ragged_fill_empty_rows(value_rowids, values, nrows, default_value):
+    if value_rowids.shape != values.shape or value_rowids.ndim != 1 or default_value.ndim or nrows.ndim:
+        raise RunFailed(
+            f"value_rowids {list(value_rowids.shape)} and values {list(values.shape)} "
+            "must be vectors of the same length"
+        )
+    from_input, into, row_of, empty = filled_rows(value_rowids, int(nrows))
+    flat = np.empty(len(row_of), values.dtype)
+    flat[...] = default_value[()]
+    flat[into] = values[from_input]
+    back = np.empty(len(values), np.int64)
+    back[from_input] = into
+    return row_of, flat, empty, back
+
+
+host("RaggedFillEmptyRowsGrad")(fill_empty_rows_grad)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.lower import Context, host
 
 
@@ -153,3 +154,94 @@ def is_closed(handle):
 @host("QueueClose QueueCloseV2")
 def close(handle, *, cancel_pending_enqueues):
     handle.closed = True
+
+
+# Stacks of tensors, which TF1 loops fill for their gradients.
+
+
+class Stack:
+    """A stack of tensors, new in each run."""
+
+    def __init__(self, most: int) -> None:
+        self.items: list[Any] = []
+        self.most = most
+        self.closed = False
+
+
+@host("Stack")
+def stack(*, elem_type, stack_name):
+    return Stack(-1)
+
+
+@host("StackV2")
+def stack_v2(max_size, *, elem_type, stack_name):
+    return Stack(int(max_size))
+
+
+@host("StackPush StackPushV2")
+def push(handle, elem, *, swap_memory):
+    if handle.closed:
+        raise RunFailed("the stack is closed")
+    if 0 <= handle.most <= len(handle.items):
+        raise RunFailed(f"the stack is full: max_size is {handle.most}")
+    handle.items.append(elem)
+    return elem
+
+
+@host("StackPop StackPopV2")
+def pop(handle, *, elem_type):
+    if handle.closed or not handle.items:
+        raise RunFailed("the stack is empty" if not handle.closed else "the stack is closed")
+    return handle.items.pop()
+
+
+@host("StackClose StackCloseV2")
+def close_stack(handle):
+    handle.closed = True
+    handle.items = []
+
+
+# Mutexes: from MutexLock to ConsumeMutexLock, no other run of the session holds the lock.
+
+LOOK_SECONDS = 0.05
+"""Time between two looks at the stop signal, while another run has the lock."""
+
+
+class Mutex:
+    """A named lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+class AcquiredLock:
+    """An acquired lock; released when consumed or garbage-collected."""
+
+    def __init__(self, mutex: Mutex) -> None:
+        while not mutex.lock.acquire(timeout=LOOK_SECONDS):
+            if (scope := current_scope()) is not None:
+                scope.stop.check()
+        self._mutex: Mutex | None = mutex
+
+    def release(self) -> None:
+        mutex, self._mutex = getattr(self, "_mutex", None), None
+        if mutex is not None:
+            mutex.lock.release()
+
+    def __del__(self) -> None:
+        self.release()
+
+
+@host("MutexV2", once=True)
+def mutex(*, container, shared_name, context):
+    return context.state.resource(Mutex, shared_name or context.name, Mutex)
+
+
+@host("MutexLock")
+def mutex_lock(mutex):
+    return AcquiredLock(mutex)
+
+
+@host("ConsumeMutexLock")
+def consume_mutex_lock(mutex_lock):
+    mutex_lock.release()

@@ -11,9 +11,11 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, string_array
+from tfport.runtime.ops.strings.number_parsing import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 _FILLS = ("", "0", "-", "+", " ", "#")
 _ESCAPES = {**{i: b"\\%03o" % i for i in (*range(32), 127)}, 9: b"\\t", 10: b"\\n", 13: b"\\r"}
@@ -139,3 +141,11 @@ def _shortest(value: float, few: int, many: int, parse: Callable[[bytes], float]
         return b"-nan" if math.copysign(1, value) < 0 else b"nan"
     short = b"%.*g" % (few, value)
     return short if parse(short) == value else b"%.*g" % (many, value)
+
+
+# StringToNumber.
+
+
+@host("StringToNumber")
+def string_to_number(string_tensor, *, out_type):
+    return numbers(string_tensor.reshape(-1).tolist(), out_type.numpy).reshape(string_tensor.shape)

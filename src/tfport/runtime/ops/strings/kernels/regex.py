@@ -11,8 +11,14 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_change import ByteChange, replaced_bytes
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, map_strings, printable, scalar_value
+from tfport.runtime.ops.strings.byte_strings import (
+    ByteChange,
+    attr_bytes,
+    map_strings,
+    printable,
+    replaced_bytes,
+    scalar_value,
+)
 
 _ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
 _CHARACTER = re.compile(

@@ -13,8 +13,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_change import LOWER, UPPER
-from tfport.runtime.ops.strings.byte_strings import map_strings, string_array
+from tfport.runtime.ops.strings.byte_strings import LOWER, UPPER, map_strings, string_array
 
 _NEWER = re.compile(
     "([\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7f1\U00010570-\U000105bc\U00010d50-\U00010d85\U00016ea0-\U00016ed3]+)"

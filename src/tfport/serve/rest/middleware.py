@@ -1,0 +1,87 @@
+"""What surrounds every REST request: metrics and a time limit, and compressed responses."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TypeVar
+
+from aiohttp import web
+
+from tfport.serve.request_metrics import REST, RequestMetrics
+from tfport.serve.status import StatusCode, StatusError
+
+# Report REST requests to the metrics, and limit the time of their answers.
+
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def measured(
+    metrics: RequestMetrics | None, api: str, counted_as: Callable[[StatusCode], str]
+) -> Iterator[None]:
+    """Measure a request; `counted_as` returns the model name for the metrics from the status."""
+    started, code = perf_counter(), StatusCode.CANCELLED
+    try:
+        yield
+        code = StatusCode.OK
+    except StatusError as error:
+        code = error.code
+        raise
+    except web.HTTPException:
+        code = StatusCode.INVALID_ARGUMENT
+        raise
+    except Exception:
+        code = StatusCode.INTERNAL
+        raise
+    finally:
+        if metrics is not None:
+            metrics.request(counted_as(code), api, REST, code, perf_counter() - started)
+
+
+async def within_time(seconds: float, work: Awaitable[Answer]) -> Answer:
+    """Await an answer for at most `seconds`; 0 means no limit."""
+    try:
+        async with asyncio.timeout(seconds or None):
+            return await work
+    except TimeoutError:
+        raise StatusError(
+            StatusCode.DEADLINE_EXCEEDED, f"Timed out: no answer within {seconds:g} seconds"
+        ) from None
+
+
+# Compress responses for clients that accept it.
+
+LARGE = 2**17
+"""Size in bytes from which a thread pays off: some milliseconds of work."""
+_FASTEST = 1  # higher levels hardly reduce the size of numbers
+
+
+async def compressed(request: web.Request, response: web.StreamResponse, at_least: int) -> None:
+    """Compress the body of a response if the client accepts it and it is large enough."""
+    if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
+        return
+    if not at_least or len(response.body) < at_least or "Content-Encoding" in response.headers:
+        return
+    response.headers["Vary"] = "Accept-Encoding"
+    if not _takes_gzip(request.headers.get("Accept-Encoding", "")):
+        return
+    body = response.body
+    if len(body) < LARGE:
+        response.body = gzip.compress(body, _FASTEST, mtime=0)
+    else:
+        response.body = await asyncio.to_thread(gzip.compress, body, _FASTEST, mtime=0)
+    response.headers["Content-Encoding"] = "gzip"
+
+
+def _takes_gzip(accepted: str) -> bool:
+    for item in accepted.lower().split(","):
+        name, *parameters = (part.strip() for part in item.split(";"))
+        if name in ("gzip", "*"):
+            return not any(
+                part.replace(" ", "") in ("q=0", "q=0.0", "q=0.00", "q=0.000") for part in parameters
+            )
+    return False
