@@ -23,7 +23,8 @@ from tests.truth_models import read_questions
 QUESTIONS = REPOSITORY / "tests/truth/questions.json"
 PROGRAMS = (
     "tools/truth/gpu_probe.py", "tools/truth/capi_probe.py", "tools/truth/capi_loaders.py",
-    "tools/atlas/native.py", "tools/atlas/session.py", "tools/atlas/tensors.py", "src/tfport/atlas/library_probe.py",
+    "tools/atlas/native.py", "tools/atlas/session.py", "tools/atlas/tensors.py",
+    "src/tfport/atlas/library_probe.py",
 )  # fmt: skip
 RELEASE = "2.21.0"
 LOGGED = b"\x40\x01"

@@ -99,10 +99,6 @@ def in_a_fork(work: Callable[[], None]) -> bool:
         os._exit(1)
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-
-
 # TensorFlow's C API in this process, from a library of any release. Loading a library runs its code.
 #
 # This Python need not be the one that the library was built for: no Python code of
@@ -198,3 +194,7 @@ def entries(content: bytes) -> list[bytes]:
         items.append(content[start : at + size])
         start = at + size
     return sorted(items)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

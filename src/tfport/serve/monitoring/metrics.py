@@ -222,7 +222,7 @@ class Metrics:
 # Collect what calls report, to count many of them together.
 #
 #     groups = CallGroups(count)
-#     groups.add(("half_plus_two", "Predict"), 0.001)     every 64th time: count([0.001, …], "half_plus_two", …)
+#     groups.add(("half_plus_two", "Predict"), 0.001)    every 64th time: count([0.001, …], …)
 #     groups.count_rest()
 #
 # To count one call in all metrics takes a quarter of the time of a small model; per call of a group it is a
