@@ -1,4 +1,4 @@
-"""Settings of all tests: no deadlines, because machines may be busy, fixed examples in CI, no forced color."""
+"""Settings of all tests: no deadlines (machines may be busy), fixed examples in CI, no forced color."""
 
 import gc
 import os
