@@ -30,8 +30,8 @@ import fuzz_lite
 import fuzz_runtime
 import tfport
 from tfport.atlas.known_ops import known_ops
-from tfport.check.lib.diagnosis import LoadOptions
 from tfport.check.lib.report import report_on
+from tfport.check.lib.subject import LoadOptions
 from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.files import Folder

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from tfport.dataclass import dataclass
 from tfport.graph.dtypes import DType
-from tfport.graph.node import Node, Value
+from tfport.graph.graph import Node, Value
 
 ANY = "*"
 Dims = tuple[int | None, ...]

@@ -14,8 +14,7 @@ from tfport.dataclass import dataclass, field
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, encode
 from tfport.graph.dtypes import INVALID, DType
-from tfport.graph.graph import Argument
-from tfport.graph.node import Node, Value
+from tfport.graph.graph import Argument, Node, Value
 from tfport.graph.tensors import Tensor
 
 LABEL = "_kernel"

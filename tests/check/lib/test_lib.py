@@ -7,8 +7,9 @@ import pytest
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.findings.finding import ERROR, all_findings
-from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
+from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
 from tfport.check.lib.report import report_on
+from tfport.check.lib.subject import LibrarySubject, LoadOptions
 from tfport.errors import Error
 from tfport.formats.elf.library import ARM, X86
 

@@ -19,8 +19,9 @@ from tests.recorded_models import graph
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.symbols import symbols
-from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
+from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
 from tfport.check.lib.host_system import this_machine
+from tfport.check.lib.subject import LibrarySubject, LoadOptions
 from tfport.check.lib.visible_symbols import FRAMEWORK_ONLY
 from tfport.formats.elf.library import X86
 from tfport.graph.build import graph_to_def

@@ -8,15 +8,9 @@ from collections.abc import Sequence
 from tfport.atlas.environment import Environment
 from tfport.atlas.system_image import is_image
 from tfport.check.findings.finding import Finding
-from tfport.check.lib.diagnosis import (
-    FAILS,
-    UNKNOWN,
-    LibraryResult,
-    LibrarySubject,
-    LoadOptions,
-    diagnose,
-)
+from tfport.check.lib.diagnosis import FAILS, UNKNOWN, LibraryResult, diagnose
 from tfport.check.lib.files import LibraryFile, libraries_in
+from tfport.check.lib.subject import LibrarySubject, LoadOptions
 from tfport.dataclass import dataclass
 from tfport.errors import Error, UnreadableFile
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from tfport.check.graph_view.call_joins import node_call
 from tfport.check.graph_view.columns import GraphColumns, NodeRole
 from tfport.check.graph_view.value_types import ValueTypes
-from tfport.graph.graph import ARG, Function, Graph, Node
-from tfport.graph.node import WHOLE
+from tfport.graph.graph import ARG, WHOLE, Function, Graph, Node
 from tfport.graph.reach import Callers
 from tfport.graph.state import VARIABLES
 

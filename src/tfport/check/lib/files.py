@@ -15,7 +15,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.dataclass import dataclass, field
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.archive.archive import TAR_BLOCK, Archive, open_archive
+from tfport.formats.archive.archive import Archive
+from tfport.formats.archive.open import TAR_BLOCK, open_archive
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder, reason
 from tfport.registry.registrations import registers

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from tfport.atlas.target import OURS, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.check.lib.diagnosis import FAILS, LOADS, LibrarySubject, diagnose
+from tfport.check.lib.diagnosis import FAILS, LOADS, diagnose
+from tfport.check.lib.subject import LibrarySubject
 from tfport.dataclass import replace
 from tfport.errors import UnreadableFile
 from tfport.registry.library import LibrarySource

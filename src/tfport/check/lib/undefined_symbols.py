@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.cxx_abi import new_abi
@@ -28,6 +27,7 @@ from tfport.check.lib.cxx_standard import other_standard
 from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.library_search import LoadedLibrary
 from tfport.check.lib.origin import abseil_releases, is_of_tensorflow, newest_release
+from tfport.check.lib.subject import LibrarySubject
 from tfport.check.lib.tensorflow_libraries import (
     FRAMEWORK,
     OTHERS_VERSION,
@@ -36,9 +36,6 @@ from tfport.check.lib.tensorflow_libraries import (
 )
 from tfport.check.lib.visible_symbols import FRAMEWORK_ONLY, symbols_name, visible_symbols
 from tfport.formats.elf.mangling import demangled
-
-if TYPE_CHECKING:
-    from tfport.check.lib.diagnosis import LibrarySubject
 
 PYTHON_SYMBOL = re.compile(r"_?Py[A-Z_]\w*")
 

@@ -18,7 +18,7 @@ from tfport.check.findings.finding import ERROR, Finding, function_of, model_fin
 from tfport.check.findings.keras_files import KerasFileFinding
 from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.report import CheckReport
-from tfport.graph.node import Node
+from tfport.graph.graph import Node
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 DOCUMENT = ("saved_model.pb", "saved_model.pbtxt", "model.json")

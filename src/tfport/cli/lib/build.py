@@ -134,8 +134,8 @@ def _check_library(
 ) -> int:
     """Check the library on the release that it was built for."""
     from tfport.check.console import show
-    from tfport.check.lib.diagnosis import LoadOptions
     from tfport.check.lib.report import report_on
+    from tfport.check.lib.subject import LoadOptions
     from tfport.check.lib.text import render
     from tfport.cli.json_output import print_json
 

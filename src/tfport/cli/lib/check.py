@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.check.lib.diagnosis import LoadOptions
     from tfport.check.lib.report import report_on
+    from tfport.check.lib.subject import LoadOptions
     from tfport.cli.progress import show_progress
 
     options = LoadOptions(tuple(_search_path(args.library_path)), args.sysroot, args.machine)

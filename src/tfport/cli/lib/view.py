@@ -7,9 +7,9 @@ from typing import Any
 
 from tfport.check.console import facts, title
 from tfport.check.layout.parts import ReportPart
-from tfport.check.lib.diagnosis import LibrarySubject
 from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.json import registers_json
+from tfport.check.lib.subject import LibrarySubject
 from tfport.runtime.native.library_record import LibraryRecord
 
 TFPORT, TENSORFLOW = "tfport", "tensorflow"

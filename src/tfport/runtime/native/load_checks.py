@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfport.check.lib.diagnosis import LibrarySubject, LoadOptions
 from tfport.check.lib.origin import is_of_tensorflow
+from tfport.check.lib.subject import LibrarySubject, LoadOptions
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.mangling import short_name
