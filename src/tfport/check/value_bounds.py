@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tfport.graph.constants import constant
-from tfport.graph.node import Value
+from tfport.graph.graph import Value
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ What such an op does is known without running it: which tensor each variable get
 from __future__ import annotations
 
 from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
-from tfport.graph.node import Node, Value
 from tfport.graph.state import (
     MOST_STEPS,
     Outer,

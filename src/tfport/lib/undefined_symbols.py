@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.cxx_abi import new_abi
@@ -29,11 +28,9 @@ from tfport.lib.cxx_standard import other_standard
 from tfport.lib.file_checks import machine_text
 from tfport.lib.library_search import LoadedLibrary
 from tfport.lib.origin import abseil_releases, is_of_tensorflow, newest_release
+from tfport.lib.subject import LibrarySubject
 from tfport.lib.tensorflow_libraries import FRAMEWORK, OTHERS_VERSION, has_symbol_versions, libraries_of
 from tfport.lib.visible_symbols import FRAMEWORK_ONLY, symbols_name, visible_symbols
-
-if TYPE_CHECKING:
-    from tfport.lib.diagnosis import LibrarySubject
 
 PYTHON_SYMBOL = re.compile(r"_?Py[A-Z_]\w*")
 

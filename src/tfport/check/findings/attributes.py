@@ -12,9 +12,9 @@ from tfport.atlas.target import OURS
 from tfport.check.attribute_hints import is_hint, stated_shape
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import ATTRIBUTE_VALUES, ATTRIBUTES, BY_NAME, ELEMENT_TYPES, SIZES, STRUCTURE
 from tfport.check.release_quirks import ignores_unknown_attributes
+from tfport.check.unresolved_usage import UnresolvedNodes
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.text import attr_text

@@ -9,8 +9,8 @@ from tfport.check.devices import requested_kind
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.kernels import MOST
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import CALL_DEVICES, DEVICE_NAMES, DEVICES, PLACEMENT
+from tfport.check.unresolved_usage import UnresolvedNodes
 from tfport.registry.kernels import Kernel
 from tfport.registry.unresolved import Question
 

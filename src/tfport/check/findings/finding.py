@@ -31,9 +31,9 @@ from tfport.registry.unresolved import Question, Unresolved
 
 if TYPE_CHECKING:
     from tfport.check.checked_model import CheckedModel
-    from tfport.check.findings.unresolved_nodes import UnresolvedNodes
     from tfport.check.loaders import Loader
     from tfport.check.node_contexts import NodesByContext
+    from tfport.check.unresolved_usage import UnresolvedNodes
 
 __all__ = ["ERROR", "LOAD", "NOTE", "RUN", "WARNING", "Finding", "check", "finding"]
 

@@ -9,7 +9,6 @@ from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding, merged
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import (
     CALL_TYPES,
     CALLED_FUNCTIONS,
@@ -20,7 +19,7 @@ from tfport.check.loader_stages import (
     RECURSION,
 )
 from tfport.check.loaders import Loader
-from tfport.check.unresolved_usage import CALLS
+from tfport.check.unresolved_usage import CALLS, UnresolvedNodes
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node

@@ -7,8 +7,8 @@ from typing import Self
 
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import INPUT_COUNTS, INPUT_TYPES, STRUCTURE
+from tfport.check.unresolved_usage import UnresolvedNodes
 from tfport.graph.dtypes import DType
 from tfport.registry.unresolved import Question
 

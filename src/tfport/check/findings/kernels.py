@@ -12,9 +12,9 @@ from tfport.atlas.target import OURS, Target
 from tfport.check.devices import kinds_of_devices
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.kernel_limits import NEVER, NHWC, KernelLimit
 from tfport.check.loader_stages import BY_NAME, KERNEL_LIMITS, KERNELS
+from tfport.check.unresolved_usage import UnresolvedNodes
 from tfport.graph.attrs import Attr
 from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import unresolved_kernel

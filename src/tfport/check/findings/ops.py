@@ -14,8 +14,8 @@ from tfport.atlas.tfjs_ops import tfjs_ops
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.history import close_names, history_of, own_libraries
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import DEPRECATION, OUTDATED_OPS, STRUCTURE
+from tfport.check.unresolved_usage import UnresolvedNodes
 from tfport.errors import Error
 from tfport.registry.unresolved import Question
 

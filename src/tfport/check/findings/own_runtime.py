@@ -8,8 +8,8 @@ from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.target import OURS
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.history import history_of
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import BY_NAME, KERNELS, STRUCTURE
+from tfport.check.unresolved_usage import UnresolvedNodes
 from tfport.registry.kernels import Kernel
 from tfport.registry.unresolved import Question
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from tfport.errors import Error
 from tfport.formats.checkpoint import slices
 from tfport.formats.checkpoint.bundle_data import from_strings, to_bytes
-from tfport.formats.checkpoint.read import VERSION
+from tfport.formats.checkpoint.entry import VERSION
 from tfport.formats.checkpoint.slice_keys import SLICE_KEY, encode_slice
 from tfport.formats.checkpoint.slices import Slice
 from tfport.formats.checkpoint.table_writer import write_table

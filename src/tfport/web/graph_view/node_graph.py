@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
 
-from tfport.graph.graph import ARG, Function, Graph, Node
-from tfport.graph.node import WHOLE
+from tfport.graph.graph import ARG, WHOLE, Function, Graph, Node
 from tfport.graph.reach import Callers
 from tfport.graph.state import VARIABLES
 from tfport.web.graph_view.call_joins import node_call
