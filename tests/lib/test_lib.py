@@ -13,7 +13,7 @@ from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
 from tfport.lib.report import report_on
 from tfport.lib.subject import LibrarySubject, LoadOptions
 
-FOLDER = Path(__file__).parents[2] / "libraries"
+FOLDER = Path(__file__).parents[1] / "libraries"
 ELSEWHERE = LoadOptions(machine=X86, use_this_machine=False)
 
 

@@ -26,7 +26,7 @@ from tfport.lib.host_system import this_machine
 from tfport.lib.subject import LibrarySubject, LoadOptions
 from tfport.lib.visible_symbols import FRAMEWORK_ONLY
 
-FOLDER = Path(__file__).parents[2] / "libraries"
+FOLDER = Path(__file__).parents[1] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())
 OUTCOMES = RECORDED["outcomes"]
 UNDECIDABLE = {
