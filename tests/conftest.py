@@ -1,4 +1,4 @@
-"""Settings of all tests: no deadlines, because machines may be busy, and fixed examples in CI."""
+"""Settings of all tests: no deadlines (machines may be busy), fixed examples in CI, no forced color."""
 
 import gc
 import os
@@ -10,6 +10,7 @@ from hypothesis import settings
 settings.register_profile("explore", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "explore")
+os.environ.pop("FORCE_COLOR", None)
 
 
 @pytest.hookimpl(wrapper=True)

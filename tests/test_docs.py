@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,12 @@ import pytest
 from tfport.cli.main import main
 
 ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "tools"))
+
+import doc_counts  # noqa: E402
+import docs_picture  # noqa: E402
+from refresh_docs import comparable  # noqa: E402
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -27,13 +34,6 @@ def folder(tmp_path, monkeypatch):
     for name in ("examples", "tests", "tools"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-
-
-def comparable(text: str) -> str:
-    """A text without what depends on the processor: the last bits of outputs in `fix`, and its columns."""
-    text = re.sub(r"largest absolute +relative +ulps +unequal", "differences", text)
-    rounding = re.compile(r"(float\d+) +\S+ +\S+ +[\d,]+ +[\d,]+ of ([\d,]+)$", re.MULTILINE)
-    return rounding.sub(r"\1 of \2", text).strip()
 
 
 @pytest.mark.usefixtures("folder")
@@ -68,13 +68,24 @@ def test_links_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_stated_counts_are_computed(page):
-    import sys
-
-    sys.path.append(str(ROOT / "tools"))
-    import doc_counts
-
     for name, number in doc_counts.numbers_in(page.read_text()).items():
         assert number == doc_counts.computed(name), "run `make docs-refresh`"
+
+
+def test_the_picture_shows_the_command_in_color():
+    picture = docs_picture.OUT.read_text()
+    assert shown_in(picture) == shown_in(docs_picture.picture()), "run `make docs-refresh`"
+    colors = {text: color for color, text in shown_in(picture)}
+    assert len({colors["x"], colors["●"], colors["runs"]}) == 3
+
+
+def shown_in(picture: str) -> list[tuple[str, str]]:
+    """The texts of an SVG with their colors."""
+    colors = dict(re.findall(r"\.(tfport-r\d+) \{ fill: (#\w+)", picture))
+    return [
+        (colors[style], text)
+        for style, text in re.findall(r'<text class="(tfport-r\d+)"[^>]*>([^<]*)', picture)
+    ]
 
 
 DEVELOPMENT = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/dev").glob("*.md"))]

@@ -5,32 +5,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import subprocess
-import sys
-from pathlib import Path
+from unittest import mock
 
 from rich.console import Console
 from rich.text import Text
 
-ROOT = Path(__file__).resolve().parent.parent
+from refresh_docs import PROMPT, ROOT, output
+
 OUT = ROOT / "docs/images/matrix.svg"
-COMMAND = ["matrix", "examples/attention"]
+COMMAND = "matrix examples/attention"
 WIDTH = 80
+TERMINAL = {"FORCE_COLOR": "1", "NO_COLOR": "", "TERM": "xterm-256color", "COLUMNS": str(WIDTH)}
 
 
-def main() -> None:
-    environment = os.environ | {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(WIDTH)}
-    command = [sys.executable, "-m", "tfport", *COMMAND]
-    output = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    ).stdout
+def picture() -> str:
+    with mock.patch.dict(os.environ, TERMINAL), contextlib.chdir(ROOT):
+        printed = output(COMMAND)
     with open(os.devnull, "w") as nowhere:
-        console = Console(width=WIDTH, record=True, file=nowhere, force_terminal=True)
-        console.print(Text.from_ansi(f"$ tfport {' '.join(COMMAND)}\n{output.rstrip()}"))
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(console.export_svg(title="tfport", unique_id="tfport"))
+        console = Console(width=WIDTH, record=True, file=nowhere, force_terminal=True, no_color=False)
+        console.print(Text.from_ansi(f"{PROMPT}{COMMAND}\n{printed.rstrip()}"))
+    return console.export_svg(title="tfport", unique_id="tfport")
 
 
 if __name__ == "__main__":
-    main()
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(picture())

@@ -42,8 +42,8 @@ from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.op_signature import OpTable
 from tfport.graph.parse import parse_graph
 from tfport.graph.text import graph_text
-from tfport.lib.diagnosis import LoadOptions
 from tfport.lib.report import report_on
+from tfport.lib.subject import LoadOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "fuzz"

@@ -8,6 +8,7 @@ Review the difference before you commit it: a change here is a change for users.
 
 import contextlib
 import io
+import os
 import re
 import shlex
 import sys
@@ -28,10 +29,17 @@ def refreshed(block: re.Match[str]) -> str:
 
 
 def updated_session(session: str) -> str:
-    """A command and its output; unchanged if only blank lines around it differ."""
+    """A command and its output; unchanged if they differ only in what depends on the machine."""
     command, _, shown = session.partition("\n")
     now = output(command)
-    return session if shown.strip() == now.strip() else f"{command}\n{now}"
+    return session if comparable(shown) == comparable(now) else f"{command}\n{now}"
+
+
+def comparable(text: str) -> str:
+    """A text without what depends on the processor: the last bits of outputs in `fix`, and its columns."""
+    text = re.sub(r"largest absolute +relative +ulps +unequal", "differences", text)
+    rounding = re.compile(r"(float\d+) +\S+ +\S+ +[\d,]+ +[\d,]+ of ([\d,]+)$", re.MULTILINE)
+    return rounding.sub(r"\1 of \2", text).strip()
 
 
 def output(command: str) -> str:
@@ -50,6 +58,7 @@ def pages(names: list[str]) -> list[Path]:
 
 
 def refresh(names: list[str]) -> None:
+    os.environ.pop("FORCE_COLOR", None)
     for page in pages(names):
         before = page.read_text()
         after = doc_counts.refreshed(BLOCK.sub(in_scratch_folder, before))

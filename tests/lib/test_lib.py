@@ -9,8 +9,9 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.findings.finding import ERROR, all_findings
 from tfport.errors import Error
 from tfport.formats.elf.library import ARM, X86
-from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
+from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
 from tfport.lib.report import report_on
+from tfport.lib.subject import LibrarySubject, LoadOptions
 
 FOLDER = Path(__file__).parents[1] / "libraries"
 ELSEWHERE = LoadOptions(machine=X86, use_this_machine=False)

@@ -21,9 +21,10 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.symbols import symbols
 from tfport.formats.elf.library import X86
 from tfport.graph.build import graph_to_def
-from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
+from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
 from tfport.lib.host_system import this_machine
 from tfport.lib.origin import FRAMEWORK_ONLY
+from tfport.lib.subject import LibrarySubject, LoadOptions
 
 FOLDER = Path(__file__).parents[1] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())

@@ -1,6 +1,7 @@
 """List the packages installed in a Python environment, from the metadata that pip writes.
 
-Nothing is imported, and no code of a package runs.
+Nothing is imported, and no code of a package runs. `importlib.metadata` gives the same names and versions,
+but parses a file per package: 0.11 instead of 0.003 seconds for 81 packages, a sixth of `check --on .`.
 """
 
 from __future__ import annotations

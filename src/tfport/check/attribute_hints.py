@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from tfport.graph.dtypes import DType
-from tfport.graph.node import Node, Value
+from tfport.graph.graph import Node, Value
 from tfport.startup.dataclass import dataclass
 
 ANY = "*"

@@ -53,10 +53,10 @@ def check_on(
     what each loader does).
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.keras_lite_results import other_result
+        from tfport.check.keras_lite_results import other_load
 
-        if result := other_result(model, target, loaders):
-            return [result]
+        if load := other_load(model, target, loaders):
+            return [_judged(*load)]
     results: list[Result] = []
     for name in loaders or default_loaders(target):
         result = _result(model, target, _loader(name, model, target, soft_placement))
@@ -81,16 +81,16 @@ def runs_on(
     It runs `as_written` if the target also ignores no attribute of the nodes that it runs.
     """
     if _may_need_another_loader(model, target):
-        from tfport.check.keras_lite_results import conversion_result, keras_result, lite_result
+        from tfport.check.keras_lite_results import conversion, keras_load, lite_load
 
         if target.kind == CONVERTER_KIND:
-            return conversion_result(model, target).verdict == RUNS
+            return _judged(*conversion(model, target)).verdict == RUNS
         if model.model.lite is not None:
-            return target.lite is not None and lite_result(model, target).verdict == RUNS
+            return target.lite is not None and _judged(*lite_load(model, target)).verdict == RUNS
         if loader == KERAS and model.model.keras is not None and target.keras is None:
             return False  # a release before `tf.keras`
-        if result := keras_result(model, target, (loader,)):
-            return result.verdict == RUNS
+        if load := keras_load(model, target, (loader,)):
+            return _judged(*load).verdict == RUNS
     findings = _findings(model, target, _loader(loader, model, target, soft_placement))
     return not any(_is_noticed(f) or (as_written and _is_ignored(f)) for f in findings)
 
@@ -126,8 +126,12 @@ def _result(model: CheckedModel, target: Target, loader: Loader) -> Result:
     if any(f.stage == LOAD and f.severity == ERROR and PLACE_PRUNED not in f.ways_out for f in findings):
         for finding in findings:  # another error comes first
             finding.ways_out = [way for way in finding.ways_out if way != PLACE_PRUNED]
+    return _judged(target, loader.name, findings)
+
+
+def _judged(target: Target, loader: str, findings: list[Finding]) -> Result:
     verdict, stage = verdict_of(findings)
-    return Result(target, (loader.name,), verdict, stage, findings)
+    return Result(target, (loader,), verdict, stage, findings)
 
 
 def verdict_of(findings: Iterable[Finding]) -> tuple[str, str | None]:
@@ -162,7 +166,7 @@ def _staged(model: CheckedModel, target: Target, loader: Loader, finding: Findin
     stages: set[str | None] = set()
     stopped: set[str] = set()
     for context, nodes in _contexts(model, finding):
-        stage, stops_all = loader.stage(finding, finding.op or "", context)
+        stage, stops_all = loader.stage(finding.when(), finding.unresolved, finding.op or "", context)
         if stage == SKIPPED:
             return None
         stops = model.signatures if stops_all else _run_by(model, finding, context)

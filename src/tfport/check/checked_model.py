@@ -7,6 +7,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any, TypeVar
 
+from tfport.atlas.op_definitions import value_text
 from tfport.atlas.target import Target
 from tfport.check.compiled.nodes import CompiledFunctions
 from tfport.check.devices import (
@@ -41,11 +42,11 @@ from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
-from tfport.graph.usage import Usage, usages
+from tfport.graph.usage import LABEL, Usage, usages
 from tfport.registry.registry import Kernel
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
-from tfport.startup.dataclass import replace
+from tfport.startup.dataclass import dataclass, field, replace
 
 T = TypeVar("T")
 
@@ -274,6 +275,44 @@ def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 """Ops that only call a function."""
+
+
+@dataclass(slots=True)
+class UnresolvedNodes:
+    """Nodes that a target does not resolve for one reason."""
+
+    target: Target
+    usage: Usage
+    answer: Unresolved
+    producer: int = 0
+    """The version of the GraphDef."""
+    contexts: NodesByContext = field(default_factory=list)
+
+    @property
+    def op(self) -> str:
+        return self.usage.op
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [node for _, nodes in self.contexts for node in nodes]
+
+    def with_defaults(self) -> dict[str, Attr]:
+        """The attributes of the nodes, with the target's defaults for those that are absent."""
+        definition = self.target.registry.get(self.op)
+        declared = definition.attr if definition is not None else ()
+        defaults = {a.name: decode(a.default_value) for a in declared if a.HasField("default_value")}
+        return {**defaults, **self.usage.attrs}
+
+    def kernel_types(self) -> str:
+        """The attributes that choose a kernel, with their values: `T=int8, label eigen`."""
+        attrs = self.with_defaults()
+        names = dict.fromkeys(name for kernel in self.answer.kernels for name in kernel.constraints)
+        types = [f"{name}={_value(attrs[name])}" for name in names if name in attrs]
+        return ", ".join([*types, *([f"label {attrs[LABEL]}"] if LABEL in attrs else [])])
+
+
+def _value(value: Attr) -> str:
+    return ", ".join(map(value_text, value)) if isinstance(value, list) else value_text(value)
 
 
 def depends_on_release(op: str) -> bool:

@@ -1,6 +1,6 @@
 """What loads a model other than TensorFlow: Keras, a TensorFlow Lite interpreter, or its converter.
 
-Imported only for their files and targets: most checks need none of it.
+Imported only for their files and targets: most checks need none of it. `check.check` judges the findings.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.atlas.target import CONVERTER_KIND, Target
-from tfport.check.check import Result, verdict_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.keras.check_keras_file import keras_findings, keras_target, loads_keras_file
@@ -16,17 +15,20 @@ from tfport.check.lite.check_lite_file import lite_findings, lite_target, loads_
 from tfport.check.lite.converter import conversion_findings, converts
 from tfport.check.loaders import KERAS, LITE
 
+OtherLoad = tuple[Target, str, list[Finding]]
+"""What loads the model, its name as a loader, and the findings."""
 
-def other_result(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> Result | None:
-    """The result of another loader than those of TensorFlow; None if one of these loads the model."""
+
+def other_load(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> OtherLoad | None:
+    """What another loader than those of TensorFlow does; None if one of these loads the model."""
     if converts(model, target):
-        return conversion_result(model, target)
+        return conversion(model, target)
     if loads_lite_file(model.model, target, loaders):
-        return lite_result(model, target)
-    return keras_result(model, target, loaders)
+        return lite_load(model, target)
+    return keras_load(model, target, loaders)
 
 
-def lite_result(model: CheckedModel, target: Target) -> Result:
+def lite_load(model: CheckedModel, target: Target) -> OtherLoad:
     """What the interpreter of a target does with a TensorFlow Lite file."""
     on = lite_target(target)
     findings = [finding.on_target(on) for finding in model.once(_lite_findings, target)]
@@ -34,15 +36,12 @@ def lite_result(model: CheckedModel, target: Target) -> Result:
         finding.signatures = sorted(_stopped(model, finding))
         if not finding.signatures:
             finding.stage = None
-    verdict, stage = verdict_of(findings)
-    return Result(on, (LITE,), verdict, stage, findings)
+    return on, LITE, findings
 
 
-def conversion_result(model: CheckedModel, target: Target) -> Result:
+def conversion(model: CheckedModel, target: Target) -> OtherLoad:
     """What the TensorFlow Lite converter of a release does with a model."""
-    findings: list[Finding] = [f.on_target(target) for f in conversion_findings(model, target)]
-    verdict, stage = verdict_of(findings)
-    return Result(target, (CONVERTER_KIND,), verdict, stage, findings)
+    return target, CONVERTER_KIND, [f.on_target(target) for f in conversion_findings(model, target)]
 
 
 def _stopped(model: CheckedModel, finding: Finding) -> frozenset[str]:
@@ -57,7 +56,7 @@ def _lite_findings(model: CheckedModel, target: Target) -> list[Finding]:
     return lite_findings(model.model.lite, target)
 
 
-def keras_result(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> Result | None:
+def keras_load(model: CheckedModel, target: Target, loaders: Sequence[str] | None) -> OtherLoad | None:
     """What the Keras of a target does with a Keras file; None if TensorFlow loads the model."""
     if not loads_keras_file(model.model, target, loaders):
         return None
@@ -65,8 +64,7 @@ def keras_result(model: CheckedModel, target: Target, loaders: Sequence[str] | N
     findings = [finding.on_target(on) for finding in model.once(_keras_findings, target)]
     for finding in findings:
         finding.signatures = sorted(model.signatures)
-    verdict, stage = verdict_of(findings)
-    return Result(on, (KERAS,), verdict, stage, findings)
+    return on, KERAS, findings
 
 
 def _keras_findings(model: CheckedModel, target: Target) -> list[Finding]:

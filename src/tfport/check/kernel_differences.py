@@ -14,7 +14,7 @@ from tfport.check.kernel_limits import BFLOAT16, Attrs, KernelLimit, is_dilated
 from tfport.check.release_quirks import since
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import FLOAT32
-from tfport.graph.node import Value
+from tfport.graph.graph import Node, Value
 from tfport.graph.tensors import Tensor
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 
 SOFT_INPUTS = 6
-LOWEST_READER = "LessEqual"
-"""What `fix` compares a result with the lowest number by."""
-ROUNDED_BY = ("Select", "Bitcast", "BitwiseAnd")
-"""How `fix` writes numbers without the bits that bfloat16 does not have."""
 LARGE_ANGLE = 2.0**17
 """Below it the sines of all releases agree to 2e-6."""
 
@@ -52,9 +48,13 @@ def _is_soft(usage: Usage, attrs: Attrs) -> bool:
     return False
 
 
+def restores_infinity(node: Node) -> bool:
+    """Whether the graph compares results with the lowest number, to put minus infinity back."""
+    return any(use.op == "LessEqual" for use in node.output(0).uses)
+
+
 def _without_infinity(usage: Usage, attrs: Attrs) -> bool:
-    """Whether minus infinity is not put back, as `fix` does."""
-    return any(LOWEST_READER not in [use.op for use in node.output(0).uses] for node in usage.nodes)
+    return not all(map(restores_infinity, usage.nodes))
 
 
 def _fills_by_position(usage: Usage, attrs: Attrs) -> bool:
@@ -90,8 +90,8 @@ def _listed_bfloat16(usage: Usage, attrs: Attrs) -> bool:
 
 
 def _is_rounded(value: Value) -> bool:
-    """Whether `fix` has rounded the numbers: Select(…, …, Bitcast(BitwiseAnd(…)))."""
-    for op in ROUNDED_BY:
+    """Whether the graph clears the bits that bfloat16 does not have: Select(…, …, Bitcast(BitwiseAnd(…)))."""
+    for op in ("Select", "Bitcast", "BitwiseAnd"):
         if value.node.op != op or not value.node.inputs:
             return False
         value = value.node.inputs[-1]

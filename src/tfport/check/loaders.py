@@ -7,7 +7,6 @@ chooses the path of a loader for a model and a release, and applies the declarat
 from __future__ import annotations
 
 from tfport.atlas.target import OURS, Target
-from tfport.check.findings.finding import Finding
 from tfport.check.loader_stages import (
     CALLED_FUNCTION,
     FIRST,
@@ -80,12 +79,13 @@ class Loader:
     pruned: frozenset[Question] = frozenset()
     """Questions that do not matter for a node of a function if its output is unused: it is pruned first."""
 
-    def stage(self, finding: Finding, op: str, context: NodeContext | None) -> tuple[str | None, bool]:
+    def stage(
+        self, noticed: Noticed, answer: Unresolved | None, op: str, context: NodeContext | None
+    ) -> tuple[str | None, bool]:
         """When it notices a finding at a node, and whether that stops every signature.
 
-        `load`, `run`, None for never, or `SKIPPED`.
+        `noticed` and `answer` are those of the finding. `load`, `run`, None for never, or `SKIPPED`.
         """
-        noticed, answer = finding.when(), finding.unresolved
         if context is not None and answer is not None and self._ignores(noticed, answer, op, context):
             return None, False
         when = self._when(noticed, answer, op, context)

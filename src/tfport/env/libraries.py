@@ -9,8 +9,9 @@ from tfport.atlas.environment import Environment
 from tfport.atlas.system_image import is_image
 from tfport.check.findings.finding import Finding
 from tfport.errors import Error, UnreadableFile
-from tfport.lib.diagnosis import FAILS, UNKNOWN, LibraryResult, LibrarySubject, LoadOptions, diagnose
+from tfport.lib.diagnosis import FAILS, UNKNOWN, LibraryResult, diagnose
 from tfport.lib.files import LibraryFile, libraries_in
+from tfport.lib.subject import LibrarySubject, LoadOptions
 from tfport.startup.dataclass import dataclass
 
 

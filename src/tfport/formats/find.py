@@ -12,7 +12,8 @@ import stat
 from typing import IO, TypeAlias
 
 from tfport.errors import Error, NotAModel, UnreadableFile
-from tfport.formats.archive.archive import DEEPEST_NAME, Archive, open_archive
+from tfport.formats.archive.archive import DEEPEST_NAME, Archive
+from tfport.formats.archive.open import open_archive
 from tfport.formats.checkpoint.signature import find_prefix
 from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import HEAD, ModelFormat, ModelLocation, OtherFile, Sample

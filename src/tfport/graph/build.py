@@ -18,14 +18,15 @@ from tfport.graph.graph import (
     CONTROL_RETURN,
     MOST_OUTPUTS,
     RETURN,
+    WHOLE,
     Argument,
     Function,
     FunctionLibrary,
     Graph,
     Node,
     Value,
+    tensor_index,
 )
-from tfport.graph.node import WHOLE, tensor_index
 from tfport.graph.op_signature import OpTable
 
 

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder
 from tfport.graph.dtypes import INVALID
-from tfport.graph.graph import MOST_OUTPUTS, Argument, Function, Node, Value
-from tfport.graph.node import WHOLE
+from tfport.graph.graph import MOST_OUTPUTS, WHOLE, Argument, Function, Node, Value
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _ENTERS = ("Enter", "RefEnter")

@@ -15,8 +15,7 @@ from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Graph, Node, Value
-from tfport.graph.node import tensor_index
+from tfport.graph.graph import Graph, Node, Value, tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
 from tfport.startup.dataclass import dataclass, field

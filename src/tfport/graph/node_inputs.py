@@ -10,7 +10,7 @@ import numpy as np
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, STRING, DType
-from tfport.graph.node import Node, Value
+from tfport.graph.graph import Node, Value
 from tfport.graph.op_signature import Arg, OpSignature
 
 if TYPE_CHECKING:

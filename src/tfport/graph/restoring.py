@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tfport.formats.checkpoint.read import Checkpoint, CheckpointEntry
+from tfport.formats.checkpoint.entry import CheckpointEntry
+from tfport.formats.checkpoint.read import Checkpoint
 from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
-from tfport.graph.node import Node, Value
 from tfport.graph.shapes import Shape
 from tfport.graph.state import (
     MOST_STEPS,

@@ -13,8 +13,7 @@ from functools import lru_cache
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, encode
 from tfport.graph.dtypes import INVALID, DType
-from tfport.graph.graph import Argument
-from tfport.graph.node import Node, Value
+from tfport.graph.graph import Argument, Node, Value
 from tfport.graph.tensors import Tensor
 from tfport.startup.dataclass import dataclass, field
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
@@ -25,11 +24,8 @@ from tfport.check.findings.library_dependencies import (
 from tfport.explain.cuda import CUDA_LIBRARY, cuda_of
 from tfport.lib.closure import MissingVersion
 from tfport.lib.library_search import LibrarySearch, LoadedLibrary
+from tfport.lib.subject import LibrarySubject
 from tfport.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with, symbol_version
-
-if TYPE_CHECKING:
-    from tfport.lib.diagnosis import LibrarySubject
-
 
 SYSTEM_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)")
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.archive.archive import TAR_BLOCK, Archive, open_archive
+from tfport.formats.archive.archive import Archive
+from tfport.formats.archive.open import TAR_BLOCK, open_archive
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder, reason
 from tfport.lib.tensorflow_libraries import is_tensorflow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding
@@ -20,11 +19,9 @@ from tfport.check.findings.library_ops import (
 )
 from tfport.formats.elf.mangling import short_name
 from tfport.graph.op_spec import registration_errors
+from tfport.lib.subject import LibrarySubject
 from tfport.registry.library import LibrarySource
 from tfport.registry.registry import Kernel
-
-if TYPE_CHECKING:
-    from tfport.lib.diagnosis import LibrarySubject
 
 CPU, DEFAULT = "CPU", "DEFAULT"
 

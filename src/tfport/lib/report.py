@@ -11,8 +11,9 @@ from tfport.atlas.atlas import ARM
 from tfport.atlas.release_spans import STOCK
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
-from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult, LibrarySubject, LoadOptions, diagnose
+from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult, diagnose
 from tfport.lib.files import LibraryFile, libraries_in
+from tfport.lib.subject import LibrarySubject, LoadOptions
 from tfport.startup.dataclass import dataclass, field, replace
 
 VERSION = 1

@@ -13,7 +13,8 @@ from tfport.atlas.target import OURS, Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.errors import UnreadableFile
-from tfport.lib.diagnosis import FAILS, LOADS, LibrarySubject, diagnose
+from tfport.lib.diagnosis import FAILS, LOADS, diagnose
+from tfport.lib.subject import LibrarySubject
 from tfport.registry.library import LibrarySource
 from tfport.registry.registry import OpRegistry
 from tfport.startup.dataclass import replace

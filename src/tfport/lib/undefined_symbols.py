@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.cxx_abi import new_abi
@@ -35,11 +34,8 @@ from tfport.lib.origin import (
     symbols_name,
     visible_symbols,
 )
+from tfport.lib.subject import LibrarySubject
 from tfport.lib.tensorflow_libraries import FRAMEWORK, OTHERS_VERSION, has_symbol_versions, libraries_of
-
-if TYPE_CHECKING:
-    from tfport.lib.diagnosis import LibrarySubject
-
 
 PYTHON_SYMBOL = re.compile(r"_?Py[A-Z_]\w*")
 

@@ -14,8 +14,10 @@ from pathlib import Path
 
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.code import Code
-from tfport.formats.elf.emulate import follow
-from tfport.formats.elf.library import ElfLibrary
+from tfport.formats.elf.emulate import Answer, EmulatedMemory
+from tfport.formats.elf.emulate_arm import ArmEmulator
+from tfport.formats.elf.emulate_x86 import X86Emulator
+from tfport.formats.elf.library import ARM, ElfLibrary
 from tfport.formats.files import Folder
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
@@ -26,6 +28,8 @@ from tfport.startup.dataclass import dataclass, field
 
 MOST_CALLS = 20_000
 """A library with more calls is TensorFlow itself."""
+MOST_STEPS = 400_000
+"""Instructions to emulate."""
 
 
 @dataclass
@@ -101,7 +105,7 @@ def _recorded(
     """What the functions that run at load register; whether all were read; and those that do not run."""
     run, idle = _functions(code, calls, builders)
     recorder = RegistrationRecorder()
-    return recorder, follow(code, run, recorder), idle
+    return recorder, _follow(code, run, recorder), idle
 
 
 def _wrappers(code: Code, recorder: RegistrationRecorder, calls: Iterable[int]) -> dict[int, str]:
@@ -130,7 +134,7 @@ def _functions(
 
 def _ops_of(code: Code, function: Function) -> list[str]:
     recorder = RegistrationRecorder()
-    follow(code, [function], recorder)
+    _follow(code, [function], recorder)
     names = [*(op.name for op in recorder.ops), *(kernel.op for kernel in recorder.kernels)]
     return sorted({name for name in names if name})
 
@@ -197,3 +201,16 @@ def library_source(path: str | os.PathLike[str]) -> LibrarySource:
         raise UnreadableFile(f"{path}: no such file")
     library = ElfLibrary(Folder(file.parent).map(file.name), str(path))
     return LibrarySource(file.name, registered_by(library))
+
+
+def _follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
+    """Emulate functions and pass each call to `answer`; return whether all could be read."""
+    memory = EmulatedMemory(code.library.image, code)
+    emulator_class = ArmEmulator if code.library.header.machine == ARM else X86Emulator
+    left = MOST_STEPS
+    for start, end in starts:
+        emulator = emulator_class(code, memory, answer)
+        left -= emulator.run(start, min(end, start + left * 4))
+        if left <= 0:
+            return False
+    return True

@@ -10,7 +10,7 @@ from tfport.printable import printable
 from tfport.reports.layout.grid import Grid
 from tfport.reports.layout.lines import Line, plain_text
 from tfport.reports.layout.parts import Group, Indented, ReportPart, Text
-from tfport.reports.terminal_width import terminal_width
+from tfport.reports.terminal_width import is_terminal, terminal_width
 
 WIDTH = 80
 INDENT = GAP = 2
@@ -23,7 +23,7 @@ Render = Callable[[int], Iterable[ReportPart | str]]
 
 def show(render: Render) -> None:
     """Print the parts that `render` returns for the width of the output."""
-    if sys.stdout.isatty():
+    if is_terminal():
         width = terminal_width()
         sys.stdout.write(colored(render(width), width))
     else:

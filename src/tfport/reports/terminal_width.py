@@ -1,4 +1,4 @@
-"""The width of the terminal, without the modules for archives that `shutil` imports."""
+"""Whether the output is a terminal, and its width, without the modules for archives that `shutil` imports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import os
 import sys
 
 DEFAULT_WIDTH = 80
+
+
+def is_terminal() -> bool:
+    """Whether to write for a terminal: FORCE_COLOR decides if it is set, as in `rich`, or else the output."""
+    forced = os.environ.get("FORCE_COLOR")
+    return sys.stdout.isatty() if forced is None else forced != ""
 
 
 def terminal_width() -> int:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.graph.graph import Argument, Function, Graph, Node, Value
+from tfport.graph.graph import WHOLE, Argument, Function, Graph, Node, Value
 from tfport.graph.inline import call_attrs, callee, substitute
-from tfport.graph.node import WHOLE
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
 from tfport.registry.resolve import upgraded_attrs

@@ -14,7 +14,7 @@ from tests.error_messages import assert_one_line
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive import archive, unpack
 from tfport.formats.archive import zip as zip_reader
-from tfport.formats.archive.archive import open_archive
+from tfport.formats.archive.open import open_archive
 
 TREE = {
     "saved_model.pb": b"\x08\x01",

@@ -12,7 +12,8 @@ from tests.error_messages import reads_or_raises_one_line
 from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.checkpoint import table
 from tfport.formats.checkpoint.bundle import MANY
-from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, open_checkpoint
+from tfport.formats.checkpoint.entry import ITEM_SIZE, CheckpointEntry
+from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.checkpoint.slices import encode_slice
 from tfport.formats.checkpoint.table import SortedTable, write_table
 from tfport.formats.checkpoint.write import BundleTensor, write_bundle

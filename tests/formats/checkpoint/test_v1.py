@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
-from tfport.formats.checkpoint.read import CheckpointEntry, open_checkpoint
+from tfport.formats.checkpoint.entry import CheckpointEntry
+from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.checkpoint.slices import encode_slice
 from tfport.formats.checkpoint.table import SortedTable, write_table
 from tfport.formats.checkpoint.v1 import CheckpointV1

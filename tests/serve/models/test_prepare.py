@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
 import pytest
 from tests.hostile_models import laughs
 from tests.serve.models.exports import config_text, export, model, saved_model, serving, until
@@ -11,7 +12,7 @@ from tests.serve.process import command
 from tests.serve.process import refused as exit_of
 
 import tfport
-from tfport.errors import ResourceExhausted
+from tfport.errors import CannotRun, ResourceExhausted
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.serve.model_catalog import VersionState
@@ -26,6 +27,7 @@ TWO_BAD = """
     worse = Mul(bad, x) {T=float32}
 """
 BOTH = ("AddV9", "Mux")
+TWO = np.float32([1, 2])
 
 
 def model_of(outputs: dict[str, str], shape: str = "(?)") -> bytes:
@@ -78,11 +80,18 @@ def test_of_signatures_that_compute_the_same_one_is_checked(tmp_path, monkeypatc
 
 
 def test_some_signatures_are_enough_where_that_is_wanted(tmp_path):
-    prepare(tfport.Session(export(tmp_path, 1, PARTLY)), all_must_run=False)
+    session = tfport.Session(export(tmp_path, 1, PARTLY))
+    prepare(session, all_must_run=False)
+    assert session.signature("serving_default")(x=TWO)["y"].tolist() == [-1, -2]
+    with pytest.raises(CannotRun, match=r"AddV9"):
+        session.signature("broken")(x=TWO)
 
 
 def test_a_model_without_signatures_is_loaded(tmp_path):
-    prepare(tfport.Session(export(tmp_path, 1, saved_model(TWO_BAD.replace("SHAPE", "(?)"), {}))))
+    session = tfport.Session(export(tmp_path, 1, saved_model(TWO_BAD.replace("SHAPE", "(?)"), {})))
+    assert not session.model.signatures
+    prepare(session)
+    assert session.run("good:0", {"x:0": TWO}).tolist() == [-1, -2]
 
 
 def test_a_version_that_cannot_run_leaves_the_old_one_and_is_not_tried_again(tmp_path):

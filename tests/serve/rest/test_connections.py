@@ -1,14 +1,19 @@
 """Connections that keep the server waiting, and too many of them."""
 
+import ast
 import asyncio
+import inspect
+import re
 import ssl
 
+import aiohttp
 import pytest
+from aiohttp import web
 from tests.serve.rest.certificates import make
 from tests.serve.rest.server import ASK, BODY, HEAD, Port, raw, with_port
 
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.rest.connections import ConnectionLimits
+from tfport.serve.rest.connections import ConnectionLimits, HttpConnection
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.tls import context_of_files
 
@@ -24,6 +29,18 @@ def options(**limits) -> RestOptions:
 def refused(port: Port, reason: str) -> bool:
     line = f'tfport_refused_total{{entrypoint="REST",reason="{reason}"}}'
     return line in port.front.options.metrics.text().decode()
+
+
+def test_aiohttp_has_the_private_attributes_that_connections_read():
+    tree = ast.parse(inspect.getsource(HttpConnection))
+    read = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    private = {name[5:] for name in read if re.fullmatch(r"self\._\w+", name)} - vars(HttpConnection).keys()
+    assert {"_waiter", "_messages", "_keepalive_handle"} <= private
+    missing = sorted(name for name in private if not hasattr(web.RequestHandler, name))
+    assert not missing, (
+        f"aiohttp {aiohttp.__version__} has no RequestHandler.{missing[0]}, which serve/rest/connections.py "
+        "reads: read what replaces it, or lower the upper bound of aiohttp in pyproject.toml"
+    )
 
 
 @pytest.mark.parametrize(

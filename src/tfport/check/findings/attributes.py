@@ -10,9 +10,9 @@ from tfport.atlas.op_definitions import value_text
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS
 from tfport.check.attribute_hints import is_hint, stated_shape
+from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import ATTRIBUTE_VALUES, ATTRIBUTES, BY_NAME, ELEMENT_TYPES, SIZES, STRUCTURE
 from tfport.check.release_quirks import ignores_unknown_attributes
 from tfport.formats.proto.graph_pb2 import OpDef

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Self
 
 from tfport.atlas.kernel_history import kernel_text, merged
+from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.devices import requested_kind
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.kernels import MOST
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import CALL_DEVICES, DEVICE_NAMES, DEVICES, PLACEMENT
 from tfport.registry.registry import Kernel
 from tfport.registry.unresolved import Question

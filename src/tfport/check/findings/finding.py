@@ -30,8 +30,7 @@ from tfport.graph.graph import Function, Node
 from tfport.registry.unresolved import Question, Unresolved
 
 if TYPE_CHECKING:
-    from tfport.check.checked_model import CheckedModel
-    from tfport.check.findings.unresolved_nodes import UnresolvedNodes
+    from tfport.check.checked_model import CheckedModel, UnresolvedNodes
     from tfport.check.loaders import Loader
     from tfport.check.node_contexts import NodesByContext
 

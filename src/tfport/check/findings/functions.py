@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Self
 
 from tfport.atlas.target import Target
-from tfport.check.checked_model import CALLS, CheckedModel
+from tfport.check.checked_model import CALLS, CheckedModel, UnresolvedNodes
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding, merged
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import (
     CALL_TYPES,
     CALLED_FUNCTIONS,

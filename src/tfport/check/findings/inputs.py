@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import INPUT_COUNTS, INPUT_TYPES, STRUCTURE
 from tfport.graph.dtypes import DType
 from tfport.registry.unresolved import Question

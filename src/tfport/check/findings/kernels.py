@@ -9,10 +9,10 @@ from tfport.atlas.atlas import atlas
 from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS, Target
+from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.devices import kinds_of_devices
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.kernel_limits import NEVER, NHWC, KernelLimit
 from tfport.check.loader_stages import BY_NAME, KERNEL_LIMITS, KERNELS
 from tfport.graph.attrs import Attr

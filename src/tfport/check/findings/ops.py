@@ -11,10 +11,10 @@ from tfport.atlas.op_search import OpSummary, earlier_ops
 from tfport.atlas.package_requirement import PackageRequirement
 from tfport.atlas.release_spans import spans_text
 from tfport.atlas.target import OURS, Target
+from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.history import close_names, history_of, own_libraries
-from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.loader_stages import DEPRECATION, OUTDATED_OPS, STRUCTURE
 from tfport.errors import Error
 from tfport.registry.unresolved import Question

@@ -14,8 +14,7 @@ from tfport.check.release_quirks import since
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder, decode
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Function
-from tfport.graph.node import Node
+from tfport.graph.graph import Function, Node
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 from tfport.registry.registry import Kernel

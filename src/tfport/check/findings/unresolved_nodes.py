@@ -4,64 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tfport.atlas.op_definitions import value_text
 from tfport.atlas.target import Target
-from tfport.check.checked_model import CheckedModel
+from tfport.check.checked_model import CheckedModel, UnresolvedNodes
 from tfport.check.devices import CPU
 from tfport.check.findings.finding import Finding, answering, check
 from tfport.check.findings.history import own_libraries
 from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
 from tfport.check.release_quirks import is_loaded_by_python
-from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Node
-from tfport.graph.usage import LABEL, Usage
+from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
-from tfport.startup.dataclass import dataclass, field
 
 OF_KERNELS = (
     Question.KERNEL, Question.KERNEL_TYPE, Question.KERNEL_LIMIT, Question.KERNEL_LIMIT_WITHOUT_ONEDNN,
     Question.CALL_DEVICE, Question.DEVICE,
 )  # fmt: skip
 """What does not matter for a node that XLA compiles."""
-
-
-@dataclass(slots=True)
-class UnresolvedNodes:
-    """Nodes that a target does not resolve for one reason."""
-
-    target: Target
-    usage: Usage
-    answer: Unresolved
-    producer: int = 0
-    """The version of the GraphDef."""
-    contexts: NodesByContext = field(default_factory=list)
-
-    @property
-    def op(self) -> str:
-        return self.usage.op
-
-    @property
-    def nodes(self) -> list[Node]:
-        return [node for _, nodes in self.contexts for node in nodes]
-
-    def with_defaults(self) -> dict[str, Attr]:
-        """The attributes of the nodes, with the target's defaults for those that are absent."""
-        definition = self.target.registry.get(self.op)
-        declared = definition.attr if definition is not None else ()
-        defaults = {a.name: decode(a.default_value) for a in declared if a.HasField("default_value")}
-        return {**defaults, **self.usage.attrs}
-
-    def kernel_types(self) -> str:
-        """The attributes that choose a kernel, with their values: `T=int8, label eigen`."""
-        attrs = self.with_defaults()
-        names = dict.fromkeys(name for kernel in self.answer.kernels for name in kernel.constraints)
-        types = [f"{name}={_value(attrs[name])}" for name in names if name in attrs]
-        return ", ".join([*types, *([f"label {attrs[LABEL]}"] if LABEL in attrs else [])])
-
-
-def _value(value: Attr) -> str:
-    return ", ".join(map(value_text, value)) if isinstance(value, list) else value_text(value)
 
 
 @check

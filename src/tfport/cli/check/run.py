@@ -12,7 +12,7 @@ from typing import Any
 from tfport.cli.check.request import CheckRequest, exit_code, worst
 from tfport.errors import Error
 from tfport.reports.check.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
-from tfport.reports.terminal_width import terminal_width
+from tfport.reports.terminal_width import is_terminal, terminal_width
 from tfport.startup.dataclass import replace
 
 
@@ -86,7 +86,7 @@ def _check(args: argparse.Namespace, requests: Sequence[CheckRequest], *, many: 
 
 
 def _layout(args: argparse.Namespace, *, many: bool) -> ReportLayout:
-    color = args.format == "text" and sys.stdout.isatty() and not args.output
+    color = args.format == "text" and is_terminal() and not args.output
     width = terminal_width() if color else WIDTH
     return ReportLayout(width, many, args.all, color)
 

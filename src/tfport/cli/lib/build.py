@@ -134,8 +134,8 @@ def _check_library(
 ) -> int:
     """Check the library on the release that it was built for."""
     from tfport.cli.output import print_json
-    from tfport.lib.diagnosis import LoadOptions
     from tfport.lib.report import report_on
+    from tfport.lib.subject import LoadOptions
     from tfport.reports.console import show
     from tfport.reports.library_text import render
 

@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
-    from tfport.lib.diagnosis import LoadOptions
     from tfport.lib.report import report_on
+    from tfport.lib.subject import LoadOptions
 
     options = LoadOptions(tuple(_search_path(args.library_path)), args.sysroot, args.machine)
     with show_progress(f"reading {', '.join(args.files)}"):

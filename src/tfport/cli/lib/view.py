@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfport.lib.diagnosis import LibrarySubject
 from tfport.lib.file_checks import machine_text
+from tfport.lib.subject import LibrarySubject
 from tfport.reports.console import facts, title
 from tfport.reports.layout.parts import ReportPart
 from tfport.reports.library_json import registers_json

@@ -1,6 +1,5 @@
-"""Read an archive as a tree of files, without extracting it.
+"""An archive as a tree of files, without extracting it; `open` recognizes one.
 
-`open_archive(path)` recognizes a .zip or a .tar, compressed or not, by its content.
 Members are mapped bytes, never files with the names from the archive, so nothing
 can be written outside of it. What is refused, and when:
 
@@ -24,7 +23,6 @@ MOST_MEMBERS = 100_000
 LONGEST_NAME = 1024
 DEEPEST_NAME = 64
 MOST_LINKS = 16
-TAR_BLOCK = 512
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")  # gzip, bzip2, xz
 
 
@@ -121,38 +119,6 @@ class Archive:
         if not self.has(name):
             raise UnreadableFile(f"{self.label(name)}: no such file in the archive")
         return self.tree.resolve(self.inside(name), self.label(name))
-
-
-def open_archive(path: str, head: bytes) -> Archive | None:
-    """The archive in a file, or None; `head` is at least its first `TAR_BLOCK` bytes."""
-    # imported here, as few models come in archives
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        from tfport.formats.archive.zip import read_zip
-
-        return Archive(path, read_zip(path))
-    if is_tar(head) or (head.startswith(COMPRESSED) and packs_tar(path, head)):
-        from tfport.formats.archive.tar import read_tar
-
-        return Archive(path, read_tar(path, head))
-    return None
-
-
-def packs_tar(path: str, head: bytes) -> bool:
-    from tfport.formats.archive.unpack import unpacked_head
-
-    return is_tar(unpacked_head(path, head, TAR_BLOCK))
-
-
-def is_tar(head: bytes) -> bool:
-    """Whether there is a tar header. Old ones have no magic number, but all have a checksum."""
-    block = head[:TAR_BLOCK]
-    if len(block) < TAR_BLOCK or not block[0]:
-        return False
-    try:
-        stored = int(block[148:156].rstrip(b"\x00 ") or b"0", 8)
-    except ValueError:
-        return False
-    return stored == sum(block[:148]) + 8 * ord(" ") + sum(block[156:])
 
 
 def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint import slices
-from tfport.formats.checkpoint.read import (
+from tfport.formats.checkpoint.entry import (
     ITEM_SIZE,
     CheckpointEntry,
     check_version,

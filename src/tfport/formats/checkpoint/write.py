@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from tfport.errors import Error
 from tfport.formats.checkpoint import slices
 from tfport.formats.checkpoint.bundle_shards import from_strings, to_bytes
-from tfport.formats.checkpoint.read import VERSION
+from tfport.formats.checkpoint.entry import VERSION
 from tfport.formats.checkpoint.slices import SLICE_KEY, Slice, encode_slice
 from tfport.formats.checkpoint.table import write_table
 from tfport.formats.encoding.crc32c import checksum, masked

@@ -14,14 +14,12 @@ import capstone
 
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.image import Image
-from tfport.formats.elf.library import ARM
 from tfport.startup.dataclass import dataclass, field
 
 STACK, HEAP, OUTSIDE = 0x7FFF_0000_0000, 0x6000_0000_0000, 0x5000_0000_0000
 BLOCK = 1 << 16
 CONTENT = 1
 """Added to the address of an external variable: a stand-in for its content."""
-MOST_STEPS = 400_000
 LONGEST = 4096
 
 
@@ -122,22 +120,6 @@ class Call:
 
 Answer = Callable[[Call], "int | None"]
 """Returns the result of a call; None if it is unknown."""
-
-
-def follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
-    """Emulate functions and pass each call to `answer`; return whether all could be read."""
-    from tfport.formats.elf.emulate_arm import ArmEmulator
-    from tfport.formats.elf.emulate_x86 import X86Emulator
-
-    memory = EmulatedMemory(code.library.image, code)
-    kind = ArmEmulator if code.library.header.machine == ARM else X86Emulator
-    left = MOST_STEPS
-    for start, end in starts:
-        emulator = kind(code, memory, answer)
-        left -= emulator.run(start, min(end, start + left * 4))
-        if left <= 0:
-            return False
-    return True
 
 
 class Emulator(ABC):

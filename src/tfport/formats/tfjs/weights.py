@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import UnreadableFile
-from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, missing, shown
+from tfport.formats.checkpoint.entry import ITEM_SIZE, CheckpointEntry, missing, shown
 from tfport.formats.encoding.wire import count
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import LOAD, RUN
-from tfport.graph.node import Node
+from tfport.graph.graph import Node
 from tfport.startup.late_pattern import late_pattern
 
 WHEN = {LOAD: "at load", RUN: "at run", None: "never"}

@@ -17,7 +17,7 @@ from tfport.check.check import Result
 from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import ERROR, Finding, function_of, model_findings
 from tfport.check.findings.keras_files import KerasFileFinding
-from tfport.graph.node import Node
+from tfport.graph.graph import Node
 from tfport.reports.check.formats import ReportFormat, report_format
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.mangling import short_name
-from tfport.lib.diagnosis import LibrarySubject, LoadOptions
 from tfport.lib.origin import is_of_tensorflow
+from tfport.lib.subject import LibrarySubject, LoadOptions
 from tfport.lib.tensorflow_libraries import is_tensorflow
 from tfport.runtime.native.library_record import ABI, HEADER, LibraryRecord, read_record
 from tfport.runtime.native.tvm_ffi import TvmFfi, installed_tvm_ffi

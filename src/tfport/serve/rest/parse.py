@@ -1,9 +1,13 @@
 """Parse the body of a request as a JSON object.
 
-`orjson` handles what clients normally send. If it fails, Python's own parser tries again: it accepts NaN and
-infinities, bytes that are not UTF-8, a byte order mark, and anything after the end of the object, as
-TensorFlow Serving does. What neither can read, and bodies with duplicate keys, go to `rapid_json`, which is
-slow and has TensorFlow Serving's error messages.
+Four parsers share the work because each buys something (`benchmarks/bodies.py` measures it):
+
+- `orjson` reads what clients normally send. For large bodies of numbers, `flat_json` comes before it:
+  `simdjson` creates no object per number, which is 2 to 4 times as fast.
+- Python's `json` also accepts NaN and infinities, bytes that are not UTF-8, a byte order mark, and anything
+  after the end of the object, as TensorFlow Serving does, more than 10 times as fast as `rapid_json`.
+- `rapid_json` reads what none of these can, and bodies with duplicate keys. It is slow, and alone has
+  TensorFlow Serving's values and error messages.
 """
 
 from __future__ import annotations

@@ -68,4 +68,5 @@ def _joined(body: bytearray | MemoryFile, chunk: bytes, large: int) -> bytearray
 
 
 def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:
-    return web.HTTPRequestEntityTooLarge(most, text=f"The body is larger than {most} bytes")
+    # aiohttp before 3.14 requires the actual size, which only its own text states
+    return web.HTTPRequestEntityTooLarge(most, most, text=f"The body is larger than {most} bytes")

@@ -165,8 +165,13 @@ class NodeGraphs:
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         from tfport.web.graph_view.node_details import node_details
 
-        node = self.node(id, name)
-        return None if node is None else node_details(self, id, name, node)
+        columns, nodes = self._built(id)
+        index = columns.index_of(name)
+        if index is None:
+            return None
+        node, role = nodes[index], columns.role[index]
+        tensor = self.stored_key(node)
+        return node_details(id, self.names(id), node, role=role, tensor=tensor, graph_id=self.id_of)
 
     def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
         from tfport.web.graph_view.node_details import node_attributes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfport.atlas.known_ops import known_ops
 from tfport.errors import MalformedGraph
@@ -18,30 +18,33 @@ from tfport.web.graph_view.node_graph import MISSING
 from tfport.web.graph_view.tensor_peek import tensor_peek
 from tfport.web.graph_view.value_types import ValueTypes
 
-if TYPE_CHECKING:
-    from tfport.web.graph_view.graphs import NodeGraphs
-
 MOST_READERS = 100
 MOST_EDGES = 1000
 LONGEST = 4000
 HIDDEN = ("_output_shapes",)
 
 
-def node_details(graphs: NodeGraphs, id: str, name: str, node: Node) -> dict[str, Any]:
-    """The document of a node; `name` is its name in the columns of the graph `id`."""
-    names, types = graphs.names(id), ValueTypes()
-    columns = graphs.columns(id)
-    place = columns.index_of(name)
-    assert place is not None
+GraphId = Callable[[str], "str | None"]
+"""Returns the id of a function's graph; None for an undefined function."""
+
+
+def node_details(
+    id: str, names: dict[Node, str], node: Node, *, role: int, tensor: str | None, graph_id: GraphId
+) -> dict[str, Any]:
+    """The document of a node; `names` has the nodes of its graph, by their names in the columns.
+
+    `tensor` is the key of the stored tensor behind it.
+    """
+    types = ValueTypes()
     since, until = known_ops().lifetime(node.op)
     attrs = _decoded(node)
     return {
         "version": VERSION,
         "graph": id,
-        "node": name,
+        "node": names[node],
         "op": node.op or MISSING,
         "device": node.device,
-        "role": columns.role[place],
+        "role": role,
         "attributes": node_attributes(node),
         "inputs": [
             {"argument": argument, "node": names[value.node], "index": value.index, "type": types.text(value)}
@@ -50,9 +53,9 @@ def node_details(graphs: NodeGraphs, id: str, name: str, node: Node) -> dict[str
         "controls": [names[control] for control in node.controls[:MOST_EDGES]],
         "outputs": list(_outputs(node, names, types)),
         "control_readers": [names[user] for user in node.control_users[:MOST_READERS] if user in names],
-        "calls": list(_calls(graphs, attrs, node)),
+        "calls": list(_calls(graph_id, attrs, node)),
         "value": _value(attrs) if node.op == "Const" else None,
-        "tensor": graphs.stored_key(node),
+        "tensor": tensor,
         "since": since,
         "until": until,
         "text": _shortened(_text(node)),
@@ -122,10 +125,10 @@ def _port(value: Value) -> str:
     return port[0] if port is not None else ""
 
 
-def _calls(graphs: NodeGraphs, attrs: dict[str, Attr], node: Node) -> Iterator[dict[str, str]]:
-    called = [("", node.op)] if graphs.id_of(node.op or "") else []
+def _calls(graph_id: GraphId, attrs: dict[str, Attr], node: Node) -> Iterator[dict[str, str]]:
+    called = [("", node.op)] if graph_id(node.op or "") else []
     for attribute, name in chain(called, _function_attributes(attrs)):
-        id = graphs.id_of(name)
+        id = graph_id(name)
         if id is not None:
             yield {"attribute": attribute, "graph": id, "name": name}
 

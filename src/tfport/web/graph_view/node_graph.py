@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
-from tfport.graph.graph import ARG, Function, Graph, Node
+from tfport.graph.graph import ARG, WHOLE, Function, Graph, Node
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
-from tfport.graph.node import WHOLE
 from tfport.graph.reach import Callers, needed_by
 from tfport.graph.state import VARIABLES
 from tfport.startup.dataclass import dataclass

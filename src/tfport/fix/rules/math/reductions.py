@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.check.kernel_differences import LOWEST_READER
+from tfport.check.kernel_differences import restores_infinity
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, count_to, joined, product, sizes
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
@@ -36,7 +36,7 @@ def with_minus_infinity(op: NodeBuilder, n: Node) -> Replacement:
     """The lowest finite number, which old kernels give for minus infinity, becomes minus infinity again."""
     if not op.has(n.op):
         return OtherProblem("the target has no such op")
-    if any(use.op == LOWEST_READER for use in n.outputs[0].uses):
+    if restores_infinity(n):
         return refuse("minus infinity is put back already")
     kind = n.outputs[0].dtype.base.numpy
     made = op.CumulativeLogsumexp(*n.inputs, **n.attrs)

@@ -1,0 +1,39 @@
+"""Recognize a .zip or a .tar, compressed or not, by its content."""
+
+from __future__ import annotations
+
+from tfport.formats.archive.archive import COMPRESSED, Archive
+
+TAR_BLOCK = 512
+
+
+def open_archive(path: str, head: bytes) -> Archive | None:
+    """The archive in a file, or None; `head` is at least its first `TAR_BLOCK` bytes."""
+    # imported here, as few models come in archives
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        from tfport.formats.archive.zip import read_zip
+
+        return Archive(path, read_zip(path))
+    if is_tar(head) or (head.startswith(COMPRESSED) and packs_tar(path, head)):
+        from tfport.formats.archive.tar import read_tar
+
+        return Archive(path, read_tar(path, head))
+    return None
+
+
+def packs_tar(path: str, head: bytes) -> bool:
+    from tfport.formats.archive.unpack import unpacked_head
+
+    return is_tar(unpacked_head(path, head, TAR_BLOCK))
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether there is a tar header. Old ones have no magic number, but all have a checksum."""
+    block = head[:TAR_BLOCK]
+    if len(block) < TAR_BLOCK or not block[0]:
+        return False
+    try:
+        stored = int(block[148:156].rstrip(b"\x00 ") or b"0", 8)
+    except ValueError:
+        return False
+    return stored == sum(block[:148]) + 8 * ord(" ") + sum(block[156:])
