@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
@@ -32,22 +32,18 @@ from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
 from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
-from tfport.runtime.lower import LOWERINGS, Context
+from tfport.runtime.lower import CONTROL_UNITS, LOWERINGS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.equal_constants import CONST, EqualConstants
 from tfport.runtime.ops.control.list_facts import ListFacts
-from tfport.runtime.ops.control.repeated_parts import SUPPRESSIONS
-from tfport.runtime.order import reached, walk
+from tfport.runtime.order import ControlUnits, reached, walk
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
 from tfport.runtime.value_facts import ValueFacts
-
-if TYPE_CHECKING:
-    from tfport.runtime.ops.control.switch_merge import Structures
 
 Env = dict[Value, Operand]
 CallAttrs = Mapping[str, Attr]
@@ -97,7 +93,7 @@ class Tracer:
         self._calls = ""
         """The calls around the nodes that are traced now: names of nodes and functions."""
         self._ops: dict[str, TracedOp] = {}
-        self._structures: dict[Graph, Structures] = {}
+        self._control: dict[Graph, ControlUnits | None] = {}
 
     def program(self, args: list[Operand], walk_through: Callable[[], list[Operand]]) -> Program:
         """The steps that `walk_through` adds, as a separate program."""
@@ -119,8 +115,8 @@ class Tracer:
     ) -> None:
         """Trace the nodes that `ends` need and `env` does not have; with `inside`, only nodes in it."""
         roots = list(ends)
-        structures = self.structures(roots)
-        for node in walk(roots, env, inside, structures.units if structures is not None else None):
+        control = self.control_units(roots)
+        for node in walk(roots, env, inside, control.units if control is not None else None):
             if isinstance(node, Node):
                 self._node(node, env, bindings or {})
             else:
@@ -134,16 +130,16 @@ class Tracer:
             assert isinstance(node, Node)
             self._node(node, env, bindings)
 
-    def structures(self, ends: Sequence[Node]) -> Structures | None:
-        """The TF1 branches and loops that `ends` need, and loops over repeated parts."""
-        if not ends or not (ends[0].graph.has_branches or ends[0].graph.has_any(SUPPRESSIONS)):
+    def control_units(self, ends: Sequence[Node]) -> ControlUnits | None:
+        """The TF1 branches and loops that `ends` need, and loops over repeated parts; None without any."""
+        if not ends:
             return None
         graph = ends[0].graph
-        if graph not in self._structures:
-            from tfport.runtime.ops.control.switch_merge import Structures
-
-            self._structures[graph] = Structures.to_trace(reached(ends), ends)
-        return self._structures[graph]
+        if graph not in self._control:
+            ops = [op for op in CONTROL_UNITS.names() if graph.has_any((op,))]
+            finders = CONTROL_UNITS.of(ops[0]) if ops else []
+            self._control[graph] = finders[0](reached(ends), ends) if finders else None
+        return self._control[graph]
 
     def values(self, value: Value, env: Env, bindings: CallAttrs) -> list[Operand]:
         """The operands of a value; several for a list argument of a generic function."""
