@@ -23,6 +23,7 @@ CATALOGS = (
     "tfport.keras.layer",
     "tfport.lite.operator",
     "tfport.runtime.lower",
+    "tfport.runtime.passes.pass_list",
 )
 """The modules that make catalogs."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -37,16 +36,9 @@ from tfport.runtime.onnx.safe_indices import with_safe_indices
 from tfport.runtime.onnx.separate_sums import with_separate_sums
 from tfport.runtime.onnx.sizes.sized_nodes import sized_nodes
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.pass_list import IslandUse
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.island_copy import IslandCopy
-
-
-class IslandUse(Enum):
-    """For what the nodes of an island are, where they are not the usual ones."""
-
-    CONVOLUTIONS_APART = "cuDNN computes the convolutions"
-    PRODUCTS_APART = "cuBLASLt computes the products"
-    MANY_POSITIONS = "attention over many positions"
 
 
 def compiled_island(
@@ -69,7 +61,7 @@ def compiled_island(
     nodes, flag = _nodes(steps, outputs, engine)
     written = [*outputs, flag] if flag is not None else outputs
     reads = _read(nodes, inputs)
-    island = onnx_model(nodes, reads, written, forms=_forms(engine))
+    island = onnx_model(nodes, reads, written, forms=engine.form.nodes)
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
     model = island.model.SerializeToString()
@@ -107,12 +99,6 @@ def _shares(
     """The shares of an island for inputs of certain sizes."""
     sized = sized_nodes(nodes, written, dict(zip(reads, sizes, strict=True)))
     return island_shares(sized, written, may_run_elsewhere, forms)
-
-
-def _forms(engine: Engine) -> NodeForms:
-    if not engine.form.for_cpu:
-        return NodeForms.PLAIN
-    return NodeForms.OPENVINO if engine.form.for_openvino else NodeForms.FASTEST
 
 
 def _read(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> list[Operand]:

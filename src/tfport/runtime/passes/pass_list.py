@@ -1,0 +1,209 @@
+"""All passes in the order in which they run, how one is declared, and a log of what each did.
+
+    @program_pass
+    def string_chains(program, engine): …         returns a program with other steps
+
+    @island_pass(when=CPU)
+    def gelu(graph): …                            changes the nodes of an island
+
+A pass has the name of its function; the first sentence of its docstring is what `bench --profile` says of
+it. It runs where its name stands in the list below: a pass that is not listed does not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from typing import Any, TypeVar, overload
+
+from tfport.dataclass import dataclass, field
+from tfport.discovery import Catalog
+from tfport.runtime.onnx.model import NodeForms
+from tfport.runtime.program import OnnxNode, Program
+
+PROGRAM: tuple[str, ...] = ()
+"""Over the steps of a traced program, before it is cut into islands."""
+
+ISLAND: tuple[str, ...] = ()
+"""Over the nodes of an island. Those declared with `bodies` run in its branches and loop bodies too, each
+time an island is written."""
+
+WRITTEN: tuple[str, ...] = ()
+"""Over the nodes of an island or body right before an engine gets them, after its work was estimated."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class IslandUse(Enum):
+    """For what the nodes of an island are, where they are not the usual ones."""
+
+    CONVOLUTIONS_APART = "cuDNN computes the convolutions"
+    PRODUCTS_APART = "cuBLASLt computes the products"
+    MANY_POSITIONS = "attention over many positions"
+
+
+@dataclass(frozen=True, slots=True)
+class IslandForm:
+    """In which form an engine takes islands."""
+
+    for_cpu: bool = True
+    """With the nodes that are fastest or most accurate on a CPU, and float16 computed in float32."""
+    half: str | None = None
+    """The type of 16 bits to compute products in, in place of float32."""
+    fuses_attention: bool = False
+    """With attention as a node of ONNX Runtime's own."""
+    packs_attention: bool = False
+    """With one product for the queries, keys and values of an attention."""
+    separates_attention: bool = False
+    """With several products again where an attention has many positions."""
+    fuses_in_parts: bool = False
+    """In parts, with convolutions or products, sums and Relus as operations of cuDNN or cuBLASLt."""
+    for_openvino: bool = False
+    """Without the nodes that are faster or more accurate only in ONNX Runtime."""
+    divides: bool = False
+    """In shares, of which another engine may compute some."""
+
+    @property
+    def nodes(self) -> NodeForms:
+        """Which nodes it takes where several compute the same."""
+        if not self.for_cpu:
+            return NodeForms.PLAIN
+        return NodeForms.OPENVINO if self.for_openvino else NodeForms.FASTEST
+
+
+CPU_FORM = IslandForm()
+
+
+@dataclass(frozen=True, slots=True)
+class PassTarget:
+    """For whom an island is rewritten."""
+
+    form: IslandForm = CPU_FORM
+    use: IslandUse | None = None
+    has_kernel: Callable[[OnnxNode], bool] = lambda node: True
+    """Whether the device has a kernel for a node and its types."""
+    nodes: NodeForms = NodeForms.FASTEST
+    """Which nodes are written; those of `form`, unless another engine gets a share of the island."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When a pass runs."""
+
+    text: str
+    holds: Callable[[PassTarget], bool]
+
+
+ALWAYS = Condition("always", lambda target: True)
+CPU = Condition("on a CPU", lambda target: target.form.for_cpu)
+GPU = Condition("on a GPU", lambda target: not target.form.for_cpu)
+ONNX_RUNTIME_CPU = Condition("in ONNX Runtime on a CPU", lambda target: target.nodes is NodeForms.FASTEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A declared pass."""
+
+    name: str
+    function: Callable[..., Any]
+    when: Condition = ALWAYS
+    bodies: bool = False
+    """Whether it runs in branches and loop bodies too."""
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring."""
+        return (self.function.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
+
+
+_DECLARED = Catalog[Pass]("passes", "tfport.runtime.passes")
+
+
+def declared(name: str) -> Pass:
+    """The pass of a name, after importing the module that declares it."""
+    (only,) = _DECLARED.of(name)
+    return only
+
+
+def all_passes() -> list[Pass]:
+    """The listed passes, in order."""
+    return [declared(name) for name in (*PROGRAM, *ISLAND, *WRITTEN)]
+
+
+@overload
+def program_pass(function: F) -> F: ...
+@overload
+def program_pass(*, when: Condition = ALWAYS) -> Callable[[F], F]: ...
+def program_pass(function: F | None = None, *, when: Condition = ALWAYS) -> F | Callable[[F], F]:
+    """Declare a pass over the steps of a program: `f(program, engine)` returns the program to go on with."""
+
+    def declare(function: F) -> F:
+        _DECLARED.add(function.__name__, Pass(function.__name__, function, when))
+        return function
+
+    return declare if function is None else declare(function)
+
+
+def island_pass(*, when: Condition = ALWAYS, bodies: bool = True) -> Callable[[F], F]:
+    """Declare a pass over the nodes of an island: `f(graph)` changes an `IslandGraph`.
+
+    `bodies`: also over those of its branches and loop bodies.
+    """
+
+    def declare(function: F) -> F:
+        _DECLARED.add(function.__name__, Pass(function.__name__, function, when, bodies))
+        return function
+
+    return declare
+
+
+@dataclass(slots=True)
+class PassCount:
+    """What a pass did: in how many programs or graphs it ran, and the steps or nodes it removed and added."""
+
+    graphs: int = 0
+    removed: int = 0
+    added: int = 0
+
+
+@dataclass(slots=True)
+class PassLog:
+    """What the passes did, by name, while plans were made."""
+
+    counts: dict[str, PassCount] = field(default_factory=dict)
+
+    def add(self, name: str, before: Sequence[object], after: Sequence[object]) -> None:
+        """Note a run of a pass over steps or nodes."""
+        count = self.counts.setdefault(name, PassCount())
+        old, new = set(map(id, before)), set(map(id, after))
+        count.graphs += 1
+        count.removed += len(old - new)
+        count.added += len(new - old)
+
+
+_LOG: ContextVar[PassLog | None] = ContextVar("tfport_pass_log", default=None)
+current_log = _LOG.get
+"""The log of this thread; None where nothing is logged."""
+
+
+@contextmanager
+def logging_passes(log: PassLog) -> Iterator[None]:
+    """Let the passes that run inside of the block be noted in the log."""
+    token = _LOG.set(log)
+    try:
+        yield
+    finally:
+        _LOG.reset(token)
+
+
+def run_program_passes(program: Program, engine: Any) -> Program:
+    """The program after all passes over programs."""
+    log = current_log()
+    for name in PROGRAM:
+        before = list(program.steps) if log is not None else []
+        program = declared(name).function(program, engine)
+        if log is not None:
+            log.add(name, before, program.steps)
+    return program
