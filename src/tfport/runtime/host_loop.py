@@ -15,7 +15,8 @@ import numpy as np
 from tfport.dataclass import dataclass
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.bounds.stop_signal import NEVER
-from tfport.runtime.program import Run
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Run, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,21 @@ def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Any]:
         return itemgetter(*places)
     first = places[0] if places else 0
     return itemgetter(slice(first, (first + 1) or None) if places else slice(0))
+
+
+def original_steps(steps: Sequence[Step], inputs: Sequence[Operand], outputs: Sequence[Operand]) -> Run:
+    """A function of arrays of the inputs that runs the steps that another one replaces.
+
+    It returns arrays of the outputs, in cases that the other step does not handle.
+    """
+    calls = [(step.run, step.inputs, step.outputs) for step in steps]
+
+    def run(arrays: Sequence[Any]) -> Sequence[Any]:
+        known = dict(zip(inputs, arrays, strict=True))
+        for call, reads, writes in calls:
+            assert call is not None
+            made = call([operand.value if operand.is_constant else known[operand] for operand in reads])
+            known.update(zip(writes, made, strict=True))
+        return [known[output] for output in outputs]
+
+    return run

@@ -86,7 +86,9 @@ LOWERINGS = Catalog[Implementation]("lowerings", FAMILIES)
 KERNELS = Catalog[Implementation]("kernels", FAMILIES)
 STRUCTURES = Catalog[Implementation]("structures", FAMILIES)
 SHAPES: Catalog[Callable[..., list[Dims | None]]] = Catalog("shapes", FAMILIES)
-CONTROL_UNITS: Catalog[Callable[[set[Node], Collection[Node]], ControlUnits]] = Catalog("control_units", FAMILIES)
+CONTROL_UNITS: Catalog[Callable[[set[Node], Collection[Node]], ControlUnits]] = Catalog(
+    "control_units", FAMILIES
+)
 CONTEXT = "context"
 
 

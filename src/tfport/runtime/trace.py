@@ -214,6 +214,11 @@ class Tracer:
         self.add(Step(name, "ReadVariableOp", (handle,), (out,), run=lambda inputs: [inputs[0].read()]))
         return out
 
+    def producer(self, operand: Operand, *ops: str) -> Step | None:
+        """The step of a node of one of these ops that computes an operand, in this program or around it."""
+        traced = self.traced.get(operand)
+        return traced.step if traced is not None and traced.step.op in ops else None
+
     def signature_of(self, node: Node) -> OpSignature | None:
         """The signature of a node's op, as a custom op or as TensorFlow defines it."""
         return self._op(node.op).custom_signature or node.signature

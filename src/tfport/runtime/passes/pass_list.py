@@ -1,7 +1,13 @@
 """All passes in the order in which they run, how one is declared, and a log of what each did.
 
+    @loop_pass
+    def recurrent_layers(tracer, loop): …         returns the variables after the loop, or None
+
     @program_pass
-    def string_chains(program, engine): …         returns a program with other steps
+    def string_chains(program, engine): …         changes the steps of a program
+
+    @host_pass
+    def loops_together(steps): …                  returns the steps to run
 
     @island_pass(when=CPU)
     def gelu(graph): …                            changes the nodes of an island
@@ -16,15 +22,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from tfport.dataclass import dataclass, field
 from tfport.discovery import Catalog
 from tfport.runtime.onnx.model import NodeForms
-from tfport.runtime.program import OnnxNode, Program
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode, Program, Step
 
-PROGRAM: tuple[str, ...] = ()
+LOOP = ("suppression_loops", "recurrent_layers", "masked_layers", "rounded_gru")
+"""Over a loop when its body is traced. The first that knows what the loop computes replaces it."""
+
+PROGRAM = ("embedding_lookups", "sparse_columns", "string_chains", "unrolled_lstm")
 """Over the steps of a traced program, before it is cut into islands."""
+
+HOST = ("loops_together", "variable_accesses")
+"""Over the steps that run on the host one after another, between two islands; not while they are timed."""
 
 ISLAND: tuple[str, ...] = ()
 """Over the nodes of an island. Those declared with `bodies` run in its branches and loop bodies too, each
@@ -129,21 +142,27 @@ def declared(name: str) -> Pass:
 
 def all_passes() -> list[Pass]:
     """The listed passes, in order."""
-    return [declared(name) for name in (*PROGRAM, *ISLAND, *WRITTEN)]
+    return [declared(name) for name in (*LOOP, *PROGRAM, *HOST, *ISLAND, *WRITTEN)]
 
 
-@overload
-def program_pass(function: F) -> F: ...
-@overload
-def program_pass(*, when: Condition = ALWAYS) -> Callable[[F], F]: ...
-def program_pass(function: F | None = None, *, when: Condition = ALWAYS) -> F | Callable[[F], F]:
-    """Declare a pass over the steps of a program: `f(program, engine)` returns the program to go on with."""
+def _declare(function: F) -> F:
+    _DECLARED.add(function.__name__, Pass(function.__name__, function))
+    return function
 
-    def declare(function: F) -> F:
-        _DECLARED.add(function.__name__, Pass(function.__name__, function, when))
-        return function
 
-    return declare if function is None else declare(function)
+def loop_pass(function: F) -> F:
+    """Declare a pass over loops: `f(tracer, loop)` adds steps and returns the variables, or None."""
+    return _declare(function)
+
+
+def program_pass(function: F) -> F:
+    """Declare a pass over the steps of a program: `f(program, engine)` changes the program."""
+    return _declare(function)
+
+
+def host_pass(function: F) -> F:
+    """Declare a pass over steps that run on the host: `f(steps)` returns the steps to run."""
+    return _declare(function)
 
 
 def island_pass(*, when: Condition = ALWAYS, bodies: bool = True) -> Callable[[F], F]:
@@ -198,12 +217,34 @@ def logging_passes(log: PassLog) -> Iterator[None]:
         _LOG.reset(token)
 
 
+def run_loop_passes(tracer: Any, loop: Any) -> list[Operand] | None:
+    """The variables after a loop that a pass knows; None for any other loop."""
+    for name in LOOP:
+        count = len(tracer.steps)
+        results: list[Operand] | None = declared(name).function(tracer, loop)
+        if results is not None:
+            if (log := current_log()) is not None:
+                log.add(name, loop.program.steps, tracer.steps[count:])
+            return results
+    return None
+
+
 def run_program_passes(program: Program, engine: Any) -> Program:
-    """The program after all passes over programs."""
-    log = current_log()
+    """The program after all passes over programs; the given one is not changed."""
+    program, log = Program(program.args, program.steps, program.results), current_log()
     for name in PROGRAM:
-        before = list(program.steps) if log is not None else []
-        program = declared(name).function(program, engine)
+        before = program.steps
+        declared(name).function(program, engine)
         if log is not None:
             log.add(name, before, program.steps)
     return program
+
+
+def run_host_passes(steps: Sequence[Step]) -> Sequence[Step]:
+    """The steps after all passes over steps on the host."""
+    log = current_log()
+    for name in HOST:
+        before, steps = steps, declared(name).function(steps)
+        if log is not None:
+            log.add(name, before, steps)
+    return steps

@@ -35,7 +35,7 @@ class LoopSizes:
     def __init__(self, tracer: Tracer, body: Program, starts: Sequence[Operand]) -> None:
         self._tracer = tracer
         self._values = SymbolicValues(tracer)
-        self._steps = {output: step for step in body.steps for output in step.outputs}
+        self._body = body
         variables = body.args[len(body.args) - len(starts) :]
         self._args = set(body.args)
         self._starts = dict(zip(variables, starts, strict=True))
@@ -89,7 +89,7 @@ class LoopSizes:
         if operand in self._starts:
             self._assumed[operand, axis] = None
             return self._size(self._starts[operand], axis, depth + 1)
-        step = self._steps.get(operand)
+        step = self._body.producer(operand)
         if step is not None:
             return self._output_size(step, operand, axis, depth + 1)
         return None if operand in self._args else (operand, axis)

@@ -12,14 +12,17 @@ from typing import Any
 
 from tfport.dataclass import dataclass
 from tfport.runtime.failures import naming_node
-from tfport.runtime.layers import rnn_cells as cells
-from tfport.runtime.layers.affine import AffineReader
-from tfport.runtime.layers.rnn_node import host_weights
-from tfport.runtime.layers.time_loop import TimeLoop, limits_of
-from tfport.runtime.layers.time_rows import TimeRows
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.loop_body import Operands, TimeLoop, limits_of
+from tfport.runtime.ops.control.loops import iterate
 from tfport.runtime.ops.lite.kernels.hybrid import hybrid_input
 from tfport.runtime.ops.nn import recurrence
+from tfport.runtime.passes.pass_list import loop_pass
+from tfport.runtime.passes.programs import rnn_cells as cells
+from tfport.runtime.passes.programs.affine import AffineReader
+from tfport.runtime.passes.programs.recurrent_layers import may_have_cells
+from tfport.runtime.passes.programs.rnn_node import host_weights
+from tfport.runtime.passes.programs.time_rows import TimeRows
 from tfport.runtime.program import Program, Step
 from tfport.runtime.trace import Tracer
 
@@ -36,18 +39,30 @@ class HybridGru:
     """All outputs and the last state, from the rows and the first state."""
 
 
-def hybrid_gru(loop: TimeLoop) -> HybridGru | None:
+@loop_pass
+def rounded_gru(tracer: Tracer, loop: TimeLoop) -> Operands | None:
+    """A GRU of TensorFlow Lite with a rounded state runs on the host."""
+    gru = _hybrid_gru(loop) if may_have_cells(loop) else None
+    if gru is None:
+        return None
+    program = tracer.program([], lambda: iterate(tracer, loop.traced))
+    return _run_on_host(tracer, loop.name, gru, loop.initial[gru.state], program, list(loop.changes))
+
+
+def _hybrid_gru(loop: TimeLoop) -> HybridGru | None:
     """The GRU that a loop is, or None."""
     counts = [limit.array for limit in limits_of(loop)]
     if len(loop.states) != 1 or len(counts) != 1:
         return None
     (state,) = loop.states
     now, new = loop.args[state], loop.results[state]
-    rounding = next((s for s in loop.steps if s.op == "LiteHybridInput" and s.inputs[0] is now), None)
+    rounding = next(
+        (s for s in loop.program.readers(now) if s.op == "LiteHybridInput" and s.inputs[0] is now), None
+    )
     if rounding is None or any(item is not new for item in loop.outputs):
         return None
     (rounded,), rows = rounding.outputs, TimeRows(loop)
-    cell = cells.gru(AffineReader(list(loop.steps), {*rows.reads, rounded}), now, new, rounded)
+    cell = cells.gru(AffineReader(loop.program, {*rows.reads, rounded}), now, new, rounded)
     if cell is None or not cell.reset_after or cell.x not in rows.reads:
         return None
     tensor = rows.reads[cell.x]
@@ -62,9 +77,9 @@ def hybrid_gru(loop: TimeLoop) -> HybridGru | None:
     return HybridGru(tensor, state, run)
 
 
-def run_on_host(
+def _run_on_host(
     tracer: Tracer, name: str, gru: HybridGru, first: Operand, program: Program, written: Sequence[int]
-) -> list[Operand]:
+) -> Operands:
     """Add a step for the program of a loop, which returns its variables; `written` are those with outputs."""
     steps, results = program.steps, program.results
     if not all(step.lowered for step in steps):

@@ -10,7 +10,7 @@ import numpy as np
 from tfport.dataclass import dataclass
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.sigmoid import sigmoid
-from tfport.runtime.program import Step
+from tfport.runtime.program import Program
 
 HARD_SIGMOID = "HardSigmoid"
 
@@ -61,17 +61,14 @@ def attributes_of(activations: Collection[Activation]) -> dict[str, Any]:
 class ActivationReader:
     """Finds activations among the steps of one program."""
 
-    def __init__(self, steps: Collection[Step]) -> None:
-        self.producer = {o: step for step in steps for o in step.outputs if o not in step.inputs}
-
-    def made_by(self, operand: Operand, *ops: str) -> Step | None:
-        step = self.producer.get(operand)
-        return step if step is not None and step.op in ops else None
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.producer = program.producer
 
     def activation_of(self, operand: Operand) -> tuple[Activation, Operand] | None:
         """The activation that computes an operand, and its input."""
-        step = self.producer.get(operand)
-        if step is not None and step.op in FUNCTIONS:
+        step = self.producer(operand, *FUNCTIONS)
+        if step is not None:
             return Activation(step.op), step.inputs[0]
         return self._hard_sigmoid(operand)
 
@@ -85,7 +82,7 @@ class ActivationReader:
         for scale in (6.0, 1 / 6):
             ops = ("RealDiv", "Div") if scale == 6 else ("Mul",)
             whole = self._with_number(operand, ops, scale)
-            relu6 = None if whole is None else self.made_by(whole, "Relu6")
+            relu6 = None if whole is None else self.producer(whole, "Relu6")
             x = None if relu6 is None else self._with_number(relu6.inputs[0], ("Add", "AddV2"), 3)
             if x is not None:
                 return Activation(HARD_SIGMOID, 1 / 6, 0.5), x
@@ -106,7 +103,7 @@ class ActivationReader:
 
     def _number(self, operand: Operand, *ops: str) -> tuple[Operand, float] | None:
         """The two inputs of an op, of which one is a constant number; of a quotient the second."""
-        step = self.made_by(operand, *ops)
+        step = self.producer(operand, *ops)
         if step is None or len(step.inputs) != 2:
             return None
         left, right = step.inputs

@@ -2,7 +2,7 @@
 
 `tf.nn.safe_embedding_lookup_sparse` is about twenty ops, and a model may have dozens of them; each
 computes little, so the number of steps matters. Independent lookups become one step
-(`embedding_lookup`); unused steps are removed. Only lookups in one constant table, by a matrix of
+(`combined_lookups`); unused steps are removed. Only lookups in one constant table, by a matrix of
 ids without weights, are recognized.
 """
 
@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.dataclass import dataclass
-from tfport.runtime.layers.embedding_lookup import EmbeddingLookup, lookup_step
+from tfport.runtime.engines.engine import Engine
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.pass_list import program_pass
+from tfport.runtime.passes.programs.combined_lookups import EmbeddingLookup, lookup_step
 from tfport.runtime.program import Program, Step, needed
 
 if TYPE_CHECKING:
@@ -32,17 +34,17 @@ class _Match:
     lookup: EmbeddingLookup
 
 
-def with_embedding_lookups(program: Program) -> Program:
-    """The same program with its sparse embedding lookups combined into few steps."""
+@program_pass
+def embedding_lookups(program: Program, engine: Engine) -> None:
+    """Sparse embedding lookups that do not depend on each other are one step."""
     if not any(step.op in _COMBINES for step in program.steps):
-        return program
+        return
     matches = list(_Matcher(program).lookups())
-    if not matches:
-        return program
     steps = list(program.steps)
     for group in _independent(steps, matches):
         steps = _replaced(steps, group)
-    return Program(program.args, needed(steps, program.results), program.results)
+    if matches:
+        program.steps = needed(steps, program.results)
 
 
 def _independent(steps: Sequence[Step], matches: Sequence[_Match]) -> list[list[_Match]]:
@@ -95,17 +97,11 @@ class _Matcher:
     """Matches lookups backwards from their last step."""
 
     def __init__(self, program: Program) -> None:
-        self.steps = program.steps
-        self.producer: dict[Operand, Step] = {}
-        self.readers: dict[Operand, list[Step]] = {}
-        for step in program.steps:
-            for operand in step.outputs:
-                self.producer.setdefault(operand, step)  # some steps return an input unchanged
-            for operand in step.inputs:
-                self.readers.setdefault(operand, []).append(step)
+        self.program = program
+        self._producer = program.producer
 
     def lookups(self) -> Iterator[_Match]:
-        for step in self.steps:
+        for step in self.program.steps:
             if step.op in _COMBINES and (match := self._lookup(step)) is not None:
                 yield match
 
@@ -211,7 +207,7 @@ class _Matcher:
 
     def _zeroed(self, rows: Operand, empty: Operand, width: int) -> Step | None:
         """The step that sets rows that were empty to zero."""
-        for select in self.readers.get(rows, ()):
+        for select in self.program.readers(rows):
             if select.op not in ("Select", "SelectV2") or select.inputs[2] is not rows:
                 continue
             zeros = self._producer(select.inputs[1], "ZerosLike")
@@ -230,7 +226,7 @@ class _Matcher:
 
     def _shaped(self, end: Step, shape: Operand, width: int) -> Step:
         """The final reshape of a lookup to the shape that it already has; `end` if there is none."""
-        for reshape in self.readers.get(end.outputs[0], ()):
+        for reshape in self.program.readers(end.outputs[0]):
             joined = self._producer(reshape.inputs[1], "ConcatV2") if reshape.op == "Reshape" else None
             if joined is None or len(joined.inputs) != 3 or joined.inputs[1].known != (width,):
                 continue
@@ -239,10 +235,6 @@ class _Matcher:
             if front and cast and cast.inputs[0] is shape and self._first_size(front, cast.outputs[0]):
                 return reshape
         return end
-
-    def _producer(self, operand: Operand, *ops: str) -> Step | None:
-        step = self.producer.get(operand)
-        return step if step is not None and step.op in ops else None
 
     def _between(self, last: Step, source: Iterable[Operand]) -> list[Step] | None:
         """All steps from the source to the last; None if they read something else or have no host kernel."""
@@ -255,13 +247,13 @@ class _Matcher:
             for operand in step.inputs:
                 if operand in sources or operand.is_constant:
                     continue
-                producer = self.producer.get(operand)
+                producer = self._producer(operand)
                 if producer is None:
                     return None
                 if producer not in inside:
                     inside.add(producer)
                     wanted.append(producer)
-        return [step for step in self.steps if step in inside]
+        return [step for step in self.program.steps if step in inside]
 
 
 def _along_rows(gather: Step) -> bool:

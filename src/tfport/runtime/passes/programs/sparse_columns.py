@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from tfport.dataclass import dataclass, field
-from tfport.runtime.layers.original_steps import original_steps
+from tfport.runtime.engines.engine import Engine
+from tfport.runtime.host_loop import original_steps
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.strings.equal_strings import MANY, differ
-from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
+from tfport.runtime.passes.pass_list import program_pass
+from tfport.runtime.program import NeverLowered, Program, Run, Step
 
 SPARSE_COLUMN = "SparseColumn"
 _TYPES = frozenset(("string", "int32", "int64"))
@@ -64,20 +66,24 @@ class _Range:
         return np.array([n if self.first <= n < self.end else self.default for n in numbers], values.dtype)
 
 
-def with_sparse_columns(program: Program) -> Program:
-    """The same program with one step for each dense matrix that becomes a sparse one."""
+@program_pass
+def sparse_columns(program: Program, engine: Engine) -> None:
+    """A dense matrix becomes a sparse one in one step."""
     if not any(step.op == "Where" for step in program.steps):
-        return program
+        return
     columns = list(_Finder(program).columns())
     if not columns:
-        return program
-    replaced = {output for column in columns for output in column.outputs}
-    steps: list[Step] = []
-    for step in program.steps:
-        steps += [_joined(column) for column in columns if column.steps[0] is step]
-        if not replaced.intersection(step.outputs):
-            steps.append(step)
-    return Program(program.args, needed(steps, program.results), program.results)
+        return
+    computed = {output for column in columns for output in column.outputs}
+    begun: dict[Step, list[Step]] = {}
+    for column in columns:
+        begun.setdefault(column.steps[0], []).append(_joined(column))
+    program.replace(
+        {
+            step: [*begun.get(step, ()), *(() if computed.intersection(step.outputs) else (step,))]
+            for step in program.steps
+        }
+    )
 
 
 def _joined(column: _Column) -> Step:
@@ -139,21 +145,14 @@ class _Finder:
     """Finds columns, forwards from the steps that compare with padding."""
 
     def __init__(self, program: Program) -> None:
-        self.steps = program.steps
-        self.results = set(program.results)
-        self.producer: dict[Operand, Step] = {}
-        self.readers: dict[Operand, list[Step]] = {}
-        for step in program.steps:
-            for operand in step.outputs:
-                self.producer.setdefault(operand, step)
-            for operand in dict.fromkeys(step.inputs):
-                self.readers.setdefault(operand, []).append(step)
+        self.program = program
+        self._producer = program.producer
 
     def columns(self) -> Iterator[_Column]:
-        for test in self.steps:
+        for test in self.program.steps:
             if test.op != "NotEqual" or not _compares_with_padding(test):
                 continue
-            where = [step for step in self.readers.get(test.outputs[0], ()) if step.op == "Where"]
+            where = [step for step in self.program.readers(test.outputs[0]) if step.op == "Where"]
             if len(where) == 1 and (column := self._column(test, where[0])) is not None:
                 yield column
 
@@ -161,7 +160,7 @@ class _Finder:
         dense, padding = test.inputs
         (indices,) = where.outputs
         column = _Column(dense, padding, [], [indices])
-        readers = self.readers.get(indices, ())
+        readers = self.program.readers(indices)
         for step in readers:
             if step.op == "GatherNd" and step.inputs[0] is dense:
                 column.values.append(step.outputs[0])
@@ -175,18 +174,21 @@ class _Finder:
         return column if on_host and runs else None
 
     def _add_valid(self, column: _Column, values: Operand) -> None:
-        for select in self.readers.get(values, ()):
+        for select in self.program.readers(values):
             limits = self._range(select, values) if select.op == "SelectV2" else None
             if limits is not None:
                 column.valid.append((select.outputs[0], limits))
 
     def _range(self, select: Step, values: Operand) -> _Range | None:
         """The range of `SelectV2(values < first | values >= end, Fill(Shape(values), default), values)`."""
-        either, fill = self._made(select.inputs[0], "LogicalOr"), self._made(select.inputs[1], "Fill")
+        either, fill = self._producer(select.inputs[0], "LogicalOr"), self._producer(select.inputs[1], "Fill")
         if either is None or fill is None or select.inputs[2] is not values:
             return None
-        below, above = self._made(either.inputs[0], "Less"), self._made(either.inputs[1], "GreaterEqual")
-        shape = self._made(fill.inputs[0], "Shape")
+        below, above = (
+            self._producer(either.inputs[0], "Less"),
+            self._producer(either.inputs[1], "GreaterEqual"),
+        )
+        shape = self._producer(fill.inputs[0], "Shape")
         if below is None or above is None or shape is None:
             return None
         if not (below.inputs[0] is above.inputs[0] is shape.inputs[0] is values):
@@ -200,10 +202,10 @@ class _Finder:
         """Whether a sparse matrix is reshaped to the number of its rows, and -1."""
         if reshape.inputs[0] is not indices or not self._is_shape(reshape.inputs[1], dense):
             return False
-        pack = self._made(self._uncast(reshape.inputs[2]), "Pack")
+        pack = self._producer(self._uncast(reshape.inputs[2]), "Pack")
         if pack is None or len(pack.inputs) != 2 or pack.inputs[1].known != (-1,):
             return False
-        rows = self._made(pack.inputs[0], "StridedSlice")
+        rows = self._producer(pack.inputs[0], "StridedSlice")
         return (
             rows is not None
             and [int(rows.attrs.get(name, 0)) for name in _MASKS] == [0, 0, 0, 0, 1]
@@ -212,17 +214,13 @@ class _Finder:
         )
 
     def _is_shape(self, operand: Operand, dense: Operand) -> bool:
-        shape = self._made(operand, "Shape")
+        shape = self._producer(operand, "Shape")
         return shape is not None and shape.inputs[0] is dense
 
     def _uncast(self, operand: Operand) -> Operand:
         """What integers were before they were cast to others; sizes of at most `_MOST` fit in all of them."""
-        cast = self._made(operand, "Cast")
+        cast = self._producer(operand, "Cast")
         return operand if cast is None else cast.inputs[0]
-
-    def _made(self, operand: Operand, op: str) -> Step | None:
-        step = self.producer.get(operand)
-        return step if step is not None and step.op == op else None
 
     def _needed(self, column: _Column) -> list[Step]:
         """The steps from the dense matrix to the outputs, in order."""
@@ -233,9 +231,11 @@ class _Finder:
             if operand in inside or operand.is_constant:
                 continue
             inside.add(operand)
-            chosen.add(self.producer[operand])
-            wanted += self.producer[operand].inputs
-        return [step for step in self.steps if step in chosen]
+            step = self._producer(operand)
+            assert step is not None
+            chosen.add(step)
+            wanted += step.inputs
+        return [step for step in self.program.steps if step in chosen]
 
 
 def _compares_with_padding(test: Step) -> bool:

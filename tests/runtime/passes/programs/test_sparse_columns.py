@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from tests.runtime.programs import session_of
 
 from tfport.errors import RunFailed
-from tfport.runtime import plan
-from tfport.runtime.layers.sparse_columns import FEW, SPARSE_COLUMN, elements_of
+from tfport.runtime.passes import pass_list
+from tfport.runtime.passes.programs.sparse_columns import FEW, SPARSE_COLUMN, elements_of
 
 MASKS = "begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=1"
 COLUMN = f"""
@@ -41,6 +41,7 @@ VALID = """
 """
 IDS = COLUMN.format(type="int64", padding="-1") + VALID
 WORDS = COLUMN.format(type="string", padding='""')
+OTHERS = [name for name in pass_list.PROGRAM if name != "sparse_columns"]
 FETCHES = ["reshaped:0", "reshaped:1", "values:0", "places:0"]
 
 
@@ -60,7 +61,7 @@ def same(monkeypatch, text, fetches, x):
     """Compare with the steps as they are; the ops that run."""
     joined, ops = answers(text, fetches, x)
     with monkeypatch.context() as patched:
-        patched.setattr(plan, "with_sparse_columns", lambda program: program)
+        patched.setattr(pass_list, "PROGRAM", OTHERS)
         separate, others = answers(text, fetches, x)
     assert joined == separate
     assert SPARSE_COLUMN not in others

@@ -2,13 +2,13 @@
 
 `tf.nn.static_rnn` and Keras with `unroll=True` write a cell with the same weights for each step. A chain is
 a sequence of cells of which each reads both states of the one before. One cell of it is recognized
-(`rnn_cells`), and all others must be the same steps with the same constants (`same_cells`). What a cell
+(`rnn_cells`), and all others must be the same steps with the same constants. What a cell
 reads must not follow from the outputs of the chain, and nothing else may read its inner states but the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,35 +16,52 @@ from tfport.dataclass import dataclass
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import naming_node
-from tfport.runtime.layers import rnn_cells as cells
-from tfport.runtime.layers.affine import ADDS, AffineReader
-from tfport.runtime.layers.rnn_cells import RnnCell
-from tfport.runtime.layers.rnn_node import layer_step
-from tfport.runtime.layers.same_cells import CellInputs, CellOutputs, inputs_of, same_inputs
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.pass_list import program_pass
+from tfport.runtime.passes.programs import rnn_cells as cells
+from tfport.runtime.passes.programs.affine import ADDS, AffineReader
+from tfport.runtime.passes.programs.rnn_cells import RnnCell
+from tfport.runtime.passes.programs.rnn_node import layer_step
 from tfport.runtime.program import OnnxNode, Program, Step, needed
 
 LEAST = 4
 """So many cells are worth a node."""
+MATRIX_RANK = 2
 
 
-def with_unrolled_layers(program: Program, engine: Engine) -> Program:
-    """The same program with one step for the cells of each chain."""
+@dataclass(frozen=True)
+class CellOutputs:
+    """The states after a cell."""
+
+    h: Operand
+    c: Operand
+
+
+@dataclass(frozen=True)
+class CellInputs:
+    """What a cell reads, and the steps that it consists of."""
+
+    x: Operand
+    h: Operand
+    c: Operand
+    steps: frozenset[Step] = frozenset()
+
+
+@program_pass
+def unrolled_lstm(program: Program, engine: Engine) -> None:
+    """LSTM cells that a model repeats for each step of time are one LSTM node."""
     if sum(step.op == "Tanh" for step in program.steps) < 2 * LEAST or any(s.effect for s in program.steps):
-        return program
-    for chain in _chains(program.steps):
-        changed = _with_layer(program, engine, chain)
-        program = program if changed is None else changed
-    return program
+        return
+    for chain in _chains(program):
+        _make_layer(program, engine, chain)
 
 
-def _chains(steps: Sequence[Step]) -> list[list[CellOutputs]]:
+def _chains(program: Program) -> list[list[CellOutputs]]:
     """The outputs of cells that follow each other, by their cell states."""
-    producers = {output: step for step in steps for output in step.outputs}
-    every = {cell.c: cell for step in steps if (cell := _outputs(step, producers)) is not None}
+    every = {cell.c: cell for step in program.steps if (cell := _outputs(step, program)) is not None}
     after: dict[Operand, list[Operand]] = {}
     for c in every:
-        for before in _kept_states(producers[c], producers):
+        for before in _kept_states(program.producer(c), program):
             if before in every:
                 after.setdefault(before, []).append(c)
     followers = {c for others in after.values() for c in others}
@@ -59,24 +76,23 @@ def _chains(steps: Sequence[Step]) -> list[list[CellOutputs]]:
     return chains
 
 
-def _outputs(step: Step, producers: Mapping[Operand, Step]) -> CellOutputs | None:
+def _outputs(step: Step, program: Program) -> CellOutputs | None:
     """The states of the cell whose output a product may be: `gate * tanh(c)`, with c a sum of products."""
     for shown in step.inputs if step.op == "Mul" else ():
-        tanh = producers.get(shown)
-        c = tanh.inputs[0] if tanh is not None and tanh.op == "Tanh" else None
-        if c is not None and list(_kept_states(producers.get(c), producers)):
+        tanh = program.producer(shown, "Tanh")
+        c = tanh.inputs[0] if tanh is not None else None
+        if c is not None and list(_kept_states(program.producer(c), program)):
             return CellOutputs(step.outputs[0], c)
     return None
 
 
-def _kept_states(total: Step | None, producers: Mapping[Operand, Step]) -> Iterator[Operand]:
+def _kept_states(total: Step | None, program: Program) -> Iterator[Operand]:
     """What may be the cell state before, in `gate * state + gate * tanh(…)`."""
     if total is None or total.op not in ADDS or len(total.inputs) != 2:
         return
-    products = [producers.get(operand) for operand in total.inputs]
-    if all(product is not None and product.op == "Mul" for product in products):
+    products = [step for operand in total.inputs if (step := program.producer(operand, "Mul")) is not None]
+    if len(products) == len(total.inputs):
         for product in products:
-            assert product is not None
             yield from product.inputs
 
 
@@ -89,36 +105,36 @@ class _Layer:
     outputs: Sequence[CellOutputs]
 
 
-def _with_layer(program: Program, engine: Engine, chain: Sequence[CellOutputs]) -> Program | None:
+def _make_layer(program: Program, engine: Engine, chain: Sequence[CellOutputs]) -> None:
+    """Put one step in the place of the cells of a chain, if they are a layer."""
     layer = _layer(program, chain)
     if layer is None:
-        return None
+        return
     name = chain[0].h.name
     rows = _packed(program, name, [inputs.x for inputs in layer.inputs])
     first = layer.inputs[0]
     whole = layer_step(engine, name, layer.cell, [first.h, first.c], rows.outputs[0], None)
     if whole.lowered is None:
-        return None
+        return
     every, _, last_c = whole.outputs
-    made = [rows, whole, *(_row(name, every, i, cell.h) for i, cell in enumerate(layer.outputs))]
-    made.append(_same(name, last_c, layer.outputs[-1].c))
+    added = [rows, whole, *(_row(name, every, i, cell.h) for i, cell in enumerate(layer.outputs))]
+    added.append(_same(name, last_c, layer.outputs[-1].c))
     replaced = {operand for cell in layer.outputs for operand in (cell.h, cell.c)}
     kept = [step for step in program.steps if replaced.isdisjoint(step.outputs)]
-    steps = needed(_in_order([*kept, *made]), program.results)
-    return Program(program.args, steps, program.results)
+    program.steps = needed(_in_order([*kept, *added]), program.results)
 
 
 def _layer(program: Program, chain: Sequence[CellOutputs]) -> _Layer | None:
     """The layer that a chain is; its first cell may be another one."""
-    reader = AffineReader(program.steps, ())
-    pattern = inputs_of(reader.producer, chain[1], chain[0])
+    reader = AffineReader(program, ())
+    pattern = _inputs_of(program, chain[1], chain[0])
     if pattern is None:
         return None
     reader.sources = {pattern.x, pattern.h}
     cell = cells.lstm(reader, pattern.h, pattern.c, chain[1].h, chain[1].c)
     if cell is None:
         return None
-    inputs = [same_inputs(reader.producer, pattern, chain[1], other) for other in chain]
+    inputs = [_same_inputs(program, pattern, chain[1], other) for other in chain]
     if inputs[0] is None:
         inputs, chain = inputs[1:], chain[1:]
     complete = [each for each in inputs if each is not None]
@@ -152,11 +168,10 @@ def _packed(program: Program, name: str, items: list[Operand]) -> Step:
     shape = items[0].shape
     assert shape is not None
     rows = Operand(FLOAT32, (len(items), *shape), name=name)
-    producers = {output: step for step in program.steps for output in step.outputs}
-    read = [producers.get(item) for item in items]
-    places = [step.attrs.get(_ROW) if step is not None else None for step in read]
+    read = [program.producer(item) for item in items]
+    numbers = [step.attrs.get(_ROW) if step is not None else None for step in read]
     sources = {step.inputs[0] for step in read if step is not None}
-    if len(sources) == 1 and places == list(range(len(items))):
+    if len(sources) == 1 and numbers == list(range(len(items))):
         (source,) = sources
         if source.shape is not None and source.shape[0] == len(items):
             return _same(name, source, rows)
@@ -199,3 +214,81 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
             else:
                 pending += before
     return list(ordered)
+
+
+def _inputs_of(program: Program, cell: CellOutputs, before: CellOutputs) -> CellInputs | None:
+    """The inputs of a cell that follows another."""
+    sources: set[Operand] = set()
+    pending, seen = [cell.h], {before.c}
+    while pending:
+        operand = pending.pop()
+        if operand in seen or operand.array is not None:
+            continue
+        seen.add(operand)
+        step = program.producer(operand)
+        if step is None:
+            return None
+        if step.op == "MatMul":
+            sources.update(_factors(program, step))
+        elif step.op in _INSIDE:
+            pending += step.inputs
+        else:
+            return None
+    inputs = sources - {before.h}
+    if before.h not in sources or len(inputs) != 1:
+        return None
+    (x,) = inputs
+    return CellInputs(x, before.h, before.c) if x.rank == MATRIX_RANK else None
+
+
+_INSIDE = frozenset((*ADDS, "Mul", "Sub", "Sigmoid", "Split", "SplitV", "Tanh"))
+"""The ops between the products of matrices and the output of a cell."""
+
+
+def _factors(program: Program, product: Step) -> list[Operand]:
+    left = product.inputs[0]
+    joined = program.producer(left, "ConcatV2")
+    return list(joined.inputs[:-1]) if joined is not None else [left]
+
+
+def _same_inputs(
+    program: Program, pattern: CellInputs, model: CellOutputs, cell: CellOutputs
+) -> CellInputs | None:
+    """The inputs of a cell whose steps are those of the cell `model`, which has the inputs `pattern`."""
+    bound: dict[Operand, Operand] = {}
+    steps: set[Step] = set()
+    pending = [(model.h, cell.h), (model.c, cell.c)]
+    leaves = (pattern.x, pattern.h, pattern.c)
+    while pending:
+        known, other = pending.pop()
+        if known in bound:
+            if bound[known] is not other:
+                return None
+            continue
+        bound[known] = other
+        if known in leaves or _same_constant(known, other):
+            continue
+        step, like = program.producer(known), program.producer(other)
+        if step is None or like is None or not _alike(step, like):
+            return None
+        if step.outputs.index(known) != like.outputs.index(other):
+            return None
+        steps.add(like)
+        pending += zip(step.inputs, like.inputs, strict=True)
+    x, h, c = (bound.get(leaf) for leaf in leaves)
+    fits = x is not None and h is not None and c is not None
+    return CellInputs(x, h, c, frozenset(steps)) if fits else None  # type: ignore[arg-type]
+
+
+def _alike(step: Step, like: Step) -> bool:
+    """Whether two steps compute the same from their inputs."""
+    if step.op != like.op or len(step.inputs) != len(like.inputs) or len(step.outputs) != len(like.outputs):
+        return False
+    names = {name for name in (*step.attrs, *like.attrs) if not name.startswith("_")}
+    return all(step.attrs.get(name) == like.attrs.get(name) for name in names)
+
+
+def _same_constant(known: Operand, other: Operand) -> bool:
+    if known.array is None or other.array is None:
+        return False
+    return known.array is other.array or np.array_equal(known.array, other.array)

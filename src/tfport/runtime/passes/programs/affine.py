@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.dataclass import dataclass
-from tfport.runtime.layers.rnn_activations import Activation, ActivationReader
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import Step
+from tfport.runtime.passes.programs.rnn_activations import Activation, ActivationReader
+from tfport.runtime.program import Program, Step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,8 +53,8 @@ class Affine:
 class AffineReader(ActivationReader):
     """Finds the affine form of operands from the steps of one program."""
 
-    def __init__(self, steps: Collection[Step], sources: Collection[Operand]) -> None:
-        super().__init__(steps)
+    def __init__(self, program: Program, sources: Collection[Operand]) -> None:
+        super().__init__(program)
         self.sources = set(sources)
 
     def affine(self, operand: Operand) -> Affine | None:
@@ -64,7 +64,7 @@ class AffineReader(ActivationReader):
             if size is None:
                 return None
             return Affine({operand: np.eye(size, dtype=np.float32)}, np.zeros(size, np.float32))
-        step = self.producer.get(operand)
+        step = self.producer(operand)
         if step is None:
             return None
         if step.op == "MatMul":
@@ -86,7 +86,7 @@ class AffineReader(ActivationReader):
 
     def activated(self, operand: Operand) -> tuple[Activation, Affine] | None:
         """An activation and the affine form of its input; its columns may be selected afterwards."""
-        step = self.producer.get(operand)
+        step = self.producer(operand)
         if step is None:
             return None
         if (function := self.activation_of(operand)) is not None:
@@ -102,8 +102,8 @@ class AffineReader(ActivationReader):
         if step.attrs.get("transpose_a") or right.array is None or right.array.ndim != 2:
             return None
         matrix = right.array.T if step.attrs.get("transpose_b") else right.array
-        parts = self.producer.get(left)
-        if parts is not None and parts.op == "ConcatV2" and left not in self.sources:
+        parts = self.producer(left, "ConcatV2")
+        if parts is not None and left not in self.sources:
             return self._product_of_parts(parts, matrix)
         return self._times(left, matrix)
 
@@ -115,8 +115,8 @@ class AffineReader(ActivationReader):
 
     def _is_ones_like(self, operand: Operand, x: Operand) -> bool:
         """Whether an operand is the mask of a dropout of nothing: ones in the shape of another operand."""
-        fill = self.made_by(operand, "Fill")
-        size = None if fill is None else self.made_by(fill.inputs[0], "Shape")
+        fill = self.producer(operand, "Fill")
+        size = None if fill is None else self.producer(fill.inputs[0], "Shape")
         if fill is None or size is None or size.inputs[0] is not x:
             return False
         value = fill.inputs[1].array

@@ -10,12 +10,12 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import naming_node
-from tfport.runtime.layers.rnn_activations import attributes_of
-from tfport.runtime.layers.rnn_cells import RnnCell
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.ops.nn.empty_batches import refuse_empty_batch
+from tfport.runtime.passes.programs.rnn_activations import attributes_of
+from tfport.runtime.passes.programs.rnn_cells import RnnCell
 from tfport.runtime.program import Step
 
 _HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}

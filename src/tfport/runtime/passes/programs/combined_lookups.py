@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.dataclass import dataclass
-from tfport.runtime.layers.original_steps import original_steps
+from tfport.runtime.host_loop import original_steps
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import NeverLowered, Step
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfport.errors import RunFailed
+from tfport.runtime.engines.engine import Engine
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.strings.byte_change import ByteChange
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, map_strings
+from tfport.runtime.passes.pass_list import program_pass
 from tfport.runtime.program import Program, Run, Step
 
 Change = Callable[[bytes], bytes]
@@ -22,26 +24,27 @@ Change = Callable[[bytes], bytes]
 _OPS = frozenset(("StaticRegexReplace", "StringLower", "StringUpper", "StringStrip"))
 
 
-def with_string_chains(program: Program) -> Program:
-    """The same program with one step for ops that change strings one after another."""
+@program_pass
+def string_chains(program: Program, engine: Engine) -> None:
+    """Ops that change strings one after another are one step."""
     if sum(step.op in _OPS for step in program.steps) < 2:
-        return program
+        return
     uses = Counter(operand for step in program.steps for operand in step.inputs)
     uses.update(program.results)
-    chains: dict[Operand, tuple[Step, list[Change]]] = {}
-    steps: dict[Step, None] = {}
+    chains: dict[Operand, tuple[Step, Step, list[Change]]] = {}
+    replaced: dict[Step, list[Step]] = {}
     for step in program.steps:
         change = _change(step)
         if change is not None:
-            source, changes = step.inputs[0], [change]
+            source, joined, changes = step.inputs[0], step, [change]
             if source in chains and uses[source] == 1:
-                before, earlier = chains[source]
-                del steps[before]
+                last, before, earlier = chains[source]
                 changes = _with(earlier, change)
-                step = _joined(before, step, changes)
-            chains[step.outputs[0]] = step, changes
-        steps[step] = None
-    return Program(program.args, list(steps), program.results)
+                joined = _joined(before, step, changes)
+                replaced |= {last: [], step: [joined]}
+            chains[step.outputs[0]] = step, joined, changes
+    if replaced:
+        program.replace(replaced)
 
 
 def _change(step: Step) -> Change | None:

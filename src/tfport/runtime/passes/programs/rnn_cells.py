@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.dataclass import dataclass, replace
-from tfport.runtime.layers.affine import ADDS, Affine, AffineReader
-from tfport.runtime.layers.rnn_activations import IDENTITY, Activation
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.programs.affine import ADDS, Affine, AffineReader
+from tfport.runtime.passes.programs.rnn_activations import IDENTITY, Activation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,12 +116,12 @@ def _reset_before(
     reader: AffineReader, h: Operand, update: tuple[Activation, Affine], inside: Operand
 ) -> RnnCell | None:
     """The product of reset gate and state is a source; its matrix is the recurrent one."""
-    for operand in [o for o, step in reader.producer.items() if step.op == "Mul"]:
+    for operand in [o for step in reader.program.steps if step.op == "Mul" for o in step.outputs]:
         for r, before in _both(reader, operand, "Mul"):
             reset = reader.activated(r) if before is h else None
             if reset is None or reset[0] != update[0]:
                 continue
-            inner = AffineReader(set(reader.producer.values()), {*reader.sources, operand} - {h})
+            inner = AffineReader(reader.program, {*reader.sources, operand} - {h})
             new = inner.affine(inside)
             if new is not None and operand in new.terms:
                 terms = {h if source is operand else source: m for source, m in new.terms.items()}
@@ -147,7 +147,7 @@ def _cell(kind: str, h: Operand, gates: list[Affine]) -> RnnCell | None:
 
 def _both(reader: AffineReader, operand: Operand, *ops: str) -> Iterator[tuple[Operand, Operand]]:
     """The two inputs of a sum or product, in both orders."""
-    step = reader.made_by(operand, *ops)
+    step = reader.producer(operand, *ops)
     if step is not None and len(step.inputs) == 2:
         left, right = step.inputs
         yield left, right
@@ -177,7 +177,7 @@ def _gate(reader: AffineReader, operand: Operand, state: Operand) -> _Gate | Non
         return _Gate(*activated)
     if (function := reader.activation_of(operand)) is not None:
         return _with_peephole(reader, *function, state)
-    if (step := reader.made_by(operand, "Sub")) is not None and _is_one_minus(
+    if (step := reader.producer(operand, "Sub")) is not None and _is_one_minus(
         reader, operand, step.inputs[1]
     ):
         gate = _gate(reader, step.inputs[1], state)
@@ -219,7 +219,7 @@ def _two_gates(
 
 
 def _is_one_minus(reader: AffineReader, operand: Operand, z: Operand) -> bool:
-    step = reader.made_by(operand, "Sub")
+    step = reader.producer(operand, "Sub")
     if step is None or step.inputs[1] is not z:
         return False
     constant = step.inputs[0].array

@@ -5,8 +5,8 @@ import pytest
 
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.programs.host_steps import variable_accesses
 from tfport.runtime.program import Step
 from tfport.runtime.state import State
 
@@ -43,7 +43,7 @@ def test_only_neighbors_of_one_kind_are_joined(state):
         read(state, "a"), read(state, "b"), other(), assign(state, "a", x), assign(state, "b", x),
         read(state, "a"), other(), read(state, "b"),
     ]  # fmt: skip
-    joined = list(with_joined_accesses(steps))
+    joined = list(variable_accesses(steps))
     ops = ["ReadVariableOp", "Relu", "AssignVariableOp", "ReadVariableOp", "Relu", "ReadVariableOp"]
     assert [step.op for step in joined] == ops
     assert joined[0].outputs == (*steps[0].outputs, *steps[1].outputs)
@@ -54,15 +54,15 @@ def test_only_neighbors_of_one_kind_are_joined(state):
 
 def test_a_joined_step_reads_and_assigns_each_variable(state):
     x, y = Operand(FLOAT32, ()), Operand(FLOAT32, ())
-    (both,) = with_joined_accesses([assign(state, "a", x), assign(state, "b", y), assign(state, "a", y)])
+    (both,) = variable_accesses([assign(state, "a", x), assign(state, "b", y), assign(state, "a", y)])
     assert both.run([np.float32([1]), np.float32([2]), np.float32([3])]) == ()
-    (values,) = with_joined_accesses([read(state, "b"), read(state, "a")])
+    (values,) = variable_accesses([read(state, "b"), read(state, "a")])
     assert [array.tolist() for array in values.run([])] == [[2], [3]]
 
 
 def test_a_variable_without_a_value_is_named(state):
     state.variable("a", FLOAT32, None).assign(np.float32([1]))
-    (values,) = with_joined_accesses([read(state, "a"), read(state, "unset")])
+    (values,) = variable_accesses([read(state, "a"), read(state, "unset")])
     with pytest.raises(RunFailed, match="unset"):
         values.run([])
 
@@ -70,4 +70,4 @@ def test_a_variable_without_a_value_is_named(state):
 def test_handles_that_are_computed_are_left(state):
     unknown = Step("v", "ReadVariableOp", (Operand(DType.parse("resource"), ()),), (Operand(FLOAT32, None),))
     steps = [unknown, unknown]
-    assert list(with_joined_accesses(steps)) == steps
+    assert list(variable_accesses(steps)) == steps

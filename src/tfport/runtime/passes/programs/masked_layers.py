@@ -14,11 +14,20 @@ import numpy as np
 
 from tfport.dataclass import dataclass, replace
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
-from tfport.runtime.layers.rnn import Recurrence, as_nodes, exact_rows, is_explained, zeros_of
-from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest
-from tfport.runtime.layers.time_rows import rows_read_in_order
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.loop_body import Operands, TimeLoop, limits_of, smallest
 from tfport.runtime.ops.control.structure_steps import emit
+from tfport.runtime.passes.pass_list import loop_pass
+from tfport.runtime.passes.programs.recurrent_layers import (
+    Recurrence,
+    after_layer,
+    as_nodes,
+    exact_rows,
+    is_explained,
+    may_have_cells,
+    zeros_of,
+)
+from tfport.runtime.passes.programs.time_rows import rows_read_in_order
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
 
@@ -47,21 +56,26 @@ class MaskedLayer:
     """The loop variables that hold what the step before showed."""
 
 
-def masked_layer(tracer: Tracer, loop: TimeLoop) -> MaskedLayer | None:
+@loop_pass
+def masked_layers(tracer: Tracer, loop: TimeLoop) -> Operands | None:
+    """A recurrent layer with a mask is one node over the steps that are not masked."""
+    masked = _masked_layer(tracer, loop) if may_have_cells(loop) else None
+    layer = None if masked is None else _unmasked_layer(tracer, masked)
+    return None if layer is None else after_layer(tracer, loop, layer)
+
+
+def _masked_layer(tracer: Tracer, loop: TimeLoop) -> MaskedLayer | None:
     """The masked layer that a loop is, or None."""
-    is_zero = zeros_of(tracer, loop)
-    producers = {o: step for step in loop.steps for o in step.outputs if o not in step.inputs}
-    selects = {i: producers.get(loop.results[i]) for i in loop.states}
-    items = [producers.get(item) for item in loop.outputs]
-    both = [*selects.values(), *items]
-    if not both or any(step is None or step.op not in SELECTS for step in both):
+    is_zero, producer = zeros_of(tracer), loop.program.producer
+    selects = {i: step for i in loop.states if (step := producer(loop.results[i], *SELECTS)) is not None}
+    items = [step for item in loop.outputs if (step := producer(item, *SELECTS)) is not None]
+    steps = [*selects.values(), *items]
+    if not steps or len(steps) < len(loop.states) + len(loop.outputs):
         return None
-    steps = [step for step in both if step is not None]
     variables, states = dict[int, _Shown](), list[int]()
     for i, step in selects.items():
-        assert step is not None
         if _is_read_only_by(loop, loop.args[i], steps):
-            shown = _shown(loop, producers, step, {loop.args[i]: loop.initial[i]}, is_zero)
+            shown = _shown(loop, step, {loop.args[i]: loop.initial[i]}, is_zero)
             if shown is None:
                 return None
             variables[i] = shown
@@ -70,13 +84,12 @@ def masked_layer(tracer: Tracer, loop: TimeLoop) -> MaskedLayer | None:
         else:
             return None
     before = {loop.args[i]: loop.initial[i] for i in loop.states}
-    outputs = [shown for step in items if step and (shown := _shown(loop, producers, step, before, is_zero))]
-    mask = _mask(loop, producers, {step.inputs[0] for step in steps})
+    outputs = [shown for step in items if (shown := _shown(loop, step, before, is_zero))]
+    mask = _mask(loop, {step.inputs[0] for step in steps})
     if mask is None or len(outputs) < len(items):
         return None
     results = list(loop.results)
     for i, step in selects.items():
-        assert step is not None
         results[i] = step.inputs[1]
     new = [shown.new for shown in (*outputs, *variables.values())]
     return MaskedLayer(replace(loop, results=results, states=states, outputs=new), mask, outputs, variables)
@@ -85,15 +98,12 @@ def masked_layer(tracer: Tracer, loop: TimeLoop) -> MaskedLayer | None:
 def _is_read_only_by(loop: TimeLoop, arg: Operand, selects: list[Step]) -> bool:
     """Whether only selections read a variable, and none of them as a new value."""
     return all(
-        any(step is s for s in selects) and arg not in step.inputs[:2]
-        for step in loop.steps
-        if arg in step.inputs
+        any(step is s for s in selects) and arg not in step.inputs[:2] for step in loop.program.readers(arg)
     )
 
 
 def _shown(
     loop: TimeLoop,
-    producers: Mapping[Operand, Step],
     step: Step,
     before: Mapping[Operand, Operand],
     is_zero: Callable[[Operand], bool],
@@ -102,23 +112,23 @@ def _shown(
     _, new, other = step.inputs
     if other in before:
         # what is repeated must be what the same selection, or one like it, showed in the step before
-        place = next(i for i, arg in enumerate(loop.args) if arg is other)
-        previous = producers.get(loop.results[place])
-        same = previous is not None and previous.op in SELECTS and previous.inputs[1:] == step.inputs[1:]
+        index = next(i for i, arg in enumerate(loop.args) if arg is other)
+        previous = loop.program.producer(loop.results[index], *SELECTS)
+        same = previous is not None and previous.inputs[1:] == step.inputs[1:]
         return _Shown(new, before[other]) if same else None
     return _Shown(new, None) if is_zero(other) else None
 
 
-def _mask(loop: TimeLoop, producers: Mapping[Operand, Step], conditions: set[Operand]) -> Operand | None:
+def _mask(loop: TimeLoop, conditions: set[Operand]) -> Operand | None:
     """The mask of all steps, if the loop reads it in order."""
-    read = producers.get(conditions.pop()) if len(conditions) == 1 else None
+    read = loop.program.producer(conditions.pop()) if len(conditions) == 1 else None
     rows = rows_read_in_order(loop, read) if read is not None else None
     if rows is None or rows.dtype != BOOL or rows.shape is None:
         return None
     return rows if len(rows.shape) == 2 or (len(rows.shape) == 3 and rows.shape[2] == 1) else None
 
 
-def unmasked_layer(tracer: Tracer, layer: MaskedLayer) -> Recurrence | None:
+def _unmasked_layer(tracer: Tracer, layer: MaskedLayer) -> Recurrence | None:
     """The layer as nodes over the steps that are not masked; None if it is another loop."""
     loop = layer.loop
     if not is_explained(loop):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tfport.graph.dtypes import FLOAT32, INT32
-from tfport.runtime.layers.affine import AffineReader
 from tfport.runtime.operand import Operand
-from tfport.runtime.program import Step
+from tfport.runtime.passes.programs.affine import AffineReader
+from tfport.runtime.program import Program, Step
 
 MATRIX = np.arange(20, dtype=np.float32).reshape(5, 4)
 
@@ -26,7 +26,7 @@ def test_each_part_has_its_rows_of_the_matrix(width):
     """They are views: no product with a matrix of zeros and ones is computed."""
     x, h = Operand(FLOAT32, (None, width), name="x"), Operand(FLOAT32, (None, 2), name="h")
     steps = product_of(x, h)
-    affine = AffineReader(steps, [x, h]).affine(*steps[-1].outputs)
+    affine = AffineReader(Program([], list(steps)), [x, h]).affine(*steps[-1].outputs)
     assert {**affine.terms}.keys() == {x, h}
     assert affine.terms[x].tolist() == MATRIX[:3].tolist()
     assert affine.terms[h].tolist() == MATRIX[3:].tolist()
@@ -39,7 +39,7 @@ def test_a_part_may_be_computed_from_sources():
     weights = np.float32([[1, 2, 3]])
     inner = step("MatMul", x, Operand(FLOAT32, value=weights), size=3)
     steps = inner, *product_of(*inner.outputs, h)
-    affine = AffineReader(steps, [x, h]).affine(*steps[-1].outputs)
+    affine = AffineReader(Program([], list(steps)), [x, h]).affine(*steps[-1].outputs)
     assert affine.terms[x].tolist() == (weights @ MATRIX[:3]).tolist()
     assert affine.terms[h].tolist() == MATRIX[3:].tolist()
 
@@ -47,4 +47,4 @@ def test_a_part_may_be_computed_from_sources():
 def test_a_part_that_is_no_sum_of_products_has_no_affine_form():
     x, h = Operand(FLOAT32, (None, 3), name="x"), Operand(FLOAT32, (None, 2), name="h")
     steps = product_of(x, h)
-    assert AffineReader(steps, [x]).affine(*steps[-1].outputs) is None
+    assert AffineReader(Program([], list(steps)), [x]).affine(*steps[-1].outputs) is None

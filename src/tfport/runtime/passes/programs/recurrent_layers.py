@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from tfport.dataclass import dataclass
+from tfport.dataclass import dataclass, replace
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
-from tfport.runtime.layers import rnn_cells as cells
-from tfport.runtime.layers.affine import AffineReader
-from tfport.runtime.layers.rnn_cells import RnnCell
-from tfport.runtime.layers.rnn_node import layer_step
-from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest, without_lengths
-from tfport.runtime.layers.time_rows import TimeRows
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.control.structure_steps import emit
+from tfport.runtime.ops.control.loop_body import Operands, TimeLoop, limits_of, same_number, smallest
+from tfport.runtime.ops.control.loop_lists import rows_after_loop
+from tfport.runtime.ops.control.structure_steps import emit, has_effect
+from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
+from tfport.runtime.passes.pass_list import loop_pass
+from tfport.runtime.passes.programs import rnn_cells as cells
+from tfport.runtime.passes.programs.affine import AffineReader
+from tfport.runtime.passes.programs.rnn_cells import RnnCell
+from tfport.runtime.passes.programs.rnn_node import layer_step
+from tfport.runtime.passes.programs.time_rows import TimeRows, without_lengths
 from tfport.runtime.trace import Tracer
 
 
@@ -45,10 +48,37 @@ class _Layer:
     """Its states among the loop variables, the output first."""
 
 
-def recognized_layer(tracer: Tracer, loop: TimeLoop) -> Recurrence | None:
-    """The loop as nodes, or None if it is not a stack of recurrent layers."""
-    whole = without_lengths(loop, zeros_of(tracer, loop))
-    return as_nodes(tracer, *whole) if whole is not None else as_nodes(tracer, loop, None)
+@loop_pass
+def recurrent_layers(tracer: Tracer, loop: TimeLoop) -> Operands | None:
+    """A loop over time with LSTM, GRU or RNN cells is one node per cell."""
+    if not may_have_cells(loop):
+        return None
+    whole = without_lengths(loop, zeros_of(tracer))
+    layer = as_nodes(tracer, *whole) if whole is not None else as_nodes(tracer, loop, None)
+    return None if layer is None else after_layer(tracer, loop, layer)
+
+
+def may_have_cells(loop: TimeLoop) -> bool:
+    """Whether the states of a loop have the type of recurrent layers, and it has no effects."""
+    is_real = all(loop.initial[i].dtype == FLOAT32 for i in loop.states)
+    return is_real and not has_effect([loop.program])
+
+
+def after_layer(tracer: Tracer, loop: TimeLoop, layer: Recurrence) -> Operands:
+    """The loop variables after a loop that became recurrent layers."""
+    results = list(loop.initial)
+    for i, output in layer.states.items():
+        results[i] = output
+    for i, start in loop.counters.items():
+        results[i] = counter_value(tracer, loop.name, start, layer.iterations, loop.initial[i].dtype)
+    for (i, change), rows in zip(loop.changes.items(), layer.rows, strict=True):
+        facts = tracer.lists.get(loop.initial[i])
+        if facts and facts.size and not facts.head and same_number(facts.size, layer.iterations):
+            full = replace(facts, stacked=rows, head=None, size=None, change=None)
+            results[i] = list_from_rows(tracer, loop.name, full)
+        else:
+            results[i] = rows_after_loop(tracer, loop.traced.loop, i, change, rows)
+    return results
 
 
 def is_explained(loop: TimeLoop) -> bool:
@@ -115,7 +145,7 @@ def _layers(loop: TimeLoop, rows: TimeRows) -> list[_Layer]:
 
 def _layer(loop: TimeLoop, rows: TimeRows, h: int, states: list[int]) -> _Layer | None:
     """The layer whose output is the state `h`."""
-    reader = AffineReader(list(loop.steps), {*rows.known, loop.args[h]})
+    reader = AffineReader(loop.program, {*rows.known, loop.args[h]})
     now, new = loop.args[h], loop.results[h]
     for c in states:
         if c != h and (cell := cells.lstm(reader, now, loop.args[c], new, loop.results[c])) is not None:
@@ -148,14 +178,14 @@ def exact_rows(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Oper
     return emit(tracer, name, "GatherV2", [rows, limit], run, (rows.dtype, (None, *rows.shape[1:])), say)
 
 
-def zeros_of(tracer: Tracer, loop: TimeLoop) -> Callable[[Operand], bool]:
-    """Tells whether an operand that a loop reads is always zero."""
+def zeros_of(tracer: Tracer) -> Callable[[Operand], bool]:
+    """Tells whether an operand is always zero."""
 
     def is_zero(operand: Operand) -> bool:
         if operand.array is not None:
             return not operand.array.any()
-        step = next((s for s in (*loop.steps, *tracer.steps) if operand in s.outputs), None)
-        if step is None or step.op not in ("Fill", "ZerosLike"):
+        step = tracer.producer(operand, "Fill", "ZerosLike")
+        if step is None:
             return False
         return step.op == "ZerosLike" or (step.inputs[1].array is not None and not step.inputs[1].array.any())
 
@@ -178,16 +208,14 @@ def _within(tracer: Tracer, name: str, lengths: Operand, rows: Operand) -> Opera
 
 def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
     """Whether an operand is the first size of a tensor, read from its shape."""
-    producers = {output: step for step in tracer.steps for output in step.outputs}
-    taken = producers.get(limit)
-    if taken is None or taken.op != "StridedSlice" or taken.attrs.get("shrink_axis_mask") != 1:
+    taken = tracer.producer(limit, "StridedSlice")
+    if taken is None or taken.attrs.get("shrink_axis_mask") != 1:
         return False
-    begin = taken.inputs[1].array
-    shape = producers.get(taken.inputs[0])
-    if begin is None or begin.tolist() != [0] or shape is None or shape.op != "Shape":
+    begin, shape = taken.inputs[1].array, tracer.producer(taken.inputs[0], "Shape")
+    if begin is None or begin.tolist() != [0] or shape is None:
         return False
     measured = shape.inputs[0]
-    while (reverse := producers.get(rows)) is not None and reverse.op == "ReverseV2" and rows is not measured:
+    while rows is not measured and (reverse := tracer.producer(rows, "ReverseV2")) is not None:
         rows = reverse.inputs[0]
     return rows is measured
 

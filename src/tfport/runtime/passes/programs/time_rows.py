@@ -1,6 +1,6 @@
-"""Operands of one iteration whose values in all iterations are rows of a tensor outside the loop.
+"""Loops over time: operands of an iteration that are rows of a tensor outside, and lengths of sequences.
 
-These are rows that the loop reads in order, outputs of layers that are taken out of the loop, and
+Rows are those that the loop reads in order, outputs of layers that are taken out of the loop, and
 sums and products of both (residual connections), which are computed for all iterations at once.
 """
 
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tfport.dataclass import replace
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.layers.time_loop import TimeLoop
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.loop_body import TimeLoop
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
@@ -33,7 +34,7 @@ class TimeRows:
         self._loop = loop
         self.reads = {
             step.outputs[0]: rows
-            for step in loop.steps
+            for step in loop.program.steps
             if (rows := rows_read_in_order(loop, step)) is not None
             and rows.dtype == FLOAT32
             and rows.rank == 3
@@ -49,7 +50,7 @@ class TimeRows:
         self._complete()
 
     def _complete(self) -> None:
-        for step in self._loop.steps:
+        for step in self._loop.program.steps:
             if (
                 step.op in _ELEMENTWISE
                 and not self.known.isdisjoint(step.inputs)
@@ -95,3 +96,40 @@ def rows_read_in_order(loop: TimeLoop, step: Step) -> Operand | None:
     if counter is None or loop.counters.get(counter) != 0 or loop.varies(rows):
         return None
     return rows
+
+
+def without_lengths(loop: TimeLoop, is_zero: Callable[[Operand], bool]) -> tuple[TimeLoop, Operand] | None:
+    """The loop without the selection by sequence length, and the lengths.
+
+    After the end of a sequence TF1 keeps its state, `Select(time >= lengths, old, new)`, and its
+    outputs are zeros. All states and outputs must have this form.
+    """
+    results, masks = list(loop.results), list[Operand]()
+    for i in loop.states:
+        step = loop.program.producer(results[i], "Select")
+        if step is None or step.inputs[1] is not loop.args[i]:
+            return None
+        masks.append(step.inputs[0])
+        results[i] = step.inputs[2]
+    items = []
+    for item in loop.outputs:
+        step = loop.program.producer(item, "Select")
+        if step is None or not is_zero(step.inputs[1]):
+            return None
+        masks.append(step.inputs[0])
+        items.append(step.inputs[2])
+    # older releases compare the time with the lengths once per state
+    lengths = {_lengths(loop, loop.program.producer(mask)) for mask in masks}
+    (same,) = lengths if len(lengths) == 1 else (None,)
+    return (replace(loop, results=results, outputs=items), same) if same is not None else None
+
+
+def _lengths(loop: TimeLoop, step: Step | None) -> Operand | None:
+    """The lengths in `time >= lengths`, if time is a counter from zero."""
+    if step is None or step.op != "GreaterEqual":
+        return None
+    time, lengths = step.inputs
+    counter = next((i for i, arg in enumerate(loop.args) if arg is time), None)
+    if counter is None or loop.counters.get(counter) != 0 or lengths.rank != 1 or loop.varies(lengths):
+        return None
+    return lengths

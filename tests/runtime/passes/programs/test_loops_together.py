@@ -9,8 +9,8 @@ from tests.runtime.programs import session_of
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.bounds.run_scope import RunLimits
-from tfport.runtime.layers.loops_together import with_loops_together
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.programs.host_steps import loops_together
 from tfport.runtime.program import Step
 
 LOOPS = """
@@ -67,7 +67,7 @@ def steps_of(text):
 @pytest.mark.parametrize("name", PLANS)
 def test_the_order_of_steps(name):
     text, order = PLANS[name]
-    made = with_loops_together(list(steps_of(text)))
+    made = loops_together(list(steps_of(text)))
     assert " ".join("+".join(o.name.split("#")[0] for o in step.outputs) for step in made) == order
 
 
@@ -84,7 +84,7 @@ def test_all_but_the_last_run_in_the_spare_thread():
             return rest
 
         step.prepare = prepare
-    (both,) = with_loops_together(steps)
+    (both,) = loops_together(steps)
     assert both.run(["x", "y"]) == ["a of x", "b of y"]
     assert threads == {"a": "tfport-spare", "b": threading.current_thread().name}
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.runtime.programs import session_of
 
 from tfport.errors import RunFailed
-from tfport.runtime.layers.string_chains import with_string_chains
 from tfport.runtime.ops.strings.byte_change import LOWER, UPPER, replaced_bytes
+from tfport.runtime.passes.programs.string_chains import string_chains
 
 TEXTS = [
     b"",
@@ -46,7 +46,9 @@ def chain(changes):
 
 
 def steps_of(session, fetches):
-    return with_string_chains(session.program(fetches, ["x0:0"])).steps
+    program = session.program(fetches, ["x0:0"])
+    string_chains(program, session.engine)
+    return program.steps
 
 
 @pytest.mark.parametrize("end", range(1, len(CHANGES) + 1))
