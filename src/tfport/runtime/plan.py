@@ -15,7 +15,7 @@ from tfport.dataclass import dataclass, field
 from tfport.errors import RunFailed
 from tfport.garbage import no_search_for_garbage
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
-from tfport.runtime.bounds.steady_work import has_steady_work
+from tfport.runtime.bounds.shape_bound_cost import has_steady_work
 from tfport.runtime.effect_order import EffectOrder
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.engines.gpu.device_array import all_on_host

@@ -326,7 +326,7 @@ class Session:
     def _without_values(self) -> dict[str, list[str]]:
         """The signatures that read variables without a value; an error if no other signature is left."""
         signatures = self.model.signatures
-        unset = {name: unset_variables(self.model, self.state, s) for name, s in signatures.items()}
+        unset = {name: unset_variables(self.model, self.state.is_set, s) for name, s in signatures.items()}
         if unset and all(unset.values()):
             raise unset_error(self.model, sorted({v for names in unset.values() for v in names}))
         return unset

@@ -1,6 +1,6 @@
 """An engine that has OpenVINO or LiteRT compute every node that it may; `auto` gives it only stages that pay.
 
-    TFPORT_TEST_DEVICE=openvino pytest tests/runtime/ops tests/runtime/layers
+    TFPORT_TEST_DEVICE=openvino pytest tests/runtime/ops tests/runtime/passes/programs
 
 compares OpenVINO with the recorded answers of TensorFlow: to try another release of it, or another processor;
 `TFPORT_TEST_DEVICE=litert` compares LiteRT.

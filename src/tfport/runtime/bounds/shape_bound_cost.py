@@ -21,9 +21,6 @@ _STEADY = """
 """
 STEADY_OPS = frozenset(_STEADY.split())
 """Ops whose work does not depend on values, which a client chooses; not `Tile`, `Range` or `While`."""
-_MADE_OF_LOOPS = (
-    "All Any Cumsum GRU GatherNd LSTM OnesLike RNN ResourceGather ReverseV2 TensorListStack ZerosLike"
-)
 _RECURRENT = """
     All Any Cumsum GRU GatherNd LSTM OnesLike RNN ResourceGather ReverseV2 TensorListStack ZerosLike
 """
