@@ -9,10 +9,11 @@ Branches and loops are structure ops: `ops.control`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from tfport.dataclass import dataclass
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, DType
@@ -22,10 +23,8 @@ from tfport.graph.node import WHOLE
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
 from tfport.registry.attr_upgrade import upgraded_attrs
-from tfport.runtime.bounds.output_sizes import output_bytes, with_checked_size
+from tfport.runtime.bounds.output_sizes import with_checked_size
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
-from tfport.runtime.common_steps import CommonSteps, step_key
-from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
 from tfport.runtime.engines.engine import Engine
@@ -39,6 +38,7 @@ from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.equal_constants import CONST, EqualConstants
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import ControlUnits, reached, walk
+from tfport.runtime.passes.pass_list import run_node_passes
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
@@ -56,6 +56,22 @@ class TracedStep(NamedTuple):
 
     node: Node
     step: Step
+
+
+@dataclass(slots=True)
+class NodeToTrace:
+    """A node that has a step, unless a pass over nodes knows its outputs."""
+
+    name: str
+    op: str
+    inputs: Sequence[Operand]
+    attrs: CallAttrs
+    types: tuple[DType, ...]
+    run: Run | None
+    is_ordered: bool
+    """Whether it must keep its place among others with resources or side effects."""
+    key: Hashable | None = None
+    """What it computes, for finding nodes that compute the same."""
 
 
 class Tracer:
@@ -81,7 +97,8 @@ class Tracer:
         self.lists: dict[Operand, ListFacts] = {}
         """What is known about tensor lists; see `ops.control.list_facts`."""
         self.facts = ValueFacts()
-        self._common = CommonSteps()
+        self.common: dict[Hashable, Sequence[Operand]] = {}
+        """The outputs of the steps of this program, by what they compute."""
         self._constants = EqualConstants()
         self.traced: dict[Operand, TracedStep] = {}
         """What computes an operand, for recognizing what several nodes compute together."""
@@ -97,13 +114,13 @@ class Tracer:
 
     def program(self, args: list[Operand], walk_through: Callable[[], list[Operand]]) -> Program:
         """The steps that `walk_through` adds, as a separate program."""
-        around, self.steps = (self.steps, self._common), []
-        self._common = CommonSteps()  # a step outside must not read what is computed inside
+        around, self.steps = (self.steps, self.common), []
+        self.common = {}  # a step outside must not read what is computed inside
         try:
             results = walk_through()
         finally:
             made = self.steps
-            self.steps, self._common = around
+            self.steps, self.common = around
         return Program(args, needed(made, results), results)
 
     def region(
@@ -322,15 +339,11 @@ class Tracer:
         if run is not None and self.limits.max_bytes:
             run = with_checked_size(run, node.name, node.op, attrs, types)
         ordered = is_ordered(node.op, signature, inputs, kernel)
-        if run is not None and not ordered:
-            folded = fold(run, inputs, types, node.name, lambda v: output_bytes(node.op, v, attrs, types))
-            if folded is not None:
-                return self._folded(node, folded)
-        if (unchanged := self.facts.unchanged_input(node.op, inputs)) is not None:
-            return self._folded(node, [unchanged])
-        key = None if ordered else step_key(node.op, inputs, attrs, types)
-        if (common := self._common.find(key)) is not None:
-            return self._folded(node, common)
+        to_trace = NodeToTrace(node.name, node.op, inputs, attrs, types, run, ordered)
+        if (known := run_node_passes(self, to_trace)) is not None:
+            if (recorder := current_recorder()) is not None:
+                recorder.origins.add_folded(node)
+            return known
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)
         nodes = lowered.nodes if isinstance(lowered, LoweredNode) else None
         why = "" if isinstance(lowered, LoweredNode) else lowered
@@ -353,7 +366,8 @@ class Tracer:
         self.traced.update(dict.fromkeys(self.add(step), TracedStep(node, step)))
         if (recorder := current_recorder()) is not None:
             recorder.origins.add(node, step)
-        self._common.record(key, outputs)
+        if to_trace.key is not None:
+            self.common[to_trace.key] = tuple(outputs)
         if len(outputs) == 1:
             self.facts.record(node.op, inputs, outputs[0])
         return outputs
@@ -365,12 +379,6 @@ class Tracer:
                 node = source if isinstance(source, Node) else source.find(step.name)
                 if node is not None:
                     recorder.origins.add(node, step)
-
-    def _folded(self, node: Node, outputs: Sequence[Operand]) -> Sequence[Operand]:
-        """The outputs of a node that needs no step."""
-        if (recorder := current_recorder()) is not None:
-            recorder.origins.add_folded(node)
-        return outputs
 
     def _lowered(self, lowering: NodeLowering, ordered: bool) -> LoweredNode | str:
         if ordered:

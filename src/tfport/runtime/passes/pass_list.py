@@ -1,5 +1,8 @@
 """All passes in the order in which they run, how one is declared, and a log of what each did.
 
+    @node_pass
+    def common_steps(tracer, node): …             returns the outputs of a node that needs no step, or None
+
     @loop_pass
     def recurrent_layers(tracer, loop): …         returns the variables after the loop, or None
 
@@ -18,6 +21,7 @@ it. It runs where its name stands in the list below: a pass that is not listed d
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,6 +33,9 @@ from tfport.discovery import Catalog
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
+
+NODE = ("constant_folding", "unchanged_inputs", "common_steps")
+"""On a node when it is traced. The first that knows its outputs makes a step unnecessary."""
 
 LOOP = ("suppression_loops", "recurrent_layers", "masked_layers", "rounded_gru")
 """Over a loop when its body is traced. The first that knows what the loop computes replaces it."""
@@ -134,6 +141,7 @@ class Pass:
 _DECLARED = Catalog[Pass]("passes", "tfport.runtime.passes")
 
 
+@functools.cache
 def declared(name: str) -> Pass:
     """The pass of a name, after importing the module that declares it."""
     (only,) = _DECLARED.of(name)
@@ -142,12 +150,17 @@ def declared(name: str) -> Pass:
 
 def all_passes() -> list[Pass]:
     """The listed passes, in order."""
-    return [declared(name) for name in (*LOOP, *PROGRAM, *HOST, *ISLAND, *WRITTEN)]
+    return [declared(name) for name in (*NODE, *LOOP, *PROGRAM, *HOST, *ISLAND, *WRITTEN)]
 
 
 def _declare(function: F) -> F:
     _DECLARED.add(function.__name__, Pass(function.__name__, function))
     return function
+
+
+def node_pass(function: F) -> F:
+    """Declare a pass on nodes: `f(tracer, node)` returns the outputs of one that needs no step, or None."""
+    return _declare(function)
 
 
 def loop_pass(function: F) -> F:
@@ -215,6 +228,17 @@ def logging_passes(log: PassLog) -> Iterator[None]:
         yield
     finally:
         _LOG.reset(token)
+
+
+def run_node_passes(tracer: Any, node: Any) -> Sequence[Operand] | None:
+    """The outputs of a node that needs no step; None for any other."""
+    for name in NODE:
+        outputs: Sequence[Operand] | None = declared(name).function(tracer, node)
+        if outputs is not None:
+            if (log := current_log()) is not None:
+                log.add(name, [node], [])
+            return outputs
+    return None
 
 
 def run_loop_passes(tracer: Any, loop: Any) -> list[Operand] | None:

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
-from tfport.runtime.common_steps import operand_key
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.loops.joined_parts import JoinedParts, joined_parts
 from tfport.runtime.onnx.loops.loop_rows import LoopRows
 from tfport.runtime.onnx.loops.row_rules import all_rows_of, can_be_early
-from tfport.runtime.operand import Operand
+from tfport.runtime.operand import Operand, operand_key
 from tfport.runtime.program import OnnxNode, Program, Step
 
 _ROUNDED = frozenset(("float32", "float64"))
