@@ -1,5 +1,8 @@
 """All passes in the order in which they run, how one is declared, and a log of what each did.
 
+    @graph_pass
+    def repeated_loops(nodes, fetched, conditions): …   returns nodes to trace together, as one unit
+
     @node_pass
     def common_steps(tracer, node): …             returns the outputs of a node that needs no step, or None
 
@@ -22,7 +25,7 @@ it. It runs where its name stands in the list below: a pass that is not listed d
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
@@ -30,9 +33,13 @@ from typing import Any, TypeVar
 
 from tfport.dataclass import dataclass, field
 from tfport.discovery import Catalog
+from tfport.graph.graph import Node
 from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
+
+GRAPH = ("repeated_loops",)
+"""Over the nodes of a graph before they are traced, if it has branches or loops of TF1, or suppresses boxes."""
 
 NODE = ("constant_folding", "unchanged_inputs", "common_steps")
 """On a node when it is traced. The first that knows its outputs makes a step unnecessary."""
@@ -150,12 +157,17 @@ def declared(name: str) -> Pass:
 
 def all_passes() -> list[Pass]:
     """The listed passes, in order."""
-    return [declared(name) for name in (*NODE, *LOOP, *PROGRAM, *HOST, *ISLAND, *WRITTEN)]
+    return [declared(name) for name in (*GRAPH, *NODE, *LOOP, *PROGRAM, *HOST, *ISLAND, *WRITTEN)]
 
 
 def _declare(function: F) -> F:
     _DECLARED.add(function.__name__, Pass(function.__name__, function))
     return function
+
+
+def graph_pass(function: F) -> F:
+    """Declare a pass over nodes: `f(nodes, fetched, conditions)` returns units to trace, by their ends."""
+    return _declare(function)
 
 
 def node_pass(function: F) -> F:
@@ -228,6 +240,17 @@ def logging_passes(log: PassLog) -> Iterator[None]:
         yield
     finally:
         _LOG.reset(token)
+
+
+def run_graph_passes(nodes: Collection[Node], fetched: Collection[Node], conditions: Any) -> dict[Node, Any]:
+    """The units that passes find among the nodes of a graph, by the nodes whose outputs leave them."""
+    units: dict[Node, Any] = {}
+    for name in GRAPH:
+        added = declared(name).function(nodes, fetched, conditions)
+        if (log := current_log()) is not None:
+            log.add(name, [], list(added.values()))
+        units |= added
+    return units
 
 
 def run_node_passes(tracer: Any, node: Any) -> Sequence[Operand] | None:

@@ -24,10 +24,10 @@ from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.conditions import Conditions, Literal
 from tfport.runtime.ops.control.functional import is_only_stacked
 from tfport.runtime.ops.control.loops import Loop, trace_loop
-from tfport.runtime.ops.control.repeated_loop import repeated_loops
-from tfport.runtime.ops.control.repeated_parts import SUPPRESSIONS
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.order import ControlUnit, is_ordered
+from tfport.runtime.passes.pass_list import run_graph_passes
+from tfport.runtime.passes.programs.repeated_parts import SUPPRESSIONS
 from tfport.runtime.trace import Tracer
 from tfport.runtime.unsupported import UnsupportedNode
 
@@ -78,8 +78,8 @@ class Structures:
 def units_to_trace(nodes: set[Node], fetched: Collection[Node]) -> Structures:
     """The branches and loops among some nodes, and loops over repeated parts; some nodes are fetched."""
     plain = Structures.of(nodes)
-    repeated = repeated_loops(nodes, fetched, plain.conditions)
-    return Structures({**plain.units, **repeated}, plain.conditions)
+    units = run_graph_passes(nodes, fetched, plain.conditions)
+    return Structures({**plain.units, **units}, plain.conditions)
 
 
 def _branches(

@@ -1,7 +1,7 @@
 """Find parts of a graph that are equal but for small constants, and whose results are concatenated.
 
 Detectors suppress boxes class by class: the same forty nodes for each of ninety classes, which differ in the
-number of the class. Such copies are one loop (`repeated_loop`), which is planned ninety times as fast.
+number of the class. Such copies are one loop (`repeated_loops`), which is planned ninety times as fast.
 Only parts that suppress boxes are taken: how many they return is known when they run, so a loop need not
 compute them at once. Copies are stateless and have no branches, loops or calls of functions.
 """

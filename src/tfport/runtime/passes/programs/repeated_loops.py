@@ -18,9 +18,10 @@ from tfport.graph.graph import Node, Value
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.conditions import Conditions
 from tfport.runtime.ops.control.loops import add_loop
-from tfport.runtime.ops.control.repeated_parts import SUPPRESSIONS, RepeatedParts, repeated_parts
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.traced_lists import row_at
+from tfport.runtime.passes.pass_list import graph_pass
+from tfport.runtime.passes.programs.repeated_parts import SUPPRESSIONS, RepeatedParts, repeated_parts
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import Program
 from tfport.runtime.trace import Tracer
@@ -28,10 +29,11 @@ from tfport.runtime.trace import Tracer
 Env = dict[Value, Operand]
 
 
+@graph_pass
 def repeated_loops(
     nodes: Collection[Node], fetched: Collection[Node], conditions: Conditions
 ) -> dict[Node, RepeatedLoop]:
-    """The loops among some nodes, by the nodes whose outputs leave them."""
+    """Nodes that are repeated for each class of a detector are one loop."""
     if not any(node.op in SUPPRESSIONS for node in nodes):
         return {}
     loops = [RepeatedLoop(parts) for parts in repeated_parts(nodes, fetched, conditions)]
