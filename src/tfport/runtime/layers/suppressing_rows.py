@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32
-from tfport.runtime.onnx.either import either
+from tfport.runtime.onnx.runtime_branch import runtime_branch
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.trace import Tracer
@@ -87,7 +87,7 @@ def _say_infinite(b: Any, matrix: Operand, sums: Operand) -> Any:
         return b.cast(b.IsNaN(b.ReduceSum(differences, b.ints(1), keepdims=0)), FLOAT32)
 
     any_sum = b.IsNaN(b.ReduceSum(sums, keepdims=0))
-    return either(b, any_sum, columns, lambda b: b.Sub(sums, sums))
+    return runtime_branch(b, any_sum, columns, lambda b: b.Sub(sums, sums))
 
 
 def _kept(rows: Any, above: Any, always: Any) -> Any:

@@ -20,20 +20,61 @@ from typing import Any, TypeVar, overload
 
 from tfport.dataclass import dataclass, field
 from tfport.discovery import Catalog
-from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.program import OnnxNode, Program
 
 PROGRAM: tuple[str, ...] = ()
 """Over the steps of a traced program, before it is cut into islands."""
 
-ISLAND: tuple[str, ...] = ()
-"""Over the nodes of an island. Those declared with `bodies` run in its branches and loop bodies too, each
-time an island is written."""
+ISLAND: tuple[str, ...] = (
+    "half_steps",               # CPU: float16 in float32
+    "safe_indices",             # GPU: a flag for indices out of range
+    # in branches and loop bodies too
+    "early_nodes",
+    "layer_norm",
+    "gelu",
+    "prelu",
+    "clamp",
+    "gemm_bias",
+    "dense_layers",
+    "reshape_chains",
+    "transposed_matmul",
+    "fewer_transposes",
+    "fewer_squeezes",
+    "fuse_convolutions",
+    # in the island only
+    "finite_inputs",            # CPU: a flag for NaN in recurrent layers
+    "separate_sums",            # GPU, as all that follow
+    "fused_attention",
+    "moved_attention_bias",
+    "added_attention_bias",
+    "packed_attention",
+    "accurate_sigmoid_on_gpu",
+    "reduced_precision",
+)  # fmt: skip
+"""Over the nodes of an island, before its work is estimated; then over those of its branches and loop bodies,
+right before they are written."""
 
-WRITTEN: tuple[str, ...] = ()
-"""Over the nodes of an island or body right before an engine gets them, after its work was estimated."""
+WRITTEN: tuple[str, ...] = (
+    "cropped_layers",           # ONNX Runtime on a CPU, as all here
+    "accurate_sigmoid",
+    "fast_softplus",
+    "few_output_channels",
+    "fast_layer_norm",
+    "long_windows",
+    "fast_prelu",               # OpenVINO too
+    "equal_nodes",
+)  # fmt: skip
+"""Over the nodes of an island, and of each branch and body, right before they are written."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class NodeForms(Enum):
+    """Which nodes a model has where several compute the same."""
+
+    FASTEST = "those that are fastest or most accurate in ONNX Runtime on a CPU"
+    OPENVINO = "those of the lowerings, without those that OpenVINO computes wrongly"
+    PLAIN = "those of the lowerings"
 
 
 class IslandUse(Enum):
