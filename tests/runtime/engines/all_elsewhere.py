@@ -44,7 +44,7 @@ class AllElsewhere(AutoEngine):
 
         @functools.cache
         def shared(sizes: Sizes) -> Compiled:
-            with patch.multiple("tfport.runtime.onnx.island_shares", **EVERY_NODE):
+            with patch.multiple("tfport.runtime.passes.islands.island_parts", **EVERY_NODE):
                 shares = hints.shares(self.other.nodes(), self.other.forms, sizes)
             return shared_island(shares, inputs, outputs, usual, self.other.made(1))
 

@@ -23,7 +23,7 @@ from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
 from tfport.runtime.engines.rounded_model import rounded_model
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
-from tfport.runtime.onnx.island_shares import Share
+from tfport.runtime.passes.islands.island_parts import Share
 from tfport.runtime.passes.pass_list import IslandForm
 from tfport.runtime.program import OnnxNode
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfport.dataclass import dataclass
 from tfport.errors import Error, RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
-from tfport.runtime.onnx.island_parts import IslandParts
-from tfport.runtime.onnx.island_shares import Share
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
-from tfport.runtime.onnx.model import NodeForms, OnnxModel
-from tfport.runtime.passes.pass_list import IslandForm
+from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.passes.islands.island_parts import IslandParts, Share
+from tfport.runtime.passes.pass_list import IslandForm, NodeForms
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:

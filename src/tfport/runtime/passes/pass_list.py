@@ -34,33 +34,91 @@ from typing import Any, TypeVar
 from tfport.dataclass import dataclass, field
 from tfport.discovery import Catalog
 from tfport.graph.graph import Node
-from tfport.runtime.onnx.model import NodeForms
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
 
 GRAPH = ("repeated_loops",)
-"""Over the nodes of a graph before they are traced, if it has branches or loops of TF1, or suppresses boxes."""
+"""Over the nodes of a graph before they are traced, where it has branches or loops of TF1, or suppressions."""
 
-NODE = ("constant_folding", "unchanged_inputs", "common_steps")
+NODE = (
+    "constant_folding",
+    "unchanged_inputs",
+    "common_steps",
+)  # fmt: skip
 """On a node when it is traced. The first that knows its outputs makes a step unnecessary."""
 
-LOOP = ("suppression_loops", "recurrent_layers", "masked_layers", "rounded_gru")
+LOOP = (
+    "suppression_loops",        # boxes that suppress each other
+    "recurrent_layers",
+    "masked_layers",
+    "rounded_gru",              # TensorFlow Lite
+)  # fmt: skip
 """Over a loop when its body is traced. The first that knows what the loop computes replaces it."""
 
-PROGRAM = ("embedding_lookups", "sparse_columns", "string_chains", "unrolled_lstm")
+PROGRAM = (
+    "embedding_lookups",
+    "sparse_columns",
+    "string_chains",
+    "unrolled_lstm",
+)  # fmt: skip
 """Over the steps of a traced program, before it is cut into islands."""
 
-HOST = ("loops_together", "variable_accesses")
+HOST = (
+    "loops_together",
+    "variable_accesses",
+)  # fmt: skip
 """Over the steps that run on the host one after another, between two islands; not while they are timed."""
 
-ISLAND: tuple[str, ...] = ()
-"""Over the nodes of an island. Those declared with `bodies` run in its branches and loop bodies too, each
-time an island is written."""
+ISLAND: tuple[str, ...] = (
+    "half_steps",               # CPU: float16 in float32
+    "safe_indices",             # GPU: a flag for indices out of range
+    # in branches and loop bodies too
+    "early_nodes",
+    "layer_norm",
+    "gelu",
+    "prelu",
+    "clamp",
+    "gemm_bias",
+    "dense_layers",
+    "reshape_chains",
+    "transposed_matmul",
+    "fewer_transposes",
+    "fewer_squeezes",
+    "fuse_convolutions",
+    # in the island only
+    "finite_inputs",            # CPU: a flag for NaN in recurrent layers
+    "separate_sums",            # GPU, as all that follow
+    "fused_attention",
+    "moved_attention_bias",
+    "added_attention_bias",
+    "packed_attention",
+    "accurate_sigmoid_on_gpu",
+    "reduced_precision",
+)  # fmt: skip
+"""Over the nodes of an island, before its work is estimated; then over those of its branches and loop bodies,
+right before they are written."""
 
-WRITTEN: tuple[str, ...] = ()
-"""Over the nodes of an island or body right before an engine gets them, after its work was estimated."""
+WRITTEN: tuple[str, ...] = (
+    "cropped_layers",           # ONNX Runtime on a CPU, as all here
+    "accurate_sigmoid",
+    "fast_softplus",
+    "few_output_channels",
+    "fast_layer_norm",
+    "long_windows",
+    "fast_prelu",               # OpenVINO too
+    "equal_nodes",
+)  # fmt: skip
+"""Over the nodes of an island, and of each branch and body, right before they are written."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class NodeForms(Enum):
+    """Which nodes a model has where several compute the same."""
+
+    FASTEST = "those that are fastest or most accurate in ONNX Runtime on a CPU"
+    OPENVINO = "those of the lowerings, without those that OpenVINO computes wrongly"
+    PLAIN = "those of the lowerings"
 
 
 class IslandUse(Enum):

@@ -18,7 +18,7 @@ from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.large_uploads import LargeUploads
 from tfport.runtime.engines.gpu.part_island import PartIsland, PartTools
 from tfport.runtime.engines.onnx_runtime import CONVOLUTION
-from tfport.runtime.onnx.island_parts import ModelPart
+from tfport.runtime.passes.islands.island_parts import ModelPart
 
 if TYPE_CHECKING:
     import onnxruntime as ort

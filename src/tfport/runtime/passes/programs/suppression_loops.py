@@ -19,7 +19,7 @@ import numpy as np
 
 from tfport.dataclass import dataclass
 from tfport.graph.dtypes import BOOL, FLOAT32
-from tfport.runtime.onnx.either import either
+from tfport.runtime.onnx.runtime_branch import runtime_branch
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.loop_body import Loop, Operands, TimeLoop, same_number
 from tfport.runtime.ops.control.loops import trace_loop
@@ -261,7 +261,7 @@ def _say_infinite(b: Any, matrix: Operand, sums: Operand) -> Any:
         return b.cast(b.IsNaN(b.ReduceSum(differences, b.ints(1), keepdims=0)), FLOAT32)
 
     any_sum = b.IsNaN(b.ReduceSum(sums, keepdims=0))
-    return either(b, any_sum, columns, lambda b: b.Sub(sums, sums))
+    return runtime_branch(b, any_sum, columns, lambda b: b.Sub(sums, sums))
 
 
 def _kept(rows: Any, above: Any, always: Any) -> Any:

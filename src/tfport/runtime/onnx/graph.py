@@ -1,0 +1,172 @@
+"""The ONNX nodes of a graph with their links: which node computes an operand, and which nodes read it.
+
+    graph.producer(operand, "MatMul")     the node that computes it, if it has this op
+    graph.readers(operand)                the nodes that read it, or whose branches and bodies do
+    graph.replace(node, *others)          other nodes in its place
+
+Links follow each change. Nodes are never changed themselves: the program that they come from keeps them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class OnnxGraph:
+    """Nodes in an order in which they can run, and the outputs of the graph."""
+
+    def __init__(self, nodes: Iterable[OnnxNode], outputs: Iterable[Operand] = ()) -> None:
+        self._nodes = list(nodes)
+        self.outputs = list(outputs)
+        self.changed = False
+        """Whether nodes were replaced since it was last set to False."""
+        self._edits: dict[OnnxNode, tuple[OnnxNode, ...]] = {}
+        """What came in place of nodes of the list."""
+        self._producers: dict[Operand, OnnxNode] | None = None
+        self._readers: dict[Operand, list[OnnxNode]] = {}
+
+    @property
+    def nodes(self) -> Sequence[OnnxNode]:
+        if self._edits:
+            self._nodes = [node for old in self._nodes for node in self._now(old)]
+            self._edits = {}
+        return self._nodes
+
+    @nodes.setter
+    def nodes(self, nodes: Iterable[OnnxNode]) -> None:
+        self._nodes, self._edits, self._producers = list(nodes), {}, None
+        self.changed = True
+
+    def _now(self, node: OnnxNode) -> Iterator[OnnxNode]:
+        edit = self._edits.get(node)
+        if edit is None:
+            yield node
+            return
+        for new in edit:
+            yield from (new,) if new is node else self._now(new)
+
+    def has(self, *ops: str) -> bool:
+        """Whether a node has one of these ops."""
+        return any(node.op in ops for node in self.nodes)
+
+    def replace(self, node: OnnxNode, *others: OnnxNode) -> None:
+        """Put other nodes in the place of one, which may be among them; without others, remove it."""
+        before = self._edits.get(node, (node,))
+        self._edits[node] = tuple(new for old in before for new in (others if old is node else (old,)))
+        self.changed = True
+        if self._producers is not None:
+            if node not in others:
+                self._unlink(node)
+            for other in others:
+                if other is not node:
+                    self._link(other)
+
+    def append(self, *nodes: OnnxNode) -> None:
+        """Add nodes at the end."""
+        self.nodes = [*self.nodes, *nodes]
+
+    def producer(self, operand: Operand | None, op: str | None = None) -> OnnxNode | None:
+        """The node that computes an operand, if it has this op."""
+        if self._producers is None:
+            self._link_all()
+        assert self._producers is not None
+        node = self._producers.get(operand) if operand is not None else None
+        return node if node is None or op is None or node.op == op else None
+
+    def readers(self, operand: Operand) -> Sequence[OnnxNode]:
+        """The nodes that read an operand, a node that reads it twice twice; of constants, none are known."""
+        if self._producers is None:
+            self._link_all()
+        return self._readers.get(operand, ())
+
+    def uses(self, operand: Operand) -> int:
+        """How often nodes read an operand, and once more for each output of the graph that it is."""
+        return len(self.readers(operand)) + sum(output is operand for output in self.outputs)
+
+    def only_reader(self, node: OnnxNode, op: str | None = None) -> OnnxNode | None:
+        """The node that alone reads the only output of a node, if it has this op."""
+        (output,) = node.outputs
+        if self.uses(output) != 1 or not (readers := self.readers(output)):
+            return None
+        return readers[0] if op is None or readers[0].op == op else None
+
+    def pairs(self, operand: Operand | None, op: str) -> Iterator[tuple[Operand | None, Operand | None]]:
+        """The two inputs of the node that computes an operand, in both orders, if it has this op."""
+        node = self.producer(operand, op)
+        if node is not None and len(node.inputs) == 2:
+            yield node.inputs[0], node.inputs[1]
+            yield node.inputs[1], node.inputs[0]
+
+    def remove_unused(self) -> None:
+        """Leave only the nodes that the outputs depend on."""
+        needed: set[Operand | None] = set(self.outputs)
+        unused = []
+        for node in reversed(self.nodes):
+            if needed.isdisjoint(node.outputs):
+                unused.append(node)
+            else:
+                needed.update(node.inputs)
+                if node.programs:
+                    needed.update(self.reads_of(node))
+        for node in unused:
+            self.replace(node)
+
+    def reads_of(self, node: OnnxNode) -> Iterator[Operand]:
+        """What a node and its programs read, without constants, as often as they do."""
+        for operand in node.inputs:
+            if operand is not None and operand.value is None:
+                yield operand
+        for program in node.programs:
+            yield from program.captures()
+
+    def _link_all(self) -> None:
+        self._producers, self._readers = {}, defaultdict(list)
+        for node in self.nodes:
+            self._link(node)
+
+    def _link(self, node: OnnxNode) -> None:
+        assert self._producers is not None
+        for output in node.outputs:
+            self._producers[output] = node
+        for operand in self.reads_of(node):
+            self._readers[operand].append(node)
+
+    def _unlink(self, node: OnnxNode) -> None:
+        assert self._producers is not None
+        for output in node.outputs:
+            if self._producers.get(output) is node:
+                del self._producers[output]
+        for operand in self.reads_of(node):
+            self._readers[operand].remove(node)
+
+
+def like(
+    node: OnnxNode, inputs: tuple[Operand | None, ...], outputs: tuple[Operand, ...], **attrs: Any
+) -> OnnxNode:
+    """A node of the same op with other inputs and outputs, and some other attributes."""
+    return OnnxNode(node.op, inputs, outputs, {**node.attrs, **attrs}, node.domain)
+
+
+def constant_and_other(node: OnnxNode) -> tuple[NDArray[Any] | None, Operand | None]:
+    """The constant input of a node with two inputs, and the other one."""
+    if len(node.inputs) == 2:
+        for constant, other in (node.inputs, node.inputs[::-1]):
+            if constant is not None and constant.array is not None:
+                return constant.array, other
+    return None, None
+
+
+def scalar_and_other(node: OnnxNode) -> tuple[float | None, Operand | None]:
+    """As `constant_and_other`, for one number that does not add axes to the other input."""
+    constant, other = constant_and_other(node)
+    if constant is None or other is None or constant.size != 1 or constant.ndim > (other.rank or 0):
+        return None, None
+    return float(constant.reshape(())), other
