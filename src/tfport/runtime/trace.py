@@ -26,7 +26,7 @@ from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.bounds.output_sizes import with_checked_size
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
 from tfport.runtime.custom.shape_functions import with_checked_shapes
-from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
+from tfport.runtime.effect_order import READS, is_ordered, is_unseeded, required_nodes
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
@@ -35,15 +35,13 @@ from tfport.runtime.lower import CONTROL_UNITS, LOWERINGS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.equal_constants import CONST, EqualConstants
-from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import ControlUnits, reached, walk
 from tfport.runtime.passes.pass_list import run_node_passes
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
-from tfport.runtime.value_facts import ValueFacts
+from tfport.runtime.value_facts import CONST, EqualConstants, ListFacts, ValueFacts
 
 Env = dict[Value, Operand]
 CallAttrs = Mapping[str, Attr]
@@ -95,7 +93,7 @@ class Tracer:
         self.baked: set[Variable] = set()
         self.unsupported: list[UnsupportedNode] = []
         self.lists: dict[Operand, ListFacts] = {}
-        """What is known about tensor lists; see `ops.control.list_facts`."""
+        """What is known about tensor lists; see `value_facts`."""
         self.facts = ValueFacts()
         self.common: dict[Hashable, Sequence[Operand]] = {}
         """The outputs of the steps of this program, by what they compute."""

@@ -38,7 +38,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
 
 GRAPH = ("repeated_loops",)
-"""Over the nodes of a graph before they are traced, where it has branches or loops of TF1, or suppressions."""
+"""Over the nodes of a graph before they are traced, if it has TF1 branches or loops, or suppresses boxes."""
 
 NODE = (
     "constant_folding",

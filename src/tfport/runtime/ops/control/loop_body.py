@@ -16,11 +16,11 @@ from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.structure_steps import as_condition, common_shape, emit
 from tfport.runtime.ops.control.traced_lists import counter_value
 from tfport.runtime.program import OnnxNode, Program, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListChange, ListFacts
 
 Operands = list[Operand]
 _ADDS = ("Add", "AddV2")

@@ -2,10 +2,9 @@
 
 A loop that only counts up to a limit has a trip count instead of a condition. A list that gains one
 element per iteration is not carried: its elements become a scan output, stacked after the loop
-(`loop_lists`, and `written_rows` for tensors that are lists in TensorFlow Lite). A loop that a pass over
-loops knows, such as one over a recurrent cell, becomes something faster (`passes.pass_list.LOOP`). Any other
-loop is an ONNX `Loop` if its body can be lowered, where possible without its random draws (`loop_draws`);
-otherwise its iterations run on the host.
+(`loop_lists`). A loop that a pass over loops knows, such as one over a recurrent cell, becomes something
+faster (`passes.pass_list.LOOP`). Any other loop is an ONNX `Loop` if its body can be lowered, where possible
+without its random draws (`loop_draws`); otherwise its iterations run on the host.
 """
 
 from __future__ import annotations
@@ -18,9 +17,7 @@ import numpy as np
 from tfport.graph.dtypes import BOOL, INT64, VARIANT
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.item_shapes import item_shape_after_loop
 from tfport.runtime.ops.control.lifted_asserts import TRUE, add_assert, all_of, and_true, lifted
-from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.loop_body import (
     Loop,
     LoopBody,
@@ -34,7 +31,7 @@ from tfport.runtime.ops.control.loop_body import (
 )
 from tfport.runtime.ops.control.loop_draws import LoopDraws, loop_draws
 from tfport.runtime.ops.control.loop_limit import limited
-from tfport.runtime.ops.control.loop_lists import appending_change, rows_after_loop
+from tfport.runtime.ops.control.loop_lists import appending_change, rows_after_loop, written_row
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
     as_condition,
@@ -44,11 +41,11 @@ from tfport.runtime.ops.control.structure_steps import (
     resources_used_by,
     why_on_host,
 )
-from tfport.runtime.ops.control.traced_lists import counter_value
-from tfport.runtime.ops.control.written_rows import written_row
+from tfport.runtime.ops.control.traced_lists import counter_value, item_shape_after_loop
 from tfport.runtime.passes.pass_list import run_loop_passes
 from tfport.runtime.program import OnnxNode, Prepare, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListChange, ListFacts
 
 __all__ = ["Loop", "add_loop", "iterate", "trace_loop"]
 

@@ -19,8 +19,6 @@ from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.item_shapes import item_shape
-from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import (
     TensorList,
@@ -30,10 +28,11 @@ from tfport.runtime.ops.control.tensor_list import (
     shape_text,
 )
 from tfport.runtime.ops.control.tensor_list_structures import length_of, record_set_item, rows_at
-from tfport.runtime.ops.control.traced_lists import list_from_rows, row_at
+from tfport.runtime.ops.control.traced_lists import item_shape, list_from_rows, row_at
 from tfport.runtime.passes.programs.recurrent_layers import is_size_of
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListFacts
 
 Attrs = dict[str, Attr]
 

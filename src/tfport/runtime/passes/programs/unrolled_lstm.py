@@ -202,13 +202,13 @@ def _same(name: str, source: Operand, out: Operand) -> Step:
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:
     """The steps, each after those whose outputs it reads."""
-    producers = {output: step for step in steps for output in step.outputs}
+    producer = Program([], list(steps)).producer
     ordered: dict[Step, None] = {}
     for last in steps:
         pending = [last]
         while pending:
             step = pending[-1]
-            before = [producers[o] for o in step.inputs if o in producers and producers[o] not in ordered]
+            before = [b for o in step.inputs if (b := producer(o)) is not None and b not in ordered]
             if step in ordered or not before:
                 ordered[pending.pop()] = None
             else:

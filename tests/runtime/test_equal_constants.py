@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.runtime.programs import session_of
 
-from tfport.runtime.ops.control.equal_constants import MOST_ELEMENTS
+from tfport.runtime.value_facts import MOST_ELEMENTS
 
 TEXT = """
     x = Placeholder() {{dtype=float32, shape=(?, ?)}}
