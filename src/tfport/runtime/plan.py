@@ -178,11 +178,11 @@ class Plan:
             return None
         if results == writes:
             return run
-        places = [writes.index(slot) for slot in results if slot is not None]
+        indices = [writes.index(slot) for slot in results if slot is not None]
 
         def chosen(inputs: Sequence[Any]) -> list[Any]:
             outputs = run(inputs)
-            return [outputs[place] for place in places]
+            return [outputs[index] for index in indices]
 
         return chosen
 

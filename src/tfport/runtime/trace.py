@@ -117,9 +117,9 @@ class Tracer:
         try:
             results = walk_through()
         finally:
-            made = self.steps
+            steps = self.steps
             self.steps, self.common = around
-        return Program(args, needed(made, results), results)
+        return Program(args, needed(steps, results), results)
 
     def region(
         self,

@@ -158,14 +158,14 @@ def _single_rows(indices: Any, ids: Any, shape: Sequence[Any], limit: int) -> tu
         return None
     if not shape and not len(ids):
         return None
-    places, numbers = indices.tolist(), ids.tolist()
-    height, width = shape[0].tolist() if shape else (places[-1][0] + 1, _ANY)
+    cells, numbers = indices.tolist(), ids.tolist()
+    height, width = shape[0].tolist() if shape else (cells[-1][0] + 1, _ANY)
     last = -1
-    for (row, column), number in zip(places, numbers, strict=True):
+    for (row, column), number in zip(cells, numbers, strict=True):
         if not (last < row < height and 0 <= column < width and 0 <= number < limit):
             return None
         last = row
-    return (height, [row for row, _ in places]) if height > 0 and width >= 0 else None
+    return (height, [row for row, _ in cells]) if height > 0 and width >= 0 else None
 
 
 def _with_rows(table: Any, ids: Any, height: int, rows: list[int], default: Any) -> Any:

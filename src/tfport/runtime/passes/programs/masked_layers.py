@@ -163,7 +163,7 @@ class _UnmaskedSteps:
             "TopKV2", [self.mask], lambda m: np.argsort(~m, axis=0, kind="stable"), (INT64, shape), _order
         )
         """The steps of each sequence, those that are not masked first."""
-        self.place = self._emit(
+        self.latest = self._emit(
             "Cumsum", [self.mask], lambda m: np.cumsum(m, axis=0) - 1, (INT64, shape),
             lambda b, m: b.Sub(b.CumSum(b.int64(m), b.const(0, INT64)), b.const(1, INT64)),
         )  # fmt: skip
@@ -179,19 +179,19 @@ class _UnmaskedSteps:
     def back(self, rows: Operand, before: Operand | None) -> Operand:
         """The rows of `in_front` at their own steps; masked steps repeat the row before, or are zeros."""
 
-        def run(rows: Any, place: Any, mask: Any, *before: Any) -> Any:
-            taken = _taken(rows, np.maximum(place, 0))
+        def run(rows: Any, latest: Any, mask: Any, *before: Any) -> Any:
+            taken = _taken(rows, np.maximum(latest, 0))
             if before:
-                return np.where(place[..., None] < 0, before[0], taken)
+                return np.where(latest[..., None] < 0, before[0], taken)
             return np.where(mask[..., None], taken, np.float32(0))
 
-        def say(b: Any, rows: Operand, place: Operand, mask: Operand, *before: Operand) -> Any:
-            taken = _take(b, rows, b.Max(place, b.const(0, INT64)))
+        def say(b: Any, rows: Operand, latest: Operand, mask: Operand, *before: Operand) -> Any:
+            taken = _take(b, rows, b.Max(latest, b.const(0, INT64)))
             if before:
-                return b.Where(b.unsqueeze(b.Less(place, b.const(0, INT64)), 2), before[0], taken)
+                return b.Where(b.unsqueeze(b.Less(latest, b.const(0, INT64)), 2), before[0], taken)
             return b.Where(b.unsqueeze(mask, 2), taken, b.const(0, FLOAT32))
 
-        inputs = [rows, self.place, self.mask, *([] if before is None else [before])]
+        inputs = [rows, self.latest, self.mask, *([] if before is None else [before])]
         return self._emit("SelectV2", inputs, run, (FLOAT32, rows.shape), say)
 
     def last(self, rows: Operand) -> Operand:

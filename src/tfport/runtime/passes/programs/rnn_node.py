@@ -78,7 +78,7 @@ def host_weights(cell: RnnCell) -> list[Any]:
 
     def ordered(matrix: Any) -> Any:
         gates = np.split(matrix, len(_HOST_ORDER[cell.kind]))
-        return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
+        return np.concatenate([gates[index] for index in _HOST_ORDER[cell.kind]])
 
     return [ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)]
 

@@ -2,7 +2,7 @@
 
 A column of `tf.feature_column` takes the elements that are not padding (`NotEqual`, `Where`, `GatherNd`),
 reshapes the sparse matrix to the shape that it has, and replaces ids that are out of range. These are up to
-fifteen ops for each column, of a few elements each. They are only joined where the places of the elements
+fifteen ops for each column, of a few elements each. They are only joined where the indices of the elements
 are read by an op that runs on the host.
 """
 
@@ -38,7 +38,7 @@ class _Column:
     padding: Operand
     steps: list[Step]
     """The steps that it replaces, and those that they need."""
-    places: list[Operand] = field(default_factory=list)
+    indices: list[Operand] = field(default_factory=list)
     values: list[Operand] = field(default_factory=list)
     shapes: list[Operand] = field(default_factory=list)
     valid: list[tuple[Operand, _Range]] = field(default_factory=list)
@@ -46,7 +46,7 @@ class _Column:
 
     @property
     def outputs(self) -> tuple[Operand, ...]:
-        return (*self.places, *self.values, *self.shapes, *(operand for operand, _ in self.valid))
+        return (*self.indices, *self.values, *self.shapes, *(operand for operand, _ in self.valid))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _joined(column: _Column) -> Step:
 def _run(column: _Column, original: Run) -> Run:
     assert column.padding.array is not None
     padding = column.padding.array[()]
-    places, values, shapes = (len(part) for part in (column.places, column.values, column.shapes))
+    index_count, values, shapes = (len(part) for part in (column.indices, column.values, column.shapes))
     ranges = [limits for _, limits in column.valid]
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
@@ -106,7 +106,7 @@ def _run(column: _Column, original: Run) -> Run:
         taken, indices = elements_of(dense, padding)
         valid = [limits.applied(taken) for limits in ranges]
         shape = np.array(dense.shape) if shapes else None
-        return [*[indices] * places, *[taken] * values, *[shape] * shapes, *valid]
+        return [*[indices] * index_count, *[taken] * values, *[shape] * shapes, *valid]
 
     return run
 
@@ -115,7 +115,7 @@ def elements_of(dense: Any, padding: Any) -> tuple[Any, Any]:
     """The elements other than padding, and their rows and columns."""
     if dense.size <= FEW:
         if padding not in (flat := dense.reshape(-1)).tolist():
-            return flat, all_places(*dense.shape)
+            return flat, all_indices(*dense.shape)
         kept = [
             (value, row, column)
             for row, values in enumerate(dense.tolist())
@@ -124,7 +124,7 @@ def elements_of(dense: Any, padding: Any) -> tuple[Any, Any]:
         ]
         taken = np.empty(len(kept), dense.dtype)
         taken[:] = [value for value, _, _ in kept]
-        return taken, np.array([place for _, *place in kept], np.int64).reshape(-1, 2)
+        return taken, np.array([cell for _, *cell in kept], np.int64).reshape(-1, 2)
     flat = np.ascontiguousarray(dense).reshape(-1)
     marked = differ(flat, padding) if dense.dtype.kind == "O" and len(flat) > MANY else flat != padding
     at = np.flatnonzero(marked)
@@ -134,11 +134,11 @@ def elements_of(dense: Any, padding: Any) -> tuple[Any, Any]:
 
 
 @functools.lru_cache(64)
-def all_places(rows: int, columns: int) -> Any:
+def all_indices(rows: int, columns: int) -> Any:
     """The row and column of each element of a small matrix; nothing may change the array."""
-    places = np.array([(row, column) for row in range(rows) for column in range(columns)], np.int64)
-    places.flags.writeable = False
-    return places
+    indices = np.array([(row, column) for row in range(rows) for column in range(columns)], np.int64)
+    indices.flags.writeable = False
+    return indices
 
 
 class _Finder:
@@ -166,7 +166,7 @@ class _Finder:
                 column.values.append(step.outputs[0])
                 self._add_valid(column, step.outputs[0])
             elif step.op == "SparseReshape" and self._keeps_shape(step, indices, dense):
-                column.places.append(step.outputs[0])
+                column.indices.append(step.outputs[0])
                 column.shapes.append(step.outputs[1])
         column.steps = self._needed(column)
         on_host = any(step.lowered is None for step in readers)
