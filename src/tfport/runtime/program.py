@@ -6,6 +6,7 @@ Calls are inlined; a branch or loop is one step with inner programs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -154,18 +155,23 @@ class Program:
 
 
 class _Links:
-    """Which step computes each operand, and which read it; a step may pass an input on as its output."""
+    """Which of some steps computes each operand, and which read it."""
 
     def __init__(self, steps: list[Step]) -> None:
         self.steps = steps
-        self.producers: dict[Operand, Step] = {}
-        self.readers: dict[Operand, list[Step]] = {}
-        for step in steps:
-            for operand in step.outputs:
-                if operand not in step.inputs:
-                    self.producers.setdefault(operand, step)
+
+    @functools.cached_property
+    def producers(self) -> dict[Operand, Step]:
+        """A step that passes an input on as its output does not compute it."""
+        return {o: step for step in self.steps[::-1] for o in step.outputs if o not in step.inputs}
+
+    @functools.cached_property
+    def readers(self) -> dict[Operand, list[Step]]:
+        readers: dict[Operand, list[Step]] = {}
+        for step in self.steps:
             for operand in dict.fromkeys(step.inputs):
-                self.readers.setdefault(operand, []).append(step)
+                readers.setdefault(operand, []).append(step)
+        return readers
 
 
 def needed(steps: Iterable[Step], results: Iterable[Operand], *, unread_draws: bool = True) -> list[Step]:
