@@ -2,7 +2,15 @@
 
 import numpy as np
 import pytest
-from tests.runtime.passes.islands.test_attention_bias import LENGTH, MASK, WIDTH, X, answers, attention, numbers
+from tests.runtime.passes.islands.test_attention_bias import (
+    LENGTH,
+    MASK,
+    WIDTH,
+    X,
+    answers,
+    attention,
+    numbers,
+)
 from tests.runtime.passes.rewritten import rewritten
 
 from tfport.errors import Error
