@@ -29,6 +29,7 @@ ISLAND: tuple[str, ...] = (
     "half_steps",               # CPU: float16 in float32
     "safe_indices",             # GPU: a flag for indices out of range
     # in branches and loop bodies too
+    "unused_nodes",
     "early_nodes",
     "layer_norm",
     "gelu",
@@ -230,8 +231,8 @@ current_log = _LOG.get
 
 
 @contextmanager
-def logging_passes(log: PassLog) -> Iterator[None]:
-    """Let the passes that run inside of the block be noted in the log."""
+def logging_passes(log: PassLog | None) -> Iterator[None]:
+    """Let the passes that run inside of the block be noted in the log, or nowhere."""
     token = _LOG.set(log)
     try:
         yield
