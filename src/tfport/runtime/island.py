@@ -104,7 +104,6 @@ def _rewritten(
     """The ONNX nodes of an island in the form that the engine takes."""
     target = PassTarget(engine.form, use, engine.has_kernel, engine.form.nodes)
     graph = IslandGraph((n for step in steps for n in step.lowered or ()), outputs, target, steps=steps)
-    graph.changed = True  # some nodes may be unused
     graph.run(ISLAND)
     return graph
 

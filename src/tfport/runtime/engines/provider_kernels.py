@@ -12,7 +12,7 @@ from tfport.runtime.engines.session_settings import session_options, share, to_s
 from tfport.runtime.onnx.model import SMALL
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model
-from tfport.runtime.passes.pass_list import NodeForms
+from tfport.runtime.passes.pass_list import NodeForms, logging_passes
 from tfport.runtime.program import OnnxNode
 
 ON_CPU = ("CPUExecutionProvider",)
@@ -45,7 +45,8 @@ class ProviderKernels:
         fresh = [o for o in inputs if o is not None and o.array is None]
         alone = OnnxNode(node.op, tuple(inputs), node.outputs, node.attrs, node.domain)
         try:
-            island = island_model([alone], fresh, node.outputs, forms=self._forms)
+            with logging_passes(None):
+                island = island_model([alone], fresh, node.outputs, forms=self._forms)
             options = session_options(1)
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
             if tuple(self._providers) != ON_CPU:

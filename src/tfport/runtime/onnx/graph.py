@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class OnnxGraph:
@@ -155,18 +152,12 @@ def like(
     return OnnxNode(node.op, inputs, outputs, {**node.attrs, **attrs}, node.domain)
 
 
-def constant_and_other(node: OnnxNode) -> tuple[NDArray[Any] | None, Operand | None]:
-    """The constant input of a node with two inputs, and the other one."""
+def scalar_and_other(node: OnnxNode) -> tuple[float | None, Operand | None]:
+    """The number that is one of two inputs of a node, if it does not add axes to the other, and the other."""
     if len(node.inputs) == 2:
         for constant, other in (node.inputs, node.inputs[::-1]):
-            if constant is not None and constant.array is not None:
-                return constant.array, other
+            array = constant.array if constant is not None else None
+            if array is not None:
+                is_scalar = other is not None and array.size == 1 and array.ndim <= (other.rank or 0)
+                return (float(array.reshape(())), other) if is_scalar else (None, None)
     return None, None
-
-
-def scalar_and_other(node: OnnxNode) -> tuple[float | None, Operand | None]:
-    """As `constant_and_other`, for one number that does not add axes to the other input."""
-    constant, other = constant_and_other(node)
-    if constant is None or other is None or constant.size != 1 or constant.ndim > (other.rank or 0):
-        return None, None
-    return float(constant.reshape(())), other

@@ -4,9 +4,9 @@
     for match in graph.match(GELU):
         match.replace("Gelu", match.x)
 
-The parameters are what the pattern leaves open; the same one always stands for the same operand, and so does a
-part that is drawn once and used twice. Sums match in both orders, and products in any order and grouping, with
-their numbers multiplied and powers taken apart: `x³ · 0.5`, `(x · 0.5) · x²`.
+The parameters are what the pattern leaves open; the same one always stands for the same operand, and so does
+a part that is drawn once and used twice. Sums match in both orders, and products in any order and grouping,
+with their numbers multiplied and powers taken apart: `x³ · 0.5`, `(x · 0.5) · x²`.
 """
 
 from __future__ import annotations
@@ -15,50 +15,31 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tfport.dataclass import dataclass, field
+from tfport.dataclass import dataclass
 from tfport.runtime.onnx.graph import OnnxGraph
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 TOLERANCE = 1e-6
-"""How much a number may differ, in relation to itself: constants are rounded to float32, or written so."""
+"""How much a factor may differ, in relation to itself: constants are rounded to float32, or written so."""
 MOST_FACTORS = 8
-_COMMUTATIVE = frozenset(("Add", "Max", "Min", "Mul"))
+_COMMUTATIVE = frozenset(("Add", "Max", "Min"))
+_EITHER = "either"
 Bound = dict[int | str, Operand]
-"""The operands of parts of a drawing by their id, and of its parameters by name."""
+"""The operands of drawn nodes by their id, and of what has a name by that."""
 
 
 @dataclass(eq=False, slots=True)
-class Part:
-    """A part of a drawing."""
-
-    def __add__(self, other: Part | float) -> Drawn:
-        return Drawn("Add", (self, _part(other)))
-
-    def __radd__(self, other: float) -> Drawn:
-        return self + other
-
-    def __sub__(self, other: Part) -> Drawn:
-        return Drawn("Sub", (self, other))
-
-    def __mul__(self, other: Part | float) -> Drawn:
-        return Drawn("Mul", (self, _part(other)))
-
-    def __rmul__(self, other: float) -> Drawn:
-        return self * other
-
-    def __neg__(self) -> Drawn:
-        return Drawn("Neg", (self,))
-
-
-@dataclass(eq=False, slots=True)
-class Drawn(Part):
-    """A node."""
+class Drawn:
+    """A part of a drawing: a node; without an op, a number or a parameter."""
 
     op: str
-    inputs: tuple[Part, ...]
+    inputs: tuple[Drawn, ...] = ()
     name: str = ""
-    """Under which name a match has its output."""
+    """Under which name a match has its operand."""
+    number: float | None = None
+    constant: bool = False
+    """Whether a parameter has a value."""
     check: Callable[[OnnxNode], bool] | None = None
 
     def named(self, name: str) -> Drawn:
@@ -70,41 +51,35 @@ class Drawn(Part):
         self.check = check
         return self
 
+    @property
+    def effort(self) -> int:
+        """What is decided soonest is looked at first: numbers, constants, other parameters, nodes."""
+        return 3 if self.op else 0 if self.number is not None else 1 if self.constant else 2
 
-@dataclass(eq=False, slots=True)
-class Parameter(Part):
-    """An operand that the drawing leaves open; `constant`: one that has a value."""
+    def __add__(self, other: Drawn | float) -> Drawn:
+        return Drawn("Add", (self, _drawn(other)))
 
-    name: str
-    constant: bool
+    def __sub__(self, other: Drawn) -> Drawn:
+        return Drawn("Sub", (self, other))
 
+    def __mul__(self, other: Drawn | float) -> Drawn:
+        return Drawn("Mul", (self, _drawn(other)))
 
-@dataclass(eq=False, slots=True)
-class Number(Part):
-    """A constant of one element."""
+    def __neg__(self) -> Drawn:
+        return Drawn("Neg", (self,))
 
-    value: float
-
-
-@dataclass(eq=False, slots=True)
-class Either(Part):
-    """One of several parts, the first that matches."""
-
-    parts: tuple[Part, ...]
+    __radd__, __rmul__ = __add__, __mul__
 
 
 class Ops:
-    """`op.Erf(x)` in a drawing; `op.either(…)` for alternatives."""
+    """`op.Erf(x)` in a drawing; `op.either(x, y)` is the first of its inputs that matches."""
 
     def __getattr__(self, op: str) -> Callable[..., Drawn]:
-        return lambda *inputs: Drawn(op, tuple(map(_part, inputs)))
-
-    def either(self, *parts: Part) -> Either:
-        return Either(parts)
+        return lambda *inputs: Drawn(op, tuple(map(_drawn, inputs)))
 
 
-def _part(value: Part | float) -> Part:
-    return value if isinstance(value, Part) else Number(float(value))
+def _drawn(value: Drawn | float) -> Drawn:
+    return value if isinstance(value, Drawn) else Drawn("", number=float(value))
 
 
 @dataclass(slots=True, eq=False)
@@ -116,13 +91,12 @@ class Match:
     bound: Bound
 
     def __getattr__(self, name: str) -> Operand:
-        try:
-            return self.bound[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        if name not in self.bound:
+            raise AttributeError(name)
+        return self.bound[name]
 
-    def get(self, name: str) -> Operand | None:
-        return self.bound.get(name)
+    def has(self, name: str) -> bool:
+        return name in self.bound
 
     @property
     def output(self) -> Operand:
@@ -138,50 +112,47 @@ class Pattern:
     """A drawing, and what else must be true of a match."""
 
     root: Drawn
-    accepts: Callable[[Match], bool] = field(default=lambda match: True)
+    accepts: Callable[[Match], bool]
 
     def match(self, graph: OnnxGraph, node: OnnxNode) -> Match | None:
         """The first match of which this node is the last one."""
-        if node.op != self.root.op or len(node.outputs) != 1 or node.domain:
-            return None
-        matches = (Match(graph, node, bound) for bound in _bind(graph, self.root, node.outputs[0], {}))
+        matches = (Match(graph, node, bound) for bound in _node(graph, self.root, node.outputs[0], {}))
         return next(filter(self.accepts, matches), None)
 
 
 def draw(
-    drawing: Callable[..., Drawn], *, constants: str = "", accepts: Callable[[Match], bool] | None = None
+    drawing: Callable[..., Drawn],
+    *,
+    constants: str = "",
+    accepts: Callable[[Match], bool] = lambda match: True,
 ) -> Pattern:
     """A pattern from a function of `op` and its parameters; `constants` are those that have a value."""
     code, known = drawing.__code__, constants.split()
     names = code.co_varnames[1 : code.co_argcount]
-    root = drawing(Ops(), *(Parameter(name, name in known) for name in names))
-    return Pattern(root, accepts) if accepts is not None else Pattern(root)
+    return Pattern(drawing(Ops(), *(Drawn("", name=name, constant=name in known) for name in names)), accepts)
 
 
-def _bind(graph: OnnxGraph, part: Part, operand: Operand | None, bound: Bound) -> Iterator[Bound]:
+def _bind(graph: OnnxGraph, part: Drawn, operand: Operand | None, bound: Bound) -> Iterator[Bound]:
     """All ways in which an operand is a part of a drawing."""
+    array = operand.array if operand is not None else None
     if operand is None:
         return
-    match part:
-        case Number(value=value):
-            if _is_number(operand, value):
-                yield bound
-        case Parameter(name=name, constant=constant):
-            before = bound.get(name)
-            if before is operand or (before is None and (not constant or operand.array is not None)):
-                yield bound if before is operand else {**bound, name: operand}
-        case Either(parts=parts):
-            for each in parts:
-                yield from _bind(graph, each, operand, bound)
-        case Drawn():
-            before = bound.get(id(part))
-            if before is None:
-                yield from _bind_node(graph, part, operand, bound)
-            elif before is operand:
-                yield bound
+    if part.op == _EITHER:
+        for each in part.inputs:
+            yield from _bind(graph, each, operand, bound)
+    elif part.number is not None:
+        if array is not None and array.size == 1 and float(array.reshape(())) == part.number:
+            yield bound
+    elif (before := bound.get(id(part) if part.op else part.name)) is not None:
+        if before is operand:
+            yield bound
+    elif part.op:
+        yield from _node(graph, part, operand, bound)
+    elif array is not None or not part.constant:
+        yield {**bound, part.name: operand}
 
 
-def _bind_node(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
+def _node(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
     node = graph.producer(operand)
     if node is None or node.domain:
         return
@@ -190,102 +161,68 @@ def _bind_node(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) ->
         inputs = (node.means[1],)
     elif node.op != part.op or (part.check is not None and not part.check(node)):
         return
-    bound = {**bound, id(part): operand}
-    if part.name:
-        bound[part.name] = operand
+    bound = {**bound, id(part): operand, **({part.name: operand} if part.name else {})}
     if part.op == "Mul":
-        yield from _bind_product(graph, part, operand, bound)
+        yield from _product(graph, part, operand, bound)
     elif len(inputs) == len(part.inputs):
-        yield from _bind_inputs(graph, part, inputs, bound)
+        parts = sorted(part.inputs, key=lambda each: each.effort) if part.op in _COMMUTATIVE else part.inputs
+        for order in (inputs, inputs[::-1]) if part.op in _COMMUTATIVE else (inputs,):
+            if not any(each.number is not None for each in parts) or _keeps_rank(order):
+                yield from _all(graph, list(zip(parts, order, strict=True)), bound)
 
 
-def _bind_inputs(
-    graph: OnnxGraph, part: Drawn, inputs: Sequence[Operand | None], bound: Bound
-) -> Iterator[Bound]:
-    if part.op not in _COMMUTATIVE:
-        yield from _bind_all(graph, list(zip(part.inputs, inputs, strict=True)), bound)
-        return
-    parts = sorted(part.inputs, key=_effort)
-    x, y = inputs
-    for pair in ((x, y), (y, x)) if x is not y else ((x, y),):
-        if not isinstance(parts[0], Number) or _adds_no_axes(*pair):
-            yield from _bind_all(graph, list(zip(parts, pair, strict=True)), bound)
+def _keeps_rank(inputs: Sequence[Operand | None]) -> bool:
+    """Whether constants do not add axes to what is computed."""
+    ranks = [operand.rank or 0 for operand in inputs if operand is not None and operand.array is None]
+    return all(o.array.ndim <= max(ranks, default=0) for o in inputs if o is not None and o.array is not None)
 
 
-def _bind_all(
-    graph: OnnxGraph, pairs: Sequence[tuple[Part, Operand | None]], bound: Bound
-) -> Iterator[Bound]:
+def _all(graph: OnnxGraph, pairs: Sequence[tuple[Drawn, Operand | None]], bound: Bound) -> Iterator[Bound]:
     if not pairs:
         yield bound
         return
     (part, operand), *rest = pairs
     for more in _bind(graph, part, operand, bound):
-        yield from _bind_all(graph, rest, more)
+        yield from _all(graph, rest, more)
 
 
-def _effort(part: Part) -> int:
-    """What is decided soonest comes first."""
-    match part:
-        case Number():
-            return 0
-        case Parameter(constant=constant):
-            return 1 if constant else 2
-    return 3
-
-
-def _adds_no_axes(constant: Operand | None, other: Operand | None) -> bool:
-    return constant is not None and other is not None and (constant.rank or 0) <= (other.rank or 0)
-
-
-def _is_number(operand: Operand, value: float) -> bool:
-    array = operand.array
-    return array is not None and array.size == 1 and float(array.reshape(())) == value
-
-
-def _bind_product(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
+def _product(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
     """Factors that are nodes first, wherever they are: they say what parameters are."""
     number, factors = _drawn_factors(part)
-    parts = sorted(factors, key=_effort, reverse=True)
-    candidates = list(_factors(graph, operand))
-    for taken, more in _bind_factors(graph, parts, candidates, bound):
+    parts = sorted(factors, key=lambda each: -each.effort)
+    candidates = list(dict.fromkeys(_factors(graph, operand)))
+    for taken, more in _taken(graph, parts, candidates, bound):
         if _is_product(graph, operand, number, taken):
             yield more
 
 
-def _drawn_factors(part: Part) -> tuple[float, list[Part]]:
+def _drawn_factors(part: Drawn) -> tuple[float, list[Drawn]]:
     """The number in a product, and the other factors."""
-    match part:
-        case Number(value=value):
-            return value, []
-        case Drawn(op="Mul", name="", check=None, inputs=inputs):
-            pairs = [_drawn_factors(each) for each in inputs]
-            return math.prod(number for number, _ in pairs), [f for _, factors in pairs for f in factors]
-    return 1.0, [part]
+    if part.op != "Mul":
+        return (1.0, [part]) if part.number is None else (part.number, [])
+    pairs = [(1.0, [each]) if each.name else _drawn_factors(each) for each in part.inputs]
+    return math.prod(number for number, _ in pairs), [f for _, factors in pairs for f in factors]
 
 
 def _factors(graph: OnnxGraph, product: Operand) -> Iterator[Operand]:
     """The factors of a product, and the factors of those that are products."""
     waiting = [product]
     for _ in range(MOST_FACTORS):
-        if not waiting:
-            return
-        parts = _parts(graph, waiting.pop())
+        parts = _parts(graph, waiting.pop()) if waiting else ()
         yield from parts
         waiting += parts
 
 
-def _bind_factors(
-    graph: OnnxGraph, parts: Sequence[Part], candidates: Sequence[Operand], bound: Bound
+def _taken(
+    graph: OnnxGraph, parts: Sequence[Drawn], candidates: Sequence[Operand], bound: Bound
 ) -> Iterator[tuple[list[Operand], Bound]]:
-    """Operands for the drawn factors."""
+    """Operands for drawn factors."""
     if not parts:
         yield [], bound
-        return
-    first, *rest = parts
-    for operand in dict.fromkeys(candidates):
-        for more in _bind(graph, first, operand, bound):
-            for taken, all_bound in _bind_factors(graph, rest, candidates, more):
-                yield [operand, *taken], all_bound
+    for operand in candidates if parts else ():
+        for more in _bind(graph, parts[0], operand, bound):
+            for rest, whole in _taken(graph, parts[1:], candidates, more):
+                yield [operand, *rest], whole
 
 
 def _is_product(graph: OnnxGraph, operand: Operand, number: float, factors: Sequence[Operand]) -> bool:

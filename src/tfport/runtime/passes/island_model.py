@@ -15,7 +15,6 @@ from tfport.runtime.program import OnnxNode, Program, Step
 def simplified(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> Sequence[OnnxNode]:
     """The nodes of a graph after the passes that every graph gets, whoever computes it."""
     graph = IslandGraph(nodes, outputs)
-    graph.changed = True
     graph.run(ISLAND, is_body=True)
     return graph.nodes
 
@@ -66,7 +65,6 @@ def _finished(attribute: Any, around: IslandGraph) -> Any:
         return attribute
     graph = IslandGraph(nodes_of(attribute), attribute.results, around.target)
     graph.same = around.same
-    graph.changed = True
     graph.run(ISLAND, is_body=True)
     _finish(graph)
     return Program(attribute.args, [Step("", "", (), (), list(graph.nodes))], attribute.results)

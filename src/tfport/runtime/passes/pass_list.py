@@ -73,6 +73,7 @@ ISLAND: tuple[str, ...] = (
     "half_steps",               # CPU: float16 in float32
     "safe_indices",             # GPU: a flag for indices out of range
     # in branches and loop bodies too
+    "unused_nodes",
     "early_nodes",
     "layer_norm",
     "gelu",
@@ -284,6 +285,11 @@ class PassLog:
         count.removed += len(old - new)
         count.added += len(new - old)
 
+    def add_node(self, name: str) -> None:
+        """Note that a pass on nodes made the step of a node unnecessary; all nodes count as one graph."""
+        count = self.counts.setdefault(name, PassCount(graphs=1))
+        count.removed += 1
+
 
 _LOG: ContextVar[PassLog | None] = ContextVar("tfport_pass_log", default=None)
 current_log = _LOG.get
@@ -291,8 +297,8 @@ current_log = _LOG.get
 
 
 @contextmanager
-def logging_passes(log: PassLog) -> Iterator[None]:
-    """Let the passes that run inside of the block be noted in the log."""
+def logging_passes(log: PassLog | None) -> Iterator[None]:
+    """Let the passes that run inside of the block be noted in the log, or nowhere."""
     token = _LOG.set(log)
     try:
         yield
@@ -317,7 +323,7 @@ def run_node_passes(tracer: Any, node: Any) -> Sequence[Operand] | None:
         outputs: Sequence[Operand] | None = declared(name).function(tracer, node)
         if outputs is not None:
             if (log := current_log()) is not None:
-                log.add(name, [node], [])
+                log.add_node(name)
             return outputs
     return None
 

@@ -49,6 +49,20 @@ class NodeTime:
 
 
 @dataclass(frozen=True, slots=True)
+class PassDone:
+    """A pass, when it runs, and what it did while plans were made."""
+
+    name: str
+    what: str
+    when: str
+    graphs: int
+    """In how many graphs or programs it ran."""
+    removed: int
+    """How many nodes or steps."""
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Where the time of a run goes: the least of several runs, part by part."""
 
@@ -68,6 +82,8 @@ class Profile:
     """The rest, mostly the loop over the steps."""
     nodes: Sequence[NodeTime] = ()
     """The nodes of the model, slowest first; only if they were asked for."""
+    passes: Sequence[PassDone] = ()
+    """All passes, in the order in which they run."""
 
     @property
     def parts(self) -> dict[str, float]:

@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.onnx.graph import constant_and_other, scalar_and_other
+from tfport.runtime.onnx.graph import scalar_and_other
 from tfport.runtime.operand import Operand
-from tfport.runtime.passes.drawn_pattern import draw
+from tfport.runtime.passes.drawn_pattern import Drawn, Match, Ops, draw
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import island_pass
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Scaled = tuple[Operand, NDArray[Any]] | None
 
 ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
 GELU = draw(lambda op, x: 0.5 * x * op.Erfc(math.sqrt(0.5) * -x))
@@ -46,31 +44,39 @@ def gelu(graph: IslandGraph) -> None:
             match.replace("Gelu", match.x, approximate="tanh")
 
 
-@island_pass()
-def prelu(graph: IslandGraph) -> None:
-    """A slope for negative values, however it is written, is one PRelu or LeakyRelu."""
-    finds = {"Where": _of_condition, "Add": _of_halves, "Sub": _of_halves, "Max": _of_maximum}
-    matches = [(node, finds[node.op](node, graph)) for node in graph.nodes if node.op in finds]
-    for node, scaled in matches:
-        if scaled is not None and (sloped := _with_slope(node, *scaled)) is not None:
-            graph.replace(node, sloped)
+def _above(op: Ops, x: Drawn) -> Drawn:
+    return op.either(op.Relu(x), op.Max(x, 0))
 
 
-@island_pass()
-def clamp(graph: IslandGraph) -> None:
-    """A chain of bounds is one Clip or Relu."""
-    matches = [(node, _clamped(node, graph)) for node in graph.nodes if node.op in ("Max", "Min")]
-    for node, bounded in matches:
-        if bounded is not None:
-            graph.replace(node, bounded)
+def _below(op: Ops, x: Drawn, slope: Drawn, factor: Drawn) -> Drawn:
+    """A multiple of `min(x, 0)`."""
+    half = op.either(
+        op.Min(x, 0).named("minimum"), _above(op, (-x).named("negative")), _above(op, factor * x)
+    )
+    return op.either(slope * half, half)
 
 
-def _with_slope(node: OnnxNode, x: Operand, slope: NDArray[Any]) -> OnnxNode | None:
+def _slope(match: Match) -> NDArray[Any]:
+    """What negative values are multiplied by."""
+    slope = match.slope.array if match.has("slope") else None
+    slope = np.array(1, np.float32) if slope is None else slope
+    if match.node.op not in ("Add", "Sub"):
+        return slope
+    factor = match.factor.array if match.has("factor") else np.float32(1 if match.has("minimum") else -1)
+    return np.asarray(slope * factor * (1 if match.node.op == "Add" else -1), np.float32)
+
+
+def _is_sloped(match: Match) -> bool:
+    x, slope = match.x, _slope(match)
     if x.dtype != FLOAT32 or not np.isfinite(slope).all() or not _fits(slope, x):
-        return None
-    if slope.size == 1:
-        return OnnxNode("LeakyRelu", (x,), node.outputs, {"alpha": float(slope.reshape(()))})
-    return OnnxNode("PRelu", (x, Operand(FLOAT32, value=slope, name="slope")), node.outputs, {})
+        return False
+    if match.has("factor"):
+        factor = match.factor.array
+        return factor is not None and factor.size == 1 and bool((factor < 0).all())
+    if match.node.op == "Max":
+        return bool(((slope > 0) & (slope <= 1)).all())
+    # at zero both sides of a condition are the same if no slope is negative
+    return match.node.op != "Where" or match.has("strict") or bool((slope >= 0).all())
 
 
 def _fits(slope: NDArray[Any], x: Operand) -> bool:
@@ -81,75 +87,40 @@ def _fits(slope: NDArray[Any], x: Operand) -> bool:
     return all(n in (1, size) for n, size in zip(slope.shape, sizes, strict=True))
 
 
-def _of_condition(node: OnnxNode, graph: IslandGraph) -> Scaled:
-    """`x` where it is positive, else `slope * x`; at zero both are the same if no slope is negative."""
-    condition, first, second = node.inputs
-    compare = graph.producer(condition)
-    if compare is None or compare.op not in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
-        return None
-    x, zero = compare.inputs
-    if x is None or zero is None or zero.array is None or zero.array.ndim > (x.rank or 0) or zero.array.any():
-        return None
-    keeps, scales = (first, second) if compare.op.startswith("Greater") else (second, first)
-    scaled = _scaled(scales, graph)
-    if keeps is not x or scaled is None or scaled[0] is not x or zero.array.size != 1:
-        return None
-    strict = compare.op in ("Greater", "LessOrEqual")
-    return scaled if strict or (scaled[1] >= 0).all() else None
+SLOPED = [
+    draw(drawing, constants="slope factor", accepts=_is_sloped)
+    for drawing in (
+        lambda op, x, slope: op.Where(
+            op.either(op.Greater(x, 0).named("strict"), op.GreaterOrEqual(x, 0)), x, slope * x
+        ),
+        lambda op, x, slope: op.Where(
+            op.either(op.LessOrEqual(x, 0).named("strict"), op.Less(x, 0)), slope * x, x
+        ),
+        lambda op, x, slope: op.Max(x, slope * x),
+        lambda op, x, slope, factor: _above(op, x) + _below(op, x, slope, factor),
+        lambda op, x, slope, factor: _above(op, x) - _below(op, x, slope, factor),
+    )
+]
 
 
-def _of_halves(node: OnnxNode, graph: IslandGraph) -> Scaled:
-    first, second = node.inputs
-    for positive, other in ((first, second), (second, first))[: 2 if node.op == "Add" else 1]:
-        x, scaled = _positive_half(positive, graph), _scaled(other, graph)
-        half = _negative_half(scaled[0] if scaled is not None else other, graph)
-        if x is None or half is None or half[0] is not x:
-            continue
-        slope = half[1] * (scaled[1] if scaled is not None else np.array(1, np.float32))
-        return x, np.asarray(slope if node.op == "Add" else -slope, np.float32)
-    return None
+@island_pass()
+def prelu(graph: IslandGraph) -> None:
+    """A slope for negative values, however it is written, is one PRelu or LeakyRelu."""
+    for match in (match for pattern in SLOPED for match in graph.match(pattern)):
+        slope = _slope(match)
+        if slope.size == 1:
+            match.replace("LeakyRelu", match.x, alpha=float(slope.reshape(())))
+        else:
+            match.replace("PRelu", match.x, Operand(FLOAT32, value=slope, name="slope"))
 
 
-def _of_maximum(node: OnnxNode, graph: IslandGraph) -> Scaled:
-    """`max(x, slope * x)` with one slope between 0 and 1."""
-    if len(node.inputs) != 2:
-        return None
-    for x, other in (node.inputs, node.inputs[::-1]):
-        scaled = _scaled(other, graph)
-        if scaled is not None and scaled[0] is x and ((scaled[1] > 0) & (scaled[1] <= 1)).all():
-            return scaled
-    return None
-
-
-def _scaled(operand: Operand | None, graph: IslandGraph) -> Scaled:
-    """What is multiplied by a constant, and the constant."""
-    node = graph.producer(operand, "Mul")
-    constant, x = constant_and_other(node) if node is not None else (None, None)
-    return (x, constant) if x is not None and constant is not None else None
-
-
-def _positive_half(operand: Operand | None, graph: IslandGraph) -> Operand | None:
-    """`x` of `max(x, 0)`."""
-    node = graph.producer(operand)
-    if node is None or node.op not in ("Relu", "Max"):
-        return None
-    limit, x = (0.0, node.inputs[0]) if node.op == "Relu" else scalar_and_other(node)
-    return x if limit == 0 else None
-
-
-def _negative_half(operand: Operand | None, graph: IslandGraph) -> tuple[Operand, Any] | None:
-    """`x` and `c` of `c * min(x, 0)`."""
-    least = graph.producer(operand, "Min")
-    if least is not None:
-        limit, x = scalar_and_other(least)
-        return (x, np.float32(1)) if limit == 0 and x is not None else None
-    inner = _positive_half(operand, graph)
-    negated = graph.producer(inner, "Neg")
-    if negated is not None and negated.inputs[0] is not None:
-        return negated.inputs[0], np.float32(-1)
-    scaled = graph.producer(inner, "Mul")
-    factor, x = scalar_and_other(scaled) if scaled is not None else (None, None)
-    return (x, np.float32(factor)) if x is not None and factor is not None and factor < 0 else None
+@island_pass()
+def clamp(graph: IslandGraph) -> None:
+    """A chain of bounds is one Clip or Relu."""
+    matches = [(node, _clamped(node, graph)) for node in graph.nodes if node.op in ("Max", "Min")]
+    for node, bounded in matches:
+        if bounded is not None:
+            graph.replace(node, bounded)
 
 
 def _clamped(node: OnnxNode, graph: IslandGraph) -> OnnxNode | None:

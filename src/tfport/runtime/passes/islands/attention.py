@@ -3,8 +3,8 @@
     softmax(q · kᵀ · scale + mask) · v        q, k and v: [batch, positions, heads, size]
 
 On a GPU one kernel computes it, and the products of all pairs of positions never reach the memory. The
-projections stay products of their own; what they add is given to the node. Where queries, keys and values come
-from the same input, one product computes all three:
+projections stay products of their own; what they add is given to the node. Where queries, keys and values
+come from the same input, one product computes all three:
 
     MultiHeadAttention(x · q, x · k, x · v)  →  MultiHeadAttention(x · w)
 

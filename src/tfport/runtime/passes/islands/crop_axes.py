@@ -1,8 +1,8 @@
 """How positions along an axis of a node's output depend on positions along axes of its inputs.
 
 An element of the output at position p reads its inputs at p, or, for windows with stride 1 as in a
-convolution, from p - before to p + after. Nothing is known of other nodes and axes. `Lengths` says which unknown
-sizes of an island's tensors are equal, or differ by a known number.
+convolution, from p - before to p + after. Nothing is known of other nodes and axes. `Lengths` says which
+unknown sizes of an island's tensors are equal, or differ by a known number.
 """
 
 from __future__ import annotations

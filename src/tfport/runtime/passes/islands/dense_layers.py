@@ -1,9 +1,9 @@
 """Dense layers: products with a matrix, without reshapes around them and with their bias.
 
 Keras writes a dense layer over the last axis as rows: reshape, multiply, reshape back. The engine multiplies
-tensors of any rank by a matrix, so the reshapes and the computation of their sizes are removed, if the leading
-sizes are known to be the same. ONNX Runtime adds a bias to a MatMul, and not to a Gemm, which a product with a
-transposed matrix is.
+tensors of any rank by a matrix, so the reshapes and the computation of their sizes are removed, if the
+leading sizes are known to be the same. ONNX Runtime adds a bias to a MatMul, and not to a Gemm, which a
+product with a transposed matrix is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Convolutions whose kernels in ONNX Runtime are slow, in forms that it computes faster.
 
-Its kernels compute 16 output channels at a time, or copy each window of all input channels before a product of
-matrices; with one output channel nearly all of that is wasted. An exported model keeps all nodes.
+Its kernels compute 16 output channels at a time, or copy each window of all input channels before a product
+of matrices; with one output channel nearly all of that is wasted. An exported model keeps all nodes.
 
 Few output channels: a transposed convolution is the other way around: it multiplies each pixel first and then
 adds up the windows of the few output channels. With the weights mirrored, both compute the same sums.

@@ -6,11 +6,11 @@ ONNX Runtime computes these one after another, through the memory. cuDNN has one
 with their channels last: the operands are [batch, height, width, channels]. Products
 with matrices are left to cuBLASLt (`fused_product`).
 
-Where ONNX Runtime computes them with cuDNN, sums after some convolutions are nodes of their own. cuDNN computes
-a sum together with a convolution, which saves a pass over the result. But where the convolution is in groups,
-or has few input channels in 16 bits, it has only kernels for that which are several times slower than those
-without a sum (H200, cuDNN 9.19: the first convolution of ResNet-50 in float16 834 µs in place of 118; 17
-convolutions in groups of MobileNetV2 7.8 ms in place of 0.5).
+Where ONNX Runtime computes them with cuDNN, sums after some convolutions are nodes of their own. cuDNN
+computes a sum together with a convolution, which saves a pass over the result. But where the convolution is
+in groups, or has few input channels in 16 bits, it has only kernels for that which are several times slower
+than those without a sum (H200, cuDNN 9.19: the first convolution of ResNet-50 in float16 834 µs in place of
+118; 17 convolutions in groups of MobileNetV2 7.8 ms in place of 0.5).
 """
 
 from __future__ import annotations

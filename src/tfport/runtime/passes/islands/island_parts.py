@@ -4,9 +4,9 @@ Operations are convolutions for cuDNN (`fused_convolution`) or products for cuBL
 that pass between parts have their channels last if a convolution reads or writes them.
 
 Between two engines, an island is divided into models that run one after another. A node that the other engine
-may not compute, and all that lies between two such nodes, cut an island into stages. The other engine gets the
-stages with much of the work, which in a network for images are one or two; whatever comes before, between and
-after them stays in the usual engine.
+may not compute, and all that lies between two such nodes, cut an island into stages. The other engine gets
+the stages with much of the work, which in a network for images are one or two; whatever comes before, between
+and after them stays in the usual engine.
 """
 
 from __future__ import annotations

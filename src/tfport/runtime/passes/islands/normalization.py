@@ -20,7 +20,7 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.passes.drawn_pattern import Drawn, Match, Ops, Part, draw
+from tfport.runtime.passes.drawn_pattern import Drawn, Match, Ops, draw
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import ONNX_RUNTIME_CPU, island_pass
 from tfport.runtime.program import OnnxNode
@@ -37,22 +37,22 @@ def _is_over_last_axis(mean: OnnxNode) -> bool:
     return bool(mean.attrs.get("keepdims", 1)) and int(axes.array.reshape(-1)[0]) % x.rank == x.rank - 1
 
 
-def _mean(op: Ops, x: Part, axes: Part) -> Drawn:
+def _mean(op: Ops, x: Drawn, axes: Drawn) -> Drawn:
     return op.ReduceMean(x, axes).where(_is_over_last_axis)
 
 
-def _inverse(op: Ops, x: Part, mean: Part, epsilon: Part, axes: Part) -> Drawn:
+def _inverse(op: Ops, x: Drawn, mean: Drawn, epsilon: Drawn, axes: Drawn) -> Drawn:
     """`1 / √(variance + ε)`."""
     centered = x - mean
     return op.Reciprocal(op.Sqrt(_mean(op, centered * centered, axes) + epsilon))
 
 
-def _as_defined(op: Ops, x: Part, scale: Part, offset: Part, epsilon: Part, a: Part, b: Part) -> Drawn:
+def _as_defined(op: Ops, x: Drawn, scale: Drawn, offset: Drawn, epsilon: Drawn, a: Drawn, b: Drawn) -> Drawn:
     mean = _mean(op, x, a)
     return (x - mean) * _inverse(op, x, mean, epsilon, b) * scale + offset
 
 
-def _of_keras(op: Ops, x: Part, scale: Part, offset: Part, epsilon: Part, a: Part, b: Part) -> Drawn:
+def _of_keras(op: Ops, x: Drawn, scale: Drawn, offset: Drawn, epsilon: Drawn, a: Drawn, b: Drawn) -> Drawn:
     mean = _mean(op, x, a)
     g = (_inverse(op, x, mean, epsilon, b) * scale).named("g")
     return x * g + op.either(offset - mean * g, -mean * g + offset)

@@ -7,9 +7,9 @@ error is small compared with `x`. So does one whose results are quantized: their
 exported model keeps all nodes.
 
 In 16 bits, products (convolutions, matrix products, recurrent layers) always take 16-bit weights and inputs;
-GPUs add them up in float32. What only moves or selects values, and simple arithmetic, stays in the type of its
-input. Softmax, reductions, powers and logarithms are computed in float32. So are the inputs and outputs of
-the island: other islands and host steps see the types of the model.
+GPUs add them up in float32. What only moves or selects values, and simple arithmetic, stays in the type of
+its input. Softmax, reductions, powers and logarithms are computed in float32. So are the inputs and outputs
+of the island: other islands and host steps see the types of the model.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def accurate_sigmoid(graph: IslandGraph) -> None:
 
 @island_pass(when=GPU_FLOAT32, bodies=False)
 def accurate_sigmoid_on_gpu(graph: IslandGraph) -> None:
-    """As `accurate_sigmoid`, but not where it is only a factor: its error is small beside what it multiplies."""
+    """As `accurate_sigmoid`, but not for factors: there the error is small beside what is multiplied."""
     _rewrite_sigmoids(graph, gates_stay=True)
 
 

@@ -1,4 +1,4 @@
-"""Products along an axis that is not the last one: the matrix is on the left, and the tensor is not transposed.
+"""Products along an axis that is not the last one: the matrix is on the left, the tensor is not transposed.
 
     Transpose, products with constant matrices and what is computed between them, Transpose
 

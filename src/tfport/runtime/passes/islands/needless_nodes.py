@@ -1,4 +1,4 @@
-"""Find nodes of one graph that compute the same: they are computed once.
+"""Nodes that need not be computed: nothing reads them, or others of the graph compute the same.
 
 A lowering often makes nodes that another one made: the shape of an image, an index in another type.
 ONNX Runtime's optimizer for it takes longer, and the whole graph is prepared again after it.
@@ -16,6 +16,12 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import ONNX_RUNTIME_CPU, island_pass
 from tfport.runtime.program import OnnxNode
+
+
+@island_pass()
+def unused_nodes(graph: IslandGraph) -> None:
+    """What no output depends on is not computed."""
+    graph.remove_unused()
 
 
 @island_pass(when=ONNX_RUNTIME_CPU)
