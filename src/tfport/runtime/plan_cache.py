@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tfport.dataclass import dataclass
 from tfport.graph.model import Signature
-from tfport.runtime.fed_values import FedValue
+from tfport.runtime.fed_tensor import FedValue
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
 from tfport.runtime.stored.stored_plan import StoredPlan

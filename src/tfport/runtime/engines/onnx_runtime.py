@@ -14,8 +14,7 @@ import onnxruntime as ort
 
 from tfport.dataclass import replace
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.bounds.loop_limit_name import limit_message_of
-from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.bounds.run_scope import current_scope, limit_message_of
 from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import (
     NO_HINTS,

@@ -30,7 +30,6 @@ from tfport.runtime.ops.control.loop_body import (
     traced_loop,
 )
 from tfport.runtime.ops.control.loop_draws import LoopDraws, loop_draws
-from tfport.runtime.ops.control.loop_limit import limited
 from tfport.runtime.ops.control.loop_lists import appending_change, rows_after_loop, written_row
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
@@ -38,6 +37,7 @@ from tfport.runtime.ops.control.structure_steps import (
     captured_by,
     has_effect,
     is_true,
+    limited,
     resources_used_by,
     why_on_host,
 )
