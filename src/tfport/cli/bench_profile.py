@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfport.check.layout.parts import ReportPart
-    from tfport.runtime.profile.node_times import NodeTime
     from tfport.runtime.profile.recorder import HostNode
-    from tfport.runtime.profile.times import IslandTime, OpTime, PassDone, Profile
+    from tfport.runtime.profile.times import IslandTime, NodeTime, OpTime, PassDone, Profile
 
 MILLI = 1e3
 TIME = 11

@@ -20,9 +20,9 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.passes.pass_list import PassCount, PassLog, all_passes
 from tfport.runtime.profile.engine_events import EngineEvent, engine_events, op_times
-from tfport.runtime.profile.node_times import NodeTime, node_times
+from tfport.runtime.profile.node_times import node_times
 from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
-from tfport.runtime.profile.times import IslandTime, OpTime, PassDone, Profile
+from tfport.runtime.profile.times import IslandTime, NodeTime, OpTime, PassDone, Profile
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.session import Session
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tfport.dataclass import dataclass
+from tfport.runtime.profile.node_origins import NodeOrigin
 from tfport.runtime.profile.recorder import HostNode
-
-if TYPE_CHECKING:
-    from tfport.runtime.profile.node_times import NodeTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +34,18 @@ class IslandTime:
     """The time to pass arrays to the engine and back."""
     engine_ops: Sequence[OpTime] = ()
     """The ONNX ops by the engine's own profile, slowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTime:
+    """A node in a run. `where` is the index of its island, `host`, or `folded`: computed before the run."""
+
+    origin: NodeOrigin
+    where: int | str
+    calls: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    """Why it is not in an island."""
 
 
 @dataclass(frozen=True, slots=True)
