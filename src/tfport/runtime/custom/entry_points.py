@@ -34,7 +34,7 @@ class BrokenOps(UserWarning):
     """The ops of an installed package cannot be loaded; the others can."""
 
 
-class OpTable(Protocol):
+class EntryPointRegistry(Protocol):
     """The registry that packages register their ops in."""
 
     def forget(self, package: str) -> None:
@@ -49,7 +49,7 @@ class _Progress:
     begun = done = False
 
 
-def load_entry_points(registry: OpTable) -> None:
+def load_entry_points(registry: EntryPointRegistry) -> None:
     """Load all entry points, once per process; other threads wait until it is done."""
     if _Progress.done:
         return
@@ -93,7 +93,7 @@ def _declarations(folder: str) -> Iterator[bytes]:
                 yield file.read()
 
 
-def _load(point: EntryPoint, registry: OpTable) -> str | None:
+def _load(point: EntryPoint, registry: EntryPointRegistry) -> str | None:
     """Load an entry point; the error message if that fails."""
     package = _package(point)
     try:

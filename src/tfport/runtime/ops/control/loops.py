@@ -22,6 +22,7 @@ from tfport.runtime.ops.control.loop_body import (
     Loop,
     LoopBody,
     Operands,
+    TimeLoop,
     TracedLoop,
     limits_of,
     numbered_body,
@@ -47,8 +48,6 @@ from tfport.runtime.program import OnnxNode, Prepare, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
 from tfport.runtime.value_facts import ListChange, ListFacts
 
-__all__ = ["Loop", "add_loop", "iterate", "trace_loop"]
-
 
 def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
     """The values of the loop variables after the loop."""
@@ -58,16 +57,14 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
     traced = traced_loop(tracer, loop, first)
     known = time_loop(traced, _changes(tracer, traced, traced.body))
     results = run_loop_passes(tracer, known)
-    return results if results is not None else iterate(tracer, traced)
+    return results if results is not None else iterate(tracer, known)
 
 
-def iterate(tracer: Tracer, traced: TracedLoop) -> Operands:
+def iterate(tracer: Tracer, known: TimeLoop) -> Operands:
     """The loop by iterations: a fixed number if it only counts, else until its condition is false."""
+    traced, changes, limits = known.traced, dict(known.changes), limits_of(known)
     loop, body, first = traced.loop, traced.body, traced.first
-    changes = _changes(tracer, traced, body)
-    known = time_loop(traced, changes)
     iteration = Operand(INT64, (), name=loop.name)
-    limits = limits_of(known)
     results, counters = list(loop.initial), dict[int, int]()
     if limits:
         counters = dict(known.counters)

@@ -23,7 +23,8 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.conditions import Conditions, Literal
 from tfport.runtime.ops.control.functional import is_only_stacked
-from tfport.runtime.ops.control.loops import Loop, trace_loop
+from tfport.runtime.ops.control.loop_body import Loop
+from tfport.runtime.ops.control.loops import trace_loop
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.order import ControlUnit, is_ordered
 from tfport.runtime.passes.pass_list import run_graph_passes

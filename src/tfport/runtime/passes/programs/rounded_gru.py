@@ -45,7 +45,7 @@ def rounded_gru(tracer: Tracer, loop: TimeLoop) -> Operands | None:
     gru = _hybrid_gru(loop) if may_have_cells(loop) else None
     if gru is None:
         return None
-    program = tracer.program([], lambda: iterate(tracer, loop.traced))
+    program = tracer.program([], lambda: iterate(tracer, loop))
     return _run_on_host(tracer, loop.name, gru, loop.initial[gru.state], program, list(loop.changes))
 
 
