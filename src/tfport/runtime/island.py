@@ -11,6 +11,7 @@ import numpy as np
 from tfport.dataclass import replace
 from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
 from tfport.runtime.engines.input_flag import check_flag
+from tfport.runtime.onnx.graph import reads_of
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.least_size import ANY, least_size
 from tfport.runtime.onnx.model import OnnxModel, border_type, is_narrow
@@ -94,7 +95,7 @@ def _shares(
 
 
 def _read(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> list[Operand]:
-    used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
+    used = {operand for node in nodes for operand in reads_of(node)}
     return [o for o in inputs if o in used]
 
 
@@ -102,7 +103,7 @@ def _rewritten(
     steps: Sequence[Step], outputs: Sequence[Operand], engine: Engine, use: IslandUse | None = None
 ) -> IslandGraph:
     """The ONNX nodes of an island in the form that the engine takes."""
-    target = PassTarget(engine.form, use, engine.has_kernel, engine.form.nodes)
+    target = PassTarget(engine.form, use, lambda node: engine.has_kernel(node), engine.form.nodes)
     graph = IslandGraph((n for step in steps for n in step.lowered or ()), outputs, target, steps=steps)
     graph.run(ISLAND)
     return graph

@@ -116,13 +116,9 @@ class OnnxGraph:
         for node in unused:
             self.replace(node)
 
-    def reads_of(self, node: OnnxNode) -> Iterator[Operand]:
+    def reads_of(self, node: OnnxNode) -> Iterable[Operand]:
         """What a node and its programs read, without constants, as often as they do."""
-        for operand in node.inputs:
-            if operand is not None and operand.value is None:
-                yield operand
-        for program in node.programs:
-            yield from program.captures()
+        return reads_of(node)
 
     def _link_all(self) -> None:
         self._producers, self._readers = {}, defaultdict(list)
@@ -143,6 +139,19 @@ class OnnxGraph:
                 del self._producers[output]
         for operand in self.reads_of(node):
             self._readers[operand].remove(node)
+
+
+def reads_of(node: OnnxNode) -> list[Operand]:
+    """What a node and its programs read, without constants."""
+    inputs = [operand for operand in node.inputs if operand is not None and operand.value is None]
+    return [*inputs, *captured_by(node)] if node.programs else inputs
+
+
+def captured_by(*nodes: OnnxNode) -> Iterator[Operand]:
+    """What the branches and bodies of nodes read from outside of them."""
+    for node in nodes:
+        for program in node.programs:
+            yield from program.captures()
 
 
 def like(

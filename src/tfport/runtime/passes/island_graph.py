@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from tfport.runtime.onnx.graph import OnnxGraph
 from tfport.runtime.operand import Operand
@@ -42,9 +42,9 @@ class IslandGraph(OnnxGraph):
         matches = (pattern.match(self, node) for node in self.nodes if node.op == op)
         return [match for match in matches if match is not None]
 
-    def reads_of(self, node: OnnxNode) -> Iterator[Operand]:
+    def reads_of(self, node: OnnxNode) -> Iterable[Operand]:
         reads = super().reads_of(node)
-        return (self.same.get(o, o) for o in reads) if self.same else reads
+        return [self.same.get(o, o) for o in reads] if self.same else reads
 
     def run(self, names: Sequence[str], *, is_body: bool = False) -> None:
         """Run the passes of these names; in a branch or loop body, those that are declared for it."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from tfport.dataclass import dataclass, field
 from tfport.graph.dtypes import INT64
+from tfport.runtime.onnx.graph import captured_by
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.islands.crop_axes import (
     Base,
@@ -109,9 +110,8 @@ def _find_cuts(nodes: Sequence[OnnxNode], wanted: Iterable[Operand], unread: Unr
         for i, operand in enumerate(node.inputs):
             if operand is not None:
                 _meet(margins, operand, needs.get(i, {}))
-        for program in node.programs:
-            for operand in program.captures():
-                _meet(margins, operand, {})
+        for operand in captured_by(node):
+            _meet(margins, operand, {})
 
 
 def _meet(margins: dict[Operand, Margins], operand: Operand, needs: Mapping[int, tuple[int, int]]) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from tfport.dataclass import dataclass
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.graph import OnnxGraph
+from tfport.runtime.onnx.graph import OnnxGraph, captured_by
 from tfport.runtime.operand import Operand, operand_key
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.islands.loop_rows import LoopRows, all_rows_of, can_be_early, is_small_product
@@ -44,8 +44,7 @@ class _Rewrite:
         self._body: Program = loop.attrs["body"]
         self._all = [node for step in self._body.steps for node in step.lowered or ()]
         self._readers = OnnxGraph(self._all).readers
-        captured = (o for node in self._all for program in node.programs for o in program.captures())
-        self._named = {*self._body.results, *captured}
+        self._named = {*self._body.results, *captured_by(*self._all)}
         """Operands that others find under their name."""
         self._inside: list[OnnxNode] = []
         self._rows = LoopRows(loop, self._all)
@@ -159,7 +158,7 @@ class _Rewrite:
 
     def _keep(self, node: OnnxNode) -> None:
         """A node of the body."""
-        for operand in (o for program in node.programs for o in program.captures()):
+        for operand in captured_by(node):
             self._here(operand)
         inputs = tuple(o and self._here(o) for o in node.inputs)
         self._inside.append(OnnxNode(node.op, inputs, node.outputs, node.attrs, node.domain, node.means))

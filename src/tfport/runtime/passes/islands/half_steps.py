@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, DType
+from tfport.runtime.onnx.graph import captured_by
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import CPU, island_pass
@@ -76,8 +77,7 @@ class _Rewrite:
         """Operands whose float32 value float16 cannot represent."""
         self._sums: set[Operand] = set()
         """Unrounded operands that are sums, or were made from a sum by fused steps."""
-        captured = (o for s in steps for n in s.lowered or () for p in n.programs for o in p.captures())
-        self._named = {*results, *captured}
+        self._named = {*results, *captured_by(*(node for step in steps for node in step.lowered or ()))}
 
     def take(self, step: Step) -> None:
         nodes = list(step.lowered or ())
@@ -107,7 +107,7 @@ class _Rewrite:
     def _keep(self, nodes: Sequence[OnnxNode]) -> None:
         """Nodes as they are, with float16 operands in float16."""
         for node in nodes:
-            for operand in (o for program in node.programs for o in program.captures()):
+            for operand in captured_by(node):
                 self.rounded(operand)
             inputs = tuple(o and self.rounded(o) for o in node.inputs)
             self.nodes.append(OnnxNode(node.op, inputs, node.outputs, node.attrs, node.domain, node.means))

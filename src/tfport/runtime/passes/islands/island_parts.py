@@ -17,6 +17,7 @@ from itertools import groupby
 
 from tfport.dataclass import dataclass, replace
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.graph import reads_of
 from tfport.runtime.onnx.island_work import IslandWork, island_work
 from tfport.runtime.onnx.least_size import least_size
 from tfport.runtime.onnx.model import OnnxModel, border_type
@@ -154,12 +155,6 @@ def model_part(
 
 def _reads(item: _Item) -> Iterable[Operand]:
     return reads_of(item) if isinstance(item, OnnxNode) else item.inputs
-
-
-def reads_of(node: OnnxNode) -> list[Operand]:
-    """What a node and its programs read, without constants."""
-    captured = (o for program in node.programs for o in program.captures())
-    return [o for o in (*node.inputs, *captured) if o is not None and not o.is_constant]
 
 
 class _Borders:

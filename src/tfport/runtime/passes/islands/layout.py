@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tfport.graph.dtypes import INT64
-from tfport.runtime.onnx.graph import like
+from tfport.runtime.onnx.graph import captured_by, like
 from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
@@ -50,9 +50,8 @@ def _take(state: LayoutState, node: OnnxNode) -> None:
     touched = any(o in state.transposed for o in node.inputs if o is not None)
     if rule is not None and touched and rule(state, node):
         return
-    for program in node.programs:
-        for captured in program.captures():
-            state.original(captured, named=True)
+    for captured in captured_by(node):
+        state.original(captured, named=True)
     inputs = tuple(o if o is None else state.original(o) for o in node.inputs)
     state.nodes.append(node if inputs == node.inputs else like(node, inputs, node.outputs))
 

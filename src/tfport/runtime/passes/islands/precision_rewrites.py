@@ -22,6 +22,7 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.onnx.graph import reads_of
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.islands.fused_convolution import is_usual_convolution
@@ -148,10 +149,8 @@ class _Rewrite:
         self.nodes.append(OnnxNode(node.op, inputs, tuple(outputs), node.attrs, node.domain, node.means))
 
     def _compute_full(self, node: OnnxNode) -> None:
-        for operand in (o for program in node.programs for o in program.captures()):
+        for operand in reads_of(node):
             self.full(operand)
-        for present in filter(None, node.inputs):
-            self.full(present)
         self.nodes.append(node)
 
     def narrow(self, operand: Operand) -> Operand:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfport.dataclass import dataclass
 from tfport.graph.dtypes import INT64
-from tfport.runtime.onnx.graph import like
+from tfport.runtime.onnx.graph import captured_by, like
 from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.passes.island_graph import IslandGraph
@@ -120,7 +120,7 @@ class _Rewriter:
         inputs = tuple(o if o is None else self.same.get(o, o) for o in node.inputs)
         if not node.domain and self._rewritten(node, inputs):
             return
-        for operand in (*inputs, *(o for program in node.programs for o in program.captures())):
+        for operand in (*inputs, *captured_by(node)):
             if operand is not None:
                 self.plain(operand)
         self.nodes.append(like(node, inputs, node.outputs) if inputs != node.inputs else node)

@@ -7,10 +7,11 @@ an island in one part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.dataclass import replace
+from tfport.runtime.onnx.graph import captured_by
 from tfport.runtime.onnx.known_results import OF_SIZES, NotKnown, known_result, of_sizes
 from tfport.runtime.onnx.model import nodes_of
 from tfport.runtime.onnx.shapes import infer_shapes
@@ -26,15 +27,8 @@ def sized_nodes(
     nodes: Sequence[OnnxNode], outputs: Sequence[Operand], sizes: Mapping[Operand, Sequence[int]]
 ) -> Sequence[OnnxNode]:
     """Nodes that answer as these do for inputs of the sizes; what else they read is not changed."""
-    known = _KnownSizes(sizes, {*outputs, *_captured(nodes)})
+    known = _KnownSizes(sizes, {*outputs, *captured_by(*nodes)})
     return simplified([new for node in nodes for new in known.sized(node)], outputs)
-
-
-def _captured(nodes: Sequence[OnnxNode]) -> Iterator[Operand]:
-    """What branches and bodies of loops read."""
-    for node in nodes:
-        for program in node.programs:
-            yield from program.captures()
 
 
 class _KnownSizes:
@@ -82,7 +76,7 @@ class _KnownSizes:
         """The nodes of the branch that is taken."""
         program = node.attrs["then_branch" if condition else "else_branch"]
         inner = list(nodes_of(program))
-        self._needed.update(_captured(inner))
+        self._needed.update(captured_by(*inner))
         made = [made for of_branch in inner for made in self.sized(of_branch)]
         for result, operand in zip(program.results, node.outputs, strict=True):
             self._known[operand] = self._known.get(result, result)
