@@ -10,7 +10,7 @@ Links follow each change. Nodes are never changed themselves: the program that t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from tfport.runtime.operand import Operand
@@ -25,6 +25,7 @@ class OnnxGraph:
         self.outputs = list(outputs)
         self.changed = False
         """Whether nodes were replaced since it was last set to False."""
+        self._ops: set[str] | None = None
         self._edits: dict[OnnxNode, tuple[OnnxNode, ...]] = {}
         """What came in place of nodes of the list."""
         self._producers: dict[Operand, OnnxNode] | None = None
@@ -39,7 +40,7 @@ class OnnxGraph:
 
     @nodes.setter
     def nodes(self, nodes: Iterable[OnnxNode]) -> None:
-        self._nodes, self._edits, self._producers = list(nodes), {}, None
+        self._nodes, self._edits, self._producers, self._ops = list(nodes), {}, None, None
         self.changed = True
 
     def _now(self, node: OnnxNode) -> Iterator[OnnxNode]:
@@ -50,15 +51,19 @@ class OnnxGraph:
         for new in edit:
             yield from (new,) if new is node else self._now(new)
 
-    def has(self, *ops: str) -> bool:
-        """Whether a node has one of these ops."""
-        return any(node.op in ops for node in self.nodes)
+    @property
+    def ops(self) -> Set[str]:
+        """The ops of all nodes, and those that several nodes stand for."""
+        if self._ops is None:
+            self._ops = {node.op for node in self.nodes}
+            self._ops.update(node.means[0] for node in self.nodes if node.means is not None)
+        return self._ops
 
     def replace(self, node: OnnxNode, *others: OnnxNode) -> None:
         """Put other nodes in the place of one, which may be among them; without others, remove it."""
         before = self._edits.get(node, (node,))
         self._edits[node] = tuple(new for old in before for new in (others if old is node else (old,)))
-        self.changed = True
+        self.changed, self._ops = True, None
         if self._producers is not None:
             if node not in others:
                 self._unlink(node)
@@ -105,16 +110,17 @@ class OnnxGraph:
     def remove_unused(self) -> None:
         """Leave only the nodes that the outputs depend on."""
         needed: set[Operand | None] = set(self.outputs)
-        unused = []
+        kept, unused = list[OnnxNode](), list[OnnxNode]()
         for node in reversed(self.nodes):
             if needed.isdisjoint(node.outputs):
                 unused.append(node)
-            else:
-                needed.update(node.inputs)
-                if node.programs:
-                    needed.update(self.reads_of(node))
-        for node in unused:
-            self.replace(node)
+                continue
+            kept.append(node)
+            needed.update(self.reads_of(node) if node.programs else node.inputs)
+        if unused:
+            self._nodes, self._ops, self.changed = kept[::-1], None, True
+            for node in unused if self._producers is not None else ():
+                self._unlink(node)
 
     def reads_of(self, node: OnnxNode) -> Iterable[Operand]:
         """What a node and its programs read, without constants, as often as they do."""

@@ -11,6 +11,7 @@ with their numbers multiplied and powers taken apart: `x³ · 0.5`, `(x · 0.5) 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -50,11 +51,6 @@ class Drawn:
         """Only a node for which a check is True."""
         self.check = check
         return self
-
-    @property
-    def effort(self) -> int:
-        """What is decided soonest is looked at first: numbers, constants, other parameters, nodes."""
-        return 3 if self.op else 0 if self.number is not None else 1 if self.constant else 2
 
     def __add__(self, other: Drawn | float) -> Drawn:
         return Drawn("Add", (self, _drawn(other)))
@@ -113,6 +109,8 @@ class Pattern:
 
     root: Drawn
     accepts: Callable[[Match], bool]
+    needs: frozenset[str]
+    """The ops that a graph has if it has a match."""
 
     def match(self, graph: OnnxGraph, node: OnnxNode) -> Match | None:
         """The first match of which this node is the last one."""
@@ -129,7 +127,15 @@ def draw(
     """A pattern from a function of `op` and its parameters; `constants` are those that have a value."""
     code, known = drawing.__code__, constants.split()
     names = code.co_varnames[1 : code.co_argcount]
-    return Pattern(drawing(Ops(), *(Drawn("", name=name, constant=name in known) for name in names)), accepts)
+    root = drawing(Ops(), *(Drawn("", name=name, constant=name in known) for name in names))
+    return Pattern(root, accepts, _needs(root))
+
+
+def _needs(part: Drawn) -> frozenset[str]:
+    inner = [_needs(each) for each in part.inputs]
+    if part.op == _EITHER:
+        return frozenset.intersection(*inner)
+    return frozenset().union(*inner, [part.op] if part.op else [])
 
 
 def _bind(graph: OnnxGraph, part: Drawn, operand: Operand | None, bound: Bound) -> Iterator[Bound]:
@@ -165,16 +171,33 @@ def _node(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iter
     if part.op == "Mul":
         yield from _product(graph, part, operand, bound)
     elif len(inputs) == len(part.inputs):
-        parts = sorted(part.inputs, key=lambda each: each.effort) if part.op in _COMMUTATIVE else part.inputs
         for order in (inputs, inputs[::-1]) if part.op in _COMMUTATIVE else (inputs,):
-            if not any(each.number is not None for each in parts) or _keeps_rank(order):
-                yield from _all(graph, list(zip(parts, order, strict=True)), bound)
+            pairs = list(zip(part.inputs, order, strict=True))
+            if all(_may_be(graph, each, of) for each, of in pairs) and _keeps_rank(pairs):
+                yield from _all(graph, sorted(pairs, key=_effort), bound)
 
 
-def _keeps_rank(inputs: Sequence[Operand | None]) -> bool:
-    """Whether constants do not add axes to what is computed."""
-    ranks = [operand.rank or 0 for operand in inputs if operand is not None and operand.array is None]
-    return all(o.array.ndim <= max(ranks, default=0) for o in inputs if o is not None and o.array is not None)
+def _may_be(graph: OnnxGraph, part: Drawn, operand: Operand | None) -> bool:
+    """Whether an operand may be a part of a drawing, as far as its own node tells: most are not."""
+    if operand is None or part.op == _EITHER:
+        return operand is not None and any(_may_be(graph, each, operand) for each in part.inputs)
+    if not part.op:
+        return operand.array is not None or (part.number is None and not part.constant)
+    node = graph.producer(operand)
+    return node is not None and (node.op == part.op or (node.means is not None and node.means[0] == part.op))
+
+
+def _keeps_rank(pairs: Sequence[tuple[Drawn, Operand | None]]) -> bool:
+    """Whether numbers do not add axes to what is computed."""
+    numbers = [of for part, of in pairs if part.number is not None and of is not None]
+    others = [of for part, of in pairs if part.number is None and of is not None]
+    return not numbers or max(o.rank or 0 for o in numbers) <= max((o.rank or 0 for o in others), default=0)
+
+
+def _effort(pair: tuple[Drawn, Operand | None]) -> int:
+    """What is decided soonest is looked at first: numbers, constants, other parameters, nodes."""
+    part = pair[0]
+    return 3 if part.op else 0 if part.number is not None else 1 if part.constant else 2
 
 
 def _all(graph: OnnxGraph, pairs: Sequence[tuple[Drawn, Operand | None]], bound: Bound) -> Iterator[Bound]:
@@ -189,19 +212,22 @@ def _all(graph: OnnxGraph, pairs: Sequence[tuple[Drawn, Operand | None]], bound:
 def _product(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
     """Factors that are nodes first, wherever they are: they say what parameters are."""
     number, factors = _drawn_factors(part)
-    parts = sorted(factors, key=lambda each: -each.effort)
     candidates = list(dict.fromkeys(_factors(graph, operand)))
-    for taken, more in _taken(graph, parts, candidates, bound):
+    for taken, more in _taken(graph, factors, candidates, bound):
         if _is_product(graph, operand, number, taken):
             yield more
 
 
+@functools.cache
 def _drawn_factors(part: Drawn) -> tuple[float, list[Drawn]]:
-    """The number in a product, and the other factors."""
+    """The number in a product, and the other factors, nodes first."""
     if part.op != "Mul":
         return (1.0, [part]) if part.number is None else (part.number, [])
     pairs = [(1.0, [each]) if each.name else _drawn_factors(each) for each in part.inputs]
-    return math.prod(number for number, _ in pairs), [f for _, factors in pairs for f in factors]
+    factors = [(each, None) for _, inner in pairs for each in inner]
+    return math.prod(number for number, _ in pairs), [
+        f for f, _ in sorted(factors, key=_effort, reverse=True)
+    ]
 
 
 def _factors(graph: OnnxGraph, product: Operand) -> Iterator[Operand]:
@@ -220,7 +246,7 @@ def _taken(
     if not parts:
         yield [], bound
     for operand in candidates if parts else ():
-        for more in _bind(graph, parts[0], operand, bound):
+        for more in _bind(graph, parts[0], operand, bound) if _may_be(graph, parts[0], operand) else ():
             for rest, whole in _taken(graph, parts[1:], candidates, more):
                 yield [operand, *rest], whole
 

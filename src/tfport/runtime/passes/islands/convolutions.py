@@ -29,7 +29,7 @@ _SPACE = (2, 3)
 @island_pass()
 def fuse_convolutions(graph: IslandGraph) -> None:
     """Constant factors, offsets and padding around a convolution become part of it."""
-    if not graph.has("Conv", "ConvTranspose"):
+    if graph.ops.isdisjoint(("Conv", "ConvTranspose")):
         return
     fusing = _Fusing(graph)
     for node in graph.nodes:

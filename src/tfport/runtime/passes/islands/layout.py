@@ -32,7 +32,7 @@ LAYOUT_RULES: dict[str, LayoutRule] = {}
 @island_pass()
 def fewer_transposes(graph: IslandGraph) -> None:
     """Transposes move down the graph until they meet and cancel, or a node needs their axis order."""
-    if not graph.has("Transpose"):
+    if "Transpose" not in graph.ops:
         return
     state = LayoutState()
     for node in graph.nodes:

@@ -86,7 +86,7 @@ class Squeezed:
 @island_pass()
 def fewer_squeezes(graph: IslandGraph) -> None:
     """The axis that a 1-D convolution adds stays until the next one."""
-    if not {"Squeeze", "Unsqueeze"} <= {node.op for node in graph.nodes}:
+    if not {"Squeeze", "Unsqueeze"} <= graph.ops:
         return
     rewriter = _Rewriter()
     for node in graph.nodes:
