@@ -7,7 +7,7 @@ from typing import Any
 
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.engine import Compiled
-from tfport.runtime.engines.flag import check_flag
+from tfport.runtime.engines.input_flag import check_flag
 from tfport.runtime.stored.stored_island import StoredIsland
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.c_library import CLibrary, LibraryObject
-from tfport.runtime.onnx.fused_convolution import FusedConvolution
+from tfport.runtime.passes.islands.fused_convolution import FusedConvolution
 
 LIBRARY = "libcudnn.so.9"
 TYPES = {"float32": 0, "float16": 2, "bfloat16": 9}

@@ -12,8 +12,8 @@ from tfport.errors import Error
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import BoundRun, GpuIsland, Shapes, begin_options
 from tfport.runtime.engines.gpu.memory_plan import ALIGNMENT, Lifetime, offsets_of
-from tfport.runtime.onnx.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.program import ONNX_TYPES
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Measured with ONNX Runtime 1.31's CUDA provider on recorded answers of TensorFlo
 
 from __future__ import annotations
 
-from tfport.runtime.onnx.safe_indices import reads_by_index
+from tfport.runtime.passes.islands.input_flags import reads_by_index
 from tfport.runtime.program import OnnxNode
 
 DIFFERENT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.runtime.engines.litert.island_node import IslandNode
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value
-from tfport.runtime.onnx.sizes.known_results import OF_SIZES, NotKnown, known_result, of_sizes
+from tfport.runtime.onnx.known_results import OF_SIZES, NotKnown, known_result, of_sizes
 
 
 def known_value(node: IslandNode) -> IslandValue | None:

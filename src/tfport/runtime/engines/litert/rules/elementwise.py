@@ -11,7 +11,7 @@ from tfport.runtime.engines.litert.island_node import IslandNode
 from tfport.runtime.engines.litert.island_value import IslandValue, NotInLite, constant_value, plain_order
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
-from tfport.runtime.onnx.patterns.gelu import CUBIC, ROOT
+from tfport.runtime.passes.islands.activations import CUBIC, ROOT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
