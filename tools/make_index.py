@@ -23,6 +23,7 @@ CATALOGS = (
     "tfport.frontends.keras.layer",
     "tfport.frontends.lite.operator",
     "tfport.runtime.lower",
+    "tfport.runtime.passes.pass_list",
 )
 """The modules that make catalogs."""
 

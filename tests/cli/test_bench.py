@@ -31,6 +31,7 @@ def test_bench_shows_where_the_time_goes(capsys):
         assert part in text
     for op in ("MatMul, AddV2", "ONNX Gemm", "AssignAddVariableOp"):
         assert op in text
+    assert text.index("passes, in order") < text.index("layer_norm") < text.index("equal_nodes")
 
 
 def test_the_profile_in_json(capsys):
@@ -43,6 +44,10 @@ def test_the_profile_in_json(capsys):
     assert profile["islands"][0]["ops"] == {"MatMul": 1, "AddV2": 1}
     assert [(step["op"], step["calls"]) for step in profile["host"]] == [("AssignAddVariableOp", 1)]
     assert profile["on_host_despite_lowering"] == []
+    passes = {each["pass"]: each for each in profile["passes"]}
+    assert set(passes["gelu"]) == {"pass", "what", "when", "graphs", "removed", "added"}
+    assert passes["gelu"]["graphs"] == 1
+    assert passes["reduced_precision"]["graphs"] == 0  # for GPUs
 
 
 def test_a_node_on_the_host_is_reported_with_its_reason(capsys):

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfport
-from tfport.runtime.onnx.crops import cropped_layers, margins
+from tfport.runtime.passes.islands import crop_margins
+from tfport.runtime.passes.islands import cropped_layers as crops
 
 v1 = tf.compat.v1
 CHANNELS = 4
@@ -20,8 +21,8 @@ CHANNELS = 4
 def always():
     """Crop whether it pays or not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cropped_layers, "LEAST_SAVED", 0)
-        patch.setattr(margins, "LEAST_CROP", 1)
+        patch.setattr(crops, "LEAST_SAVED", 0)
+        patch.setattr(crop_margins, "LEAST_CROP", 1)
         yield
 
 

@@ -9,7 +9,8 @@ from tests.recorded_models import graph
 import tfport
 from tfport.formats.proto.onnx_pb2 import ModelProto
 from tfport.graph.build import graph_to_def
-from tfport.runtime.engines.engine import CPU_FORM, IslandHints
+from tfport.runtime.engines.engine import IslandHints
+from tfport.runtime.passes.pass_list import CPU_FORM
 from tfport.runtime.plan import Plan
 
 

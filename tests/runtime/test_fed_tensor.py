@@ -6,8 +6,7 @@ import pytest
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
-from tfport.runtime.fed_tensor import FedTensor
-from tfport.runtime.fed_values import FedValue
+from tfport.runtime.fed_tensor import FedTensor, FedValue
 
 X = FedTensor("x:0", DType.parse("float32"), Shape((None, 3)))
 SWITCH = FedTensor("p:0", DType.parse("bool"), Shape(None))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.runtime.programs import session_of
 
-from tfport.runtime.fed_values import FedValue, special_value
+from tfport.runtime.fed_tensor import FedValue, special_value
 from tfport.runtime.plan_cache import MAX_SPECIAL_PLANS
 
 TRAINING_BRANCH = """

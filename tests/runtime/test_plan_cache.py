@@ -3,7 +3,7 @@
 import numpy as np
 from tests.runtime.programs import session_of
 
-from tfport.runtime.fed_values import FedValue
+from tfport.runtime.fed_tensor import FedValue
 from tfport.runtime.plan_cache import MAX_PLANS, MAX_SPECIAL_PLANS, PlanCache, PlanKey
 
 SWITCH = """

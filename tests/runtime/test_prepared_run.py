@@ -8,8 +8,7 @@ from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
 from tfport.runtime import session as session_module
-from tfport.runtime.fed_tensor import FedTensor
-from tfport.runtime.fed_values import FedValue
+from tfport.runtime.fed_tensor import FedTensor, FedValue
 from tfport.runtime.prepared_run import PreparedRun
 
 NEGATED = "x = Placeholder() {dtype=float32, shape=(?, 2)}\ny = Neg(x) {T=float32}\nz = Abs(x) {T=float32}"

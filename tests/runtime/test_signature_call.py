@@ -6,7 +6,7 @@ from tfport.errors import Error
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import Shape
-from tfport.runtime.signature_call import signature_call
+from tfport.runtime.composite import signature_call
 
 
 def spec(*tensors, form="dense"):

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfport.reports.layout.parts import ReportPart
-    from tfport.runtime.profile.node_times import NodeTime
     from tfport.runtime.profile.recorder import HostNode
-    from tfport.runtime.profile.times import IslandTime, OpTime, Profile
+    from tfport.runtime.profile.times import IslandTime, NodeTime, OpTime, PassDone, Profile
 
 MILLI = 1e3
 TIME = 11
@@ -47,6 +46,17 @@ def profile_json(profile: Profile) -> dict[str, Any]:
         "on_host_despite_lowering": [
             {"node": node.name, "op": node.op, "inside": node.inside or None, "reason": node.reason}
             for node in profile.host_nodes
+        ],
+        "passes": [
+            {
+                "pass": each.name,
+                "what": each.what,
+                "when": each.when,
+                "graphs": each.graphs,
+                "removed": each.removed,
+                "added": each.added,
+            }
+            for each in profile.passes
         ],
         **nodes,
     }
@@ -100,6 +110,9 @@ def profile_text(profile: Profile, batch: int, width: int) -> Iterator[ReportPar
             "on the host, although their op has a lowering", _sum_of(len(groups), MAX_REASONS, "first")
         )
         yield columns(groups[:MAX_REASONS], width, head=["nodes", "op", "reason"])
+    if ran := [each for each in profile.passes if each.graphs]:
+        yield title("passes, in order", f"{len(ran)} of {len(profile.passes)} ran")
+        yield columns(map(_pass_row, ran), width, head=["pass", "graphs", "nodes", "what it does"])
 
 
 def _island_rows(island: IslandTime) -> Iterator[list[str]]:
@@ -110,6 +123,13 @@ def _island_rows(island: IslandTime) -> Iterator[list[str]]:
     yield [_ms(island.seconds).rjust(TIME), _ms(island.copies).rjust(TIME), str(island.calls), names + inside]
     for time in island.engine_ops[:MAX_OPS]:
         yield [_ms(time.seconds).rjust(TIME), "", str(time.calls), f"  ONNX {time.op}"]
+
+
+def _pass_row(done: PassDone) -> list[str]:
+    """Its name and what it did; what it does, where it did something."""
+    if not done.removed and not done.added:
+        return [done.name, str(done.graphs), "", ""]
+    return [done.name, str(done.graphs), f"-{done.removed} +{done.added}", done.what]
 
 
 def _by_reason(nodes: Sequence[HostNode]) -> list[list[str]]:

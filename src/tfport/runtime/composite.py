@@ -1,12 +1,12 @@
-"""Composite inputs and outputs of signatures: sparse and ragged tensors, which are several tensors.
+"""Call a signature: its named inputs to its named outputs, also sparse and ragged tensors.
 
-A sparse tensor is the tuple `(values, indices, dense_shape)`; any other composite tensor is the
-tuple of its parts, in the order of the signature.
+A sparse tensor is the tuple `(values, indices, dense_shape)`; any other composite tensor is the tuple of its
+parts, in the order of the signature.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfport.errors import Error
@@ -44,3 +44,24 @@ def pack_outputs(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
         at += len(spec.tensors)
         outputs[name] = parts[0] if len(spec.tensors) == 1 else tuple(parts)
     return outputs
+
+
+def signature_call(signature: Signature, run: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """A function of the inputs of a signature; `run` takes fetches and feeds, as `Session.run`."""
+    fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
+    feeds = [(name, spec.tensors[0]) for name, spec in signature.inputs.items()]
+    specs = (*signature.inputs.values(), *signature.outputs.values())
+    is_plain = all(len(spec.tensors) == 1 for spec in specs)
+    names = list(signature.outputs)
+
+    def call(inputs: Mapping[str, Any]) -> dict[str, Any]:
+        return pack_outputs(signature, run(fetches, flatten_inputs(signature, inputs), **options))
+
+    def call_plain(inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if len(inputs) != len(feeds) or any(name not in inputs for name, _ in feeds):
+            return call(inputs)
+        values = run(fetches, {tensor: inputs[name] for name, tensor in feeds}, **options)
+        return dict(zip(names, values, strict=True))
+
+    chosen = call_plain if is_plain else call
+    return lambda **inputs: chosen(inputs)

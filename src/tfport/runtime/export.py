@@ -14,9 +14,9 @@ import numpy as np
 from tfport.errors import CannotRun, Error
 from tfport.formats.output import new_path
 from tfport.graph.model import Signature
-from tfport.runtime.onnx.island_passes import island_nodes
-from tfport.runtime.onnx.model import OnnxModel, onnx_model
+from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model, simplified
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
 from tfport.runtime.session import Session
 
@@ -68,7 +68,7 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxMode
     for operand, name in zip(results, outputs, strict=True):
         names[operand] = name if name not in taken else f"{name}_output"
         taken.add(names[operand])
-    return onnx_model(island_nodes(nodes, results), program.args, results, names=names, exported=True)
+    return island_model(simplified(nodes, results), program.args, results, names=names, exported=True)
 
 
 def _write(island: OnnxModel, path: str) -> None:

@@ -103,9 +103,9 @@ def _strings(name: str, array: NDArray[Any], value: ArrayLike) -> NDArray[Any]:
         array = np.asarray(value, object)  # NumPy's own strings lose zero bytes at their end
     flat = array.reshape(-1).tolist()
     out = np.empty(len(flat), object)
-    for place, element in enumerate(flat):
+    for index, element in enumerate(flat):
         if not isinstance(element, (bytes, str)):
             kind = type(element).__name__
             raise RunFailed(f"`{name}` must be string: text or bytes, got the {kind} {element!r:.40}")
-        out[place] = element if isinstance(element, bytes) else element.encode()
+        out[index] = element if isinstance(element, bytes) else element.encode()
     return out.reshape(array.shape)

@@ -4,49 +4,34 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from tfport.graph.dtypes import DType
 from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
-from tfport.runtime.engines.flag import check_flag
-from tfport.runtime.onnx.accurate import accurate
-from tfport.runtime.onnx.attention import with_fused_attention
-from tfport.runtime.onnx.finite_inputs import with_finite_flag
-from tfport.runtime.onnx.fused_convolution import is_usual_convolution
-from tfport.runtime.onnx.fused_product import is_usual, with_offsets_added
-from tfport.runtime.onnx.half_steps import half_steps_in_float32
-from tfport.runtime.onnx.island_parts import (
+from tfport.runtime.engines.input_flag import check_flag
+from tfport.runtime.onnx.graph import reads_of
+from tfport.runtime.onnx.island_work import island_work
+from tfport.runtime.onnx.least_size import ANY, least_size
+from tfport.runtime.onnx.model import OnnxModel, border_type, is_narrow
+from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_graph import IslandGraph
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.islands.attention_bias import LEAST_POSITIONS, positions_of
+from tfport.runtime.passes.islands.fused_product import is_usual
+from tfport.runtime.passes.islands.island_parts import (
     LEAST_PRODUCTS,
     IslandParts,
+    Share,
+    island_shares,
     parts_with_convolutions,
     parts_with_products,
 )
-from tfport.runtime.onnx.island_passes import island_nodes
-from tfport.runtime.onnx.island_shares import Share, island_shares
-from tfport.runtime.onnx.island_work import island_work
-from tfport.runtime.onnx.least_size import ANY, least_size
-from tfport.runtime.onnx.model import NodeForms, OnnxModel, border_type, is_narrow, onnx_model
-from tfport.runtime.onnx.moved_offsets import LEAST_POSITIONS, positions_of, with_moved_offsets
-from tfport.runtime.onnx.packed_attention import with_packed_attention
-from tfport.runtime.onnx.reduced_precision import in_reduced_precision
-from tfport.runtime.onnx.safe_indices import with_safe_indices
-from tfport.runtime.onnx.separate_sums import with_separate_sums
-from tfport.runtime.onnx.sizes.sized_nodes import sized_nodes
-from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.sized_nodes import sized_nodes
+from tfport.runtime.passes.pass_list import ISLAND, IslandUse, NodeForms, PassTarget
 from tfport.runtime.program import OnnxNode, Step
 from tfport.runtime.stored.stored_island import IslandCopy
 from tfport.startup.dataclass import replace
-
-
-class IslandUse(Enum):
-    """For what the nodes of an island are, where they are not the usual ones."""
-
-    CONVOLUTIONS_APART = "cuDNN computes the convolutions"
-    PRODUCTS_APART = "cuBLASLt computes the products"
-    MANY_POSITIONS = "attention over many positions"
 
 
 def compiled_island(
@@ -66,10 +51,10 @@ def compiled_island(
     not fit into an image needs more than one session, and one with types that are converted more than the
     engine: no copy is made of them.
     """
-    nodes, flag = _nodes(steps, outputs, engine)
-    written = [*outputs, flag] if flag is not None else outputs
+    rewritten = _rewritten(steps, outputs, engine)
+    nodes, written, flag = rewritten.nodes, rewritten.outputs, rewritten.flag
     reads = _read(nodes, inputs)
-    island = onnx_model(nodes, reads, written, forms=_forms(engine))
+    island = island_model(nodes, reads, written, forms=engine.form.nodes)
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
     model = island.model.SerializeToString()
@@ -109,46 +94,19 @@ def _shares(
     return island_shares(sized, written, may_run_elsewhere, forms)
 
 
-def _forms(engine: Engine) -> NodeForms:
-    if not engine.form.for_cpu:
-        return NodeForms.PLAIN
-    return NodeForms.OPENVINO if engine.form.for_openvino else NodeForms.FASTEST
-
-
 def _read(nodes: Sequence[OnnxNode], inputs: Sequence[Operand]) -> list[Operand]:
-    used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
+    used = {operand for node in nodes for operand in reads_of(node)}
     return [o for o in inputs if o in used]
 
 
-def _nodes(
+def _rewritten(
     steps: Sequence[Step], outputs: Sequence[Operand], engine: Engine, use: IslandUse | None = None
-) -> tuple[list[OnnxNode], Operand | None]:
-    """The ONNX nodes of an island in the form that the engine takes, and a flag for inputs that its kernels
-    do not handle: not 0 for indices out of range, or, on a CPU, for what is not finite in a recurrent layer.
-    """
-    if engine.form.for_cpu:
-        return with_finite_flag(island_nodes(half_steps_in_float32(steps, outputs), outputs))
-    safe, flag = with_safe_indices([node for step in steps for node in step.lowered or ()])
-    written = [*outputs, flag] if flag is not None else outputs
-    nodes = island_nodes(safe, written)
-    nodes = with_separate_sums(
-        nodes, half=engine.form.half is not None and use is not IslandUse.CONVOLUTIONS_APART
-    )
-    if engine.form.fuses_attention:
-        nodes = with_fused_attention(nodes, written, engine.has_kernel)
-    if use is IslandUse.MANY_POSITIONS:
-        nodes = with_moved_offsets(nodes, written)
-    elif use is IslandUse.PRODUCTS_APART:
-        nodes = with_offsets_added(nodes)
-    elif engine.form.packs_attention:
-        nodes = with_packed_attention(nodes, written)
-    if engine.form.half is None:
-        nodes = list(accurate(nodes, written, gates_stay=True))
-    else:
-        is_apart = is_usual_convolution if use is IslandUse.CONVOLUTIONS_APART else lambda node: False
-        half = DType.parse(engine.form.half)
-        nodes = in_reduced_precision(nodes, written, half, engine.has_kernel, is_apart)
-    return nodes, flag
+) -> IslandGraph:
+    """The ONNX nodes of an island in the form that the engine takes."""
+    target = PassTarget(engine.form, use, lambda node: engine.has_kernel(node), engine.form.nodes)
+    graph = IslandGraph((n for step in steps for n in step.lowered or ()), outputs, target, steps=steps)
+    graph.run(ISLAND)
+    return graph
 
 
 def _for_batch(
@@ -162,9 +120,8 @@ def _for_batch(
     """The model for a number of sequences of so many positions; None if the usual one is as fast."""
     if batch * positions < LEAST_POSITIONS:
         return None
-    nodes, flag = _nodes(steps, outputs, engine, IslandUse.MANY_POSITIONS)
-    written = [*outputs, flag] if flag is not None else outputs
-    return onnx_model(nodes, reads, written, forms=NodeForms.PLAIN)
+    graph = _rewritten(steps, outputs, engine, IslandUse.MANY_POSITIONS)
+    return island_model(graph.nodes, reads, graph.outputs, forms=NodeForms.PLAIN)
 
 
 def _may_pay_in_parts(nodes: Sequence[OnnxNode]) -> bool:
@@ -184,8 +141,8 @@ def _in_parts(
         (IslandUse.CONVOLUTIONS_APART, parts_with_convolutions),
         (IslandUse.PRODUCTS_APART, parts_with_products),
     ):
-        nodes, flag = _nodes(steps, outputs, engine, use)
-        island = cut(nodes, reads, [*outputs, flag] if flag is not None else outputs)
+        graph = _rewritten(steps, outputs, engine, use)
+        island = cut(graph.nodes, reads, graph.outputs)
         if island.pays:
             return island
     return None
@@ -205,11 +162,11 @@ def _checking_flag(run: Compiled) -> Compiled:
 def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:
     def converted(arrays: Sequence[Any]) -> Sequence[Any]:
         inputs = list(arrays)
-        for i, kind in before:
-            inputs[i] = np.asarray(inputs[i]).astype(kind)
+        for i, dtype in before:
+            inputs[i] = np.asarray(inputs[i]).astype(dtype)
         outputs = list(run(inputs))
-        for i, kind in after:
-            outputs[i] = np.asarray(outputs[i]).astype(kind)
+        for i, dtype in after:
+            outputs[i] = np.asarray(outputs[i]).astype(dtype)
         return outputs
 
     return converted

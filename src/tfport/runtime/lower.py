@@ -22,7 +22,7 @@ branches, loops, reads of variables. `@shapes` infers output shapes of host kern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfport.discovery import Catalog
@@ -31,7 +31,9 @@ from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from tfport.graph.dtypes import DType
+    from tfport.graph.graph import Node
     from tfport.runtime.operand import Dims, Operand
+    from tfport.runtime.order import ControlUnits
     from tfport.runtime.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,6 +86,9 @@ LOWERINGS = Catalog[Implementation]("lowerings", FAMILIES)
 KERNELS = Catalog[Implementation]("kernels", FAMILIES)
 STRUCTURES = Catalog[Implementation]("structures", FAMILIES)
 SHAPES: Catalog[Callable[..., list[Dims | None]]] = Catalog("shapes", FAMILIES)
+CONTROL_UNITS: Catalog[Callable[[set[Node], Collection[Node]], ControlUnits]] = Catalog(
+    "control_units", FAMILIES
+)
 CONTEXT = "context"
 
 
@@ -133,6 +138,17 @@ def structure(ops: str) -> Callable[[F], F]:
     def declare(function: F) -> F:
         for op in ops.split():
             STRUCTURES.add(op, Implementation(op, function, frozenset(), {}))
+        return function
+
+    return declare
+
+
+def control_units(ops: str) -> Callable[[F], F]:
+    """Declare what finds the nodes to trace together, in graphs with these ops: `f(nodes, fetched)`."""
+
+    def declare(function: F) -> F:
+        for op in ops.split():
+            CONTROL_UNITS.add(op, function)
         return function
 
     return declare

@@ -14,7 +14,7 @@ from tfport.graph.model import Model
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.engine import Engine
-from tfport.runtime.fed_values import FedValue
+from tfport.runtime.fed_tensor import FedValue
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan_cache import Assumed
 from tfport.runtime.program import Program

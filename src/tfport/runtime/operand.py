@@ -10,12 +10,14 @@ import numpy as np
 from tfport.graph.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
 Dims = tuple[int | None, ...]
 """The sizes of a shape; None for an unknown size."""
+SMALL = 1024
+"""Constants of at most this many bytes are compared by value."""
 _numbers = itertools.count(1)
 
 
@@ -61,3 +63,15 @@ class Operand:
 
     def __repr__(self) -> str:
         return f"<Operand {self.name} {self.dtype} {self.shape}{' constant' if self.is_constant else ''}>"
+
+
+def operand_key(operand: Operand) -> Hashable:
+    """Equal for the same operand, and for small constants of the same value."""
+    array = operand.array
+    if array is None:
+        return operand
+    if array.dtype.kind == "O":
+        texts = array.reshape(-1)
+        small = array.size <= 1 and all(isinstance(text, bytes) and len(text) <= SMALL for text in texts)
+        return (operand.dtype, array.shape, tuple(texts)) if small else id(array)
+    return (operand.dtype, array.shape, array.tobytes()) if array.nbytes <= SMALL else id(array)

@@ -1,6 +1,6 @@
 """Visit nodes in topological order: each after its inputs and control inputs.
 
-A TF1 branch or loop is visited as one `ControlUnit`, which `ops.control.switch_merge` finds; it
+A TF1 branch or loop is visited as one `ControlUnit`, which `ops.control` finds (`lower.control_units`); it
 traces the nodes inside it.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ControlUnit(Protocol):
-    """A TF1 branch or loop, traced as one unit."""
+    """A TF1 branch or loop, or a loop over repeated parts, traced as one unit."""
 
     @property
     def inputs(self) -> Iterable[Value]:
@@ -31,6 +31,19 @@ class ControlUnit(Protocol):
 
     def trace(self, tracer: Any, env: dict[Value, Operand], bindings: Mapping[str, Any]) -> None:
         """Add its step, and store its outputs in `env`."""
+        ...
+
+
+class ControlUnits(Protocol):
+    """The units among some nodes of a graph."""
+
+    @property
+    def units(self) -> Mapping[Node, ControlUnit]:
+        """For each node whose output leaves a unit: that unit."""
+        ...
+
+    def is_conditional(self, node: Node) -> bool:
+        """Whether a node runs under a condition."""
         ...
 
 

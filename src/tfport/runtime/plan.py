@@ -13,22 +13,17 @@ from typing import Any
 
 from tfport.errors import RunFailed
 from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
-from tfport.runtime.bounds.steady_work import has_steady_work
+from tfport.runtime.bounds.shape_bound_cost import has_steady_work
 from tfport.runtime.effect_order import EffectOrder
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.engines.gpu.device_array import all_on_host
 from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
 from tfport.runtime.host_loop import HostCall, host_loop
 from tfport.runtime.island import compiled_island
-from tfport.runtime.layers.find_lookups import with_embedding_lookups
-from tfport.runtime.layers.loops_together import with_loops_together
-from tfport.runtime.layers.sparse_columns import with_sparse_columns
-from tfport.runtime.layers.string_chains import with_string_chains
-from tfport.runtime.layers.unrolled_rnn import with_unrolled_layers
-from tfport.runtime.layers.variable_steps import with_joined_accesses
 from tfport.runtime.onnx.cut_islands import cut_island
 from tfport.runtime.onnx.early_parts import StepGroup, early_parts, is_cheap, joined_islands, only_copies
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.pass_list import run_host_passes, run_program_passes
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
 from tfport.runtime.stored.stored_island import IslandCopy
@@ -76,8 +71,7 @@ class Plan:
         own copies, which is when a plan needs most memory. `copy` is filled if the plan is one island.
         """
         self.inputs = [*program.args, *program.captures()]
-        program = with_string_chains(with_sparse_columns(with_embedding_lookups(program)))
-        program = with_unrolled_layers(program, engine)
+        program = run_program_passes(program, engine)
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
         self.is_steady = has_steady_work(program.steps)
@@ -184,11 +178,11 @@ class Plan:
             return None
         if results == writes:
             return run
-        places = [writes.index(slot) for slot in results if slot is not None]
+        indices = [writes.index(slot) for slot in results if slot is not None]
 
         def chosen(inputs: Sequence[Any]) -> list[Any]:
             outputs = run(inputs)
-            return [outputs[place] for place in places]
+            return [outputs[index] for index in indices]
 
         return chosen
 
@@ -339,7 +333,7 @@ def _reading_from_device(run: Compiled) -> Compiled:
 def _on_host(stage: Stage, recorder: Recorder | None) -> Compiled:
     numbers = _Slots(stage.reads)
     calls = []
-    steps = stage.steps if recorder is not None else with_joined_accesses(with_loops_together(stage.steps))
+    steps = stage.steps if recorder is not None else run_host_passes(stage.steps)
     for step in steps:
         if step.run is None:
             raise RunFailed(f"`{step.name}` ({step.op}) has no host kernel")

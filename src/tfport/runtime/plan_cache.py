@@ -14,7 +14,7 @@ import itertools
 from typing import NamedTuple
 
 from tfport.graph.model import Signature
-from tfport.runtime.fed_values import FedValue
+from tfport.runtime.fed_tensor import FedValue
 from tfport.runtime.placed_plan import PlacedPlan
 from tfport.runtime.plan import Plan
 from tfport.runtime.stored.stored_island import StoredPlan
@@ -94,8 +94,8 @@ class PlanCache:
     def made_for(self, signature: Signature) -> list[AnyPlan]:
         """The plans for the inputs of a signature, without those for inputs that the engine refused."""
         feeds = PlanKey.of_signature(signature).feeds
-        made = list(self._cached.items())
-        return [cached.plan for key, cached in made if set(key.feeds) == set(feeds) and not key.on_host]
+        entries = list(self._cached.items())
+        return [cached.plan for key, cached in entries if set(key.feeds) == set(feeds) and not key.on_host]
 
     def get(self, key: PlanKey, version: int) -> AnyPlan | None:
         """The plan for a key; None if there is none for this version of the state."""

@@ -6,6 +6,7 @@ Calls are inlined; a branch or loop is one step with inner programs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
@@ -78,13 +79,38 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """Steps from arguments to results; what else they read is captured from the enclosing program."""
+    """Steps from arguments to results; what else they read is captured from the enclosing program.
+
+    It says which step computes an operand, and which steps read it. `steps` and `results` are replaced as
+    a whole, never changed in place, so that what it says is always about its present steps.
+    """
 
     args: list[Operand]
     steps: list[Step] = field(default_factory=list)
     results: list[Operand] = field(default_factory=list)
     _captured: tuple[list[Step], list[Operand], list[Operand]] | None = field(default=None, init=False)
     """What it captures, beside the steps and results for which that was found."""
+    _links: _Links | None = field(default=None, init=False)
+
+    def producer(self, operand: Operand, *ops: str) -> Step | None:
+        """The step that computes an operand; with `ops`, only if its op is one of them."""
+        step = self._current_links().producers.get(operand)
+        return step if step is None or not ops or step.op in ops else None
+
+    def readers(self, operand: Operand) -> Sequence[Step]:
+        """The steps that read an operand, in order."""
+        return self._current_links().readers.get(operand, ())
+
+    def replace(self, steps: Mapping[Step, Sequence[Step]]) -> None:
+        """Put other steps in the place of some, perhaps none; then remove the steps that nothing needs."""
+        replaced = (other for step in self.steps for other in steps.get(step, (step,)))
+        self.steps = needed(replaced, self.results)
+
+    def _current_links(self) -> _Links:
+        links = self._links
+        if links is None or links.steps is not self.steps:
+            links = self._links = _Links(self.steps)
+        return links
 
     @property
     def is_lowered(self) -> bool:
@@ -126,6 +152,26 @@ class Program:
                     read.update(dict.fromkeys(program.captures()))
         read.update(dict.fromkeys(self.results))
         return [o for o in read if o is not None and o not in inside and not o.is_constant]
+
+
+class _Links:
+    """Which of some steps computes each operand, and which read it."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self.steps = steps
+
+    @functools.cached_property
+    def producers(self) -> dict[Operand, Step]:
+        """A step that passes an input on as its output does not compute it."""
+        return {o: step for step in self.steps[::-1] for o in step.outputs if o not in step.inputs}
+
+    @functools.cached_property
+    def readers(self) -> dict[Operand, list[Step]]:
+        readers: dict[Operand, list[Step]] = {}
+        for step in self.steps:
+            for operand in dict.fromkeys(step.inputs):
+                readers.setdefault(operand, []).append(step)
+        return readers
 
 
 def needed(steps: Iterable[Step], results: Iterable[Operand], *, unread_draws: bool = True) -> list[Step]:

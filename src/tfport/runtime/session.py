@@ -35,6 +35,7 @@ from tfport.graph.model import Model, Signature
 from tfport.graph.state import assets
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded, current_scope
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.composite import signature_call
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.engines.choice_cache import GPU
 from tfport.runtime.engines.engine import Engine, EngineFailed, IslandRejected, NumbersRefused
@@ -55,7 +56,6 @@ from tfport.runtime.program import Program, only_asserts
 from tfport.runtime.restore.object_restore import restore_from_objects
 from tfport.runtime.restore.plain_restore import restore_plainly
 from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
-from tfport.runtime.signature_call import signature_call
 from tfport.runtime.state import State
 from tfport.runtime.unsupported import raise_unsupported
 
@@ -326,7 +326,7 @@ class Session:
     def _without_values(self) -> dict[str, list[str]]:
         """The signatures that read variables without a value; an error if no other signature is left."""
         signatures = self.model.signatures
-        unset = {name: unset_variables(self.model, self.state, s) for name, s in signatures.items()}
+        unset = {name: unset_variables(self.model, self.state.is_set, s) for name, s in signatures.items()}
         if unset and all(unset.values()):
             raise unset_error(self.model, sorted({v for names in unset.values() for v in names}))
         return unset

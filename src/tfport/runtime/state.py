@@ -11,6 +11,7 @@ import numpy as np
 from tfport.errors import RunFailed, UnreadableFile
 from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.graph.dtypes import DType
+from tfport.runtime.restore.restore_checks import unset_sentence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,10 +35,6 @@ class Variable:
 
     def read(self) -> NDArray[Any]:
         if self.value is None:
-            from tfport.runtime.restore.restore_checks import (
-                unset_sentence,  # imported here, as it imports this
-            )
-
             raise RunFailed(unset_sentence(self._state.model, [self.name]))
         return self.value
 

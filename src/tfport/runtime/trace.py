@@ -9,9 +9,9 @@ Branches and loops are structure ops: `ops.control`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
@@ -21,32 +21,26 @@ from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
 from tfport.registry.resolve import upgraded_attrs
-from tfport.runtime.bounds.output_sizes import output_bytes, with_checked_size
+from tfport.runtime.bounds.output_sizes import with_checked_size
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
-from tfport.runtime.common_steps import CommonSteps, step_key
-from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
-from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
+from tfport.runtime.effect_order import READS, is_ordered, is_unseeded, required_nodes
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
 from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
-from tfport.runtime.lower import LOWERINGS, Context
+from tfport.runtime.lower import CONTROL_UNITS, LOWERINGS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
 from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.equal_constants import CONST, EqualConstants
-from tfport.runtime.ops.control.list_facts import ListFacts
-from tfport.runtime.ops.control.repeated_parts import SUPPRESSIONS
-from tfport.runtime.order import reached, walk
+from tfport.runtime.order import ControlUnits, reached, walk
+from tfport.runtime.passes.pass_list import run_node_passes
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
-from tfport.runtime.value_facts import ValueFacts
-
-if TYPE_CHECKING:
-    from tfport.runtime.ops.control.switch_merge import Structures
+from tfport.runtime.value_facts import CONST, EqualConstants, ListFacts, ValueFacts
+from tfport.startup.dataclass import dataclass
 
 Env = dict[Value, Operand]
 CallAttrs = Mapping[str, Attr]
@@ -59,6 +53,22 @@ class TracedStep(NamedTuple):
 
     node: Node
     step: Step
+
+
+@dataclass(slots=True)
+class NodeToTrace:
+    """A node that has a step, unless a pass over nodes knows its outputs."""
+
+    name: str
+    op: str
+    inputs: Sequence[Operand]
+    attrs: CallAttrs
+    types: tuple[DType, ...]
+    run: Run | None
+    is_ordered: bool
+    """Whether it must keep its place among others with resources or side effects."""
+    key: Hashable | None = None
+    """What it computes, for finding nodes that compute the same."""
 
 
 class Tracer:
@@ -82,9 +92,10 @@ class Tracer:
         self.baked: set[Variable] = set()
         self.unsupported: list[UnsupportedNode] = []
         self.lists: dict[Operand, ListFacts] = {}
-        """What is known about tensor lists; see `ops.control.list_facts`."""
+        """What is known about tensor lists; see `value_facts`."""
         self.facts = ValueFacts()
-        self._common = CommonSteps()
+        self.common: dict[Hashable, Sequence[Operand]] = {}
+        """The outputs of the steps of this program, by what they compute."""
         self._constants = EqualConstants()
         self.traced: dict[Operand, TracedStep] = {}
         """What computes an operand, for recognizing what several nodes compute together."""
@@ -96,18 +107,18 @@ class Tracer:
         self._calls = ""
         """The calls around the nodes that are traced now: names of nodes and functions."""
         self._ops: dict[str, TracedOp] = {}
-        self._structures: dict[Graph, Structures] = {}
+        self._control: dict[Graph, ControlUnits | None] = {}
 
     def program(self, args: list[Operand], walk_through: Callable[[], list[Operand]]) -> Program:
         """The steps that `walk_through` adds, as a separate program."""
-        around, self.steps = (self.steps, self._common), []
-        self._common = CommonSteps()  # a step outside must not read what is computed inside
+        around, self.steps = (self.steps, self.common), []
+        self.common = {}  # a step outside must not read what is computed inside
         try:
             results = walk_through()
         finally:
-            made = self.steps
-            self.steps, self._common = around
-        return Program(args, needed(made, results), results)
+            steps = self.steps
+            self.steps, self.common = around
+        return Program(args, needed(steps, results), results)
 
     def region(
         self,
@@ -118,8 +129,8 @@ class Tracer:
     ) -> None:
         """Trace the nodes that `ends` need and `env` does not have; with `inside`, only nodes in it."""
         roots = list(ends)
-        structures = self.structures(roots)
-        for node in walk(roots, env, inside, structures.units if structures is not None else None):
+        control = self.control_units(roots)
+        for node in walk(roots, env, inside, control.units if control is not None else None):
             if isinstance(node, Node):
                 self._node(node, env, bindings or {})
             else:
@@ -133,16 +144,16 @@ class Tracer:
             assert isinstance(node, Node)
             self._node(node, env, bindings)
 
-    def structures(self, ends: Sequence[Node]) -> Structures | None:
-        """The TF1 branches and loops that `ends` need, and loops over repeated parts."""
-        if not ends or not (ends[0].graph.has_branches or ends[0].graph.has_any(SUPPRESSIONS)):
+    def control_units(self, ends: Sequence[Node]) -> ControlUnits | None:
+        """The TF1 branches and loops that `ends` need, and loops over repeated parts; None without any."""
+        if not ends:
             return None
         graph = ends[0].graph
-        if graph not in self._structures:
-            from tfport.runtime.ops.control.switch_merge import Structures
-
-            self._structures[graph] = Structures.to_trace(reached(ends), ends)
-        return self._structures[graph]
+        if graph not in self._control:
+            ops = [op for op in CONTROL_UNITS.names() if graph.has_any((op,))]
+            finders = CONTROL_UNITS.of(ops[0]) if ops else []
+            self._control[graph] = finders[0](reached(ends), ends) if finders else None
+        return self._control[graph]
 
     def values(self, value: Value, env: Env, bindings: CallAttrs) -> list[Operand]:
         """The operands of a value; several for a list argument of a generic function."""
@@ -216,6 +227,11 @@ class Tracer:
         out = Operand(dtype, shape, name=name)
         self.add(Step(name, "ReadVariableOp", (handle,), (out,), run=lambda inputs: [inputs[0].read()]))
         return out
+
+    def producer(self, operand: Operand, *ops: str) -> Step | None:
+        """The step of a node of one of these ops that computes an operand, in this program or around it."""
+        traced = self.traced.get(operand)
+        return traced.step if traced is not None and traced.step.op in ops else None
 
     def signature_of(self, node: Node) -> OpSignature | None:
         """The signature of a node's op, as a custom op or as TensorFlow defines it."""
@@ -320,15 +336,11 @@ class Tracer:
         if run is not None and self.limits.max_bytes:
             run = with_checked_size(run, node.name, node.op, attrs, types)
         ordered = is_ordered(node.op, signature, inputs, kernel)
-        if run is not None and not ordered:
-            folded = fold(run, inputs, types, node.name, lambda v: output_bytes(node.op, v, attrs, types))
-            if folded is not None:
-                return self._folded(node, folded)
-        if (unchanged := self.facts.unchanged_input(node.op, inputs)) is not None:
-            return self._folded(node, [unchanged])
-        key = None if ordered else step_key(node.op, inputs, attrs, types)
-        if (common := self._common.find(key)) is not None:
-            return self._folded(node, common)
+        to_trace = NodeToTrace(node.name, node.op, inputs, attrs, types, run, ordered)
+        if (known := run_node_passes(self, to_trace)) is not None:
+            if (recorder := current_recorder()) is not None:
+                recorder.origins.add_folded(node)
+            return known
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)
         nodes = lowered.nodes if isinstance(lowered, LoweredNode) else None
         why = "" if isinstance(lowered, LoweredNode) else lowered
@@ -351,7 +363,8 @@ class Tracer:
         self.traced.update(dict.fromkeys(self.add(step), TracedStep(node, step)))
         if (recorder := current_recorder()) is not None:
             recorder.origins.add(node, step)
-        self._common.record(key, outputs)
+        if to_trace.key is not None:
+            self.common[to_trace.key] = tuple(outputs)
         if len(outputs) == 1:
             self.facts.record(node.op, inputs, outputs[0])
         return outputs
@@ -363,12 +376,6 @@ class Tracer:
                 node = source if isinstance(source, Node) else source.find(step.name)
                 if node is not None:
                     recorder.origins.add(node, step)
-
-    def _folded(self, node: Node, outputs: Sequence[Operand]) -> Sequence[Operand]:
-        """The outputs of a node that needs no step."""
-        if (recorder := current_recorder()) is not None:
-            recorder.origins.add_folded(node)
-        return outputs
 
     def _lowered(self, lowering: NodeLowering, ordered: bool) -> LoweredNode | str:
         if ordered:

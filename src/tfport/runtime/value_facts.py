@@ -1,22 +1,34 @@
-"""What a tracer knows about values that are not constant: bounds, equal shapes, limits of limits.
+"""What a tracer knows about values: bounds and equal shapes, the elements of lists, constants that are equal.
 
-This removes dropout that keeps everything: with a constant `keep_prob` of 1 the mask
-`Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has the shape of `x`. It removes
-the choice of what is divided by a deviation, too, where none is 0: `Cast(ZerosLike(x) + deviation)`.
+`ValueFacts` is about values that are not constant. It removes dropout that keeps everything: with a constant
+`keep_prob` of 1 the mask `Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has
+the shape of `x`. It removes the choice of what is divided by a deviation, too, where none is 0:
+`Cast(ZerosLike(x) + deviation)`.
 
 Bounds are the least and the greatest possible element, in the operand's type. The op's own arithmetic in
 this type gives the bounds of its output from those of its inputs, because rounding is monotonic.
+
+`ListFacts` let loops over lists be lowered to ONNX. A list whose elements are the rows of a tensor is
+replaced by that tensor. A list to which a loop adds one element per iteration becomes a scan output of the
+loop. All other lists are Python objects on the host (`ops.control.tensor_list`). The flows of TensorArrays
+are lists too.
+
+`EqualConstants` are decoded once: a graph has a node for each index, axis and shape that it computes with. Of
+5,086 constants of a public network, 4,061 are small, and these have 25 values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfport.graph.dtypes import DType
-from tfport.runtime.operand import Operand
+from tfport.graph.graph import Node
+from tfport.runtime.operand import Dims, Operand
+from tfport.startup.dataclass import dataclass
 
 Bounds = tuple[Any, Any]
 _UNIFORM = "RandomUniform"
@@ -147,3 +159,63 @@ def _uniform_bounds(dtype: DType) -> Bounds | None:
     """Of a draw from [0, 1): a random fraction of a number in [1, 2), minus 1."""
     kind = np.dtype(dtype.numpy)
     return (kind.type(0), kind.type(1) - np.finfo(kind).eps) if kind.kind == "f" else None
+
+
+@dataclass(frozen=True, slots=True)
+class ListFacts:
+    """A list that is `stacked`, has only a `head` or `tail` set, or is a `change` of another list."""
+
+    element: DType
+    shape: Dims | None = None
+    """Shape of each element, as far as it is known."""
+    stacked: Operand | None = None
+    """A tensor whose rows are the elements."""
+    size: Operand | None = None
+    """Number of elements if only the head or tail is set; None if no element is unset."""
+    head: tuple[Operand, ...] | None = None
+    """The first elements, if no others are set."""
+    tail: tuple[Operand, ...] = ()
+    """The last elements, from the end, if no others are set; the head is None then."""
+    change: ListChange | None = None
+    items: Dims | None = None
+    """Shape of each element that a loop has set, as far as it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListChange:
+    """A list with one element set, or with one element appended."""
+
+    base: Operand
+    index: Operand | None
+    """None: appended."""
+    item: Operand
+    grows: bool = False
+    """Whether an index after the last element extends the list."""
+    falls: bool = False
+    """Whether a loop sets the elements from the end."""
+
+
+MOST_ELEMENTS = 16
+CONST = "Const"
+
+
+class EqualConstants:
+    """The operands of small constants, by the bytes in which the file has them."""
+
+    def __init__(self) -> None:
+        self._operands: dict[bytes, Operand] = {}
+
+    def find(self, node: Node) -> tuple[bytes | None, Operand | None]:
+        """The key of a small constant, and the operand of an equal one that was recorded."""
+        attrs = node.attrs_as_read
+        if attrs is None or "value" not in attrs:
+            return None, None
+        tensor = attrs["value"].tensor
+        if math.prod([dim.size for dim in tensor.tensor_shape.dim]) > MOST_ELEMENTS:
+            return None, None
+        key = tensor.SerializeToString()
+        return key, self._operands.get(key)
+
+    def record(self, key: bytes, operand: Operand) -> None:
+        """Remember the operand of a constant."""
+        self._operands[key] = operand

@@ -16,7 +16,7 @@ import numpy as np
 
 from tfport.graph.model import Model, Signature
 from tfport.graph.reach import called_by, needed_by
-from tfport.runtime.bounds.steady_work import STEADY_OPS
+from tfport.runtime.bounds.shape_bound_cost import STEADY_OPS
 from tfport.runtime.session import Session
 
 LIGHT_SECONDS = 500e-6

@@ -10,9 +10,8 @@ from tests.hostile_models import ENDLESS
 from tests.runtime.programs import session_of
 
 from tfport.errors import DeadlineExceeded, RunCancelled
-from tfport.runtime.bounds.deadlines import _WATCH, deadline
 from tfport.runtime.bounds.run_scope import bounded
-from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.bounds.stop_signal import _WATCH, StopSignal, deadline
 
 X = np.float32([1])
 SOON, LATER = 0.05, 1000

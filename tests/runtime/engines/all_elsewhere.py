@@ -1,6 +1,6 @@
 """An engine that has OpenVINO or LiteRT compute every node that it may; `auto` gives it only stages that pay.
 
-    TFPORT_TEST_DEVICE=openvino pytest tests/runtime/ops tests/runtime/layers
+    TFPORT_TEST_DEVICE=openvino pytest tests/runtime/ops tests/runtime/passes/programs
 
 compares OpenVINO with the recorded answers of TensorFlow: to try another release of it, or another processor;
 `TFPORT_TEST_DEVICE=litert` compares LiteRT.
@@ -44,7 +44,7 @@ class AllElsewhere(AutoEngine):
 
         @functools.cache
         def shared(sizes: Sizes) -> Compiled:
-            with patch.multiple("tfport.runtime.onnx.island_shares", **EVERY_NODE):
+            with patch.multiple("tfport.runtime.passes.islands.island_parts", **EVERY_NODE):
                 shares = hints.shares(self.other.nodes(), self.other.forms, sizes)
             return shared_island(shares, inputs, outputs, usual, self.other.made(1))
 

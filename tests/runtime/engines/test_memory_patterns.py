@@ -9,8 +9,8 @@ from tfport.runtime.engines.engine import IslandHints
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.onnx.island_work import IslandWork
-from tfport.runtime.onnx.model import onnx_model
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_large_convolutions_have_no_pattern(op, work, has_pattern, monkeypatch):
     monkeypatch.setattr(ort, "InferenceSession", session)
     b, x = Builder("test"), Operand(FLOAT32, (1, 2, 4, 4), name="x")
     y = b.Relu(x) if op == "Relu" else b.Conv(x, b.const(np.ones((3, 2, 1, 1)), FLOAT32))
-    island = onnx_model(b.made, [x], [y])
+    island = island_model(b.made, [x], [y])
     names = [info.name for info in island.model.graph.input], [o.name for o in island.model.graph.output]
     run = OnnxRuntime(1).compile(
         island.model.SerializeToString(), island.weights, *names, IslandHints(work=work)

@@ -10,8 +10,9 @@ from tfport.runtime.engines import needless_optimizers as module
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.pass_list import NodeForms
 
 
 def gelu(b, x):
@@ -111,7 +112,7 @@ def number(b, value):
 def model_of(compute, name="x"):
     b, x = Builder("test"), Operand(FLOAT32, (2, 4))
     y = compute(b, x)
-    model = onnx_model(b.made, [x], [y], names={x: name, y: "y"}, forms=NodeForms.PLAIN).model
+    model = island_model(b.made, [x], [y], names={x: name, y: "y"}, forms=NodeForms.PLAIN).model
     return model.SerializeToString()
 
 

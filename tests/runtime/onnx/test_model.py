@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tfport.graph.dtypes import FLOAT32, INT64
-from tfport.runtime.onnx.model import TINY, onnx_model
+from tfport.runtime.onnx.model import TINY
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
 from tfport.runtime.program import OnnxNode
 
 
@@ -18,7 +19,7 @@ def initializers(*arrays):
         added = Operand(FLOAT32, (None,))
         nodes.append(OnnxNode("Add", (value, Operand(dtype, value=array)), (added,), {}))
         value = added
-    graph = onnx_model(nodes, [x], [value]).model.graph
+    graph = island_model(nodes, [x], [value]).model.graph
     return [tensor.name for tensor in graph.initializer], [node.input[1] for node in graph.node]
 
 
@@ -47,7 +48,7 @@ def test_equal_small_constants_are_written_once():
 def test_an_engine_gets_long_names_only_of_nodes_and_borders():
     x, between, y = (Operand(FLOAT32, (None,), name=f"layer/{name}") for name in ("x", "between", "y"))
     nodes = [OnnxNode("Neg", (x,), (between,), {}), OnnxNode("Abs", (between,), (y,), {})]
-    graph = onnx_model(nodes, [x], [y]).model.graph
+    graph = island_model(nodes, [x], [y]).model.graph
     assert [info.name for info in (*graph.input, *graph.output)] == [x.name, y.name]
     assert list(graph.node[0].output) == ["#" + between.name.partition("#")[2]] == list(graph.node[1].input)
     assert [node.name for node in graph.node] == [f"Neg:{between.name}", f"Abs:{y.name}"]
@@ -56,5 +57,5 @@ def test_an_engine_gets_long_names_only_of_nodes_and_borders():
 def test_an_exported_model_has_the_names_of_all_tensors():
     x, between, y = (Operand(FLOAT32, (None,), name=f"layer/{name}") for name in ("x", "between", "y"))
     nodes = [OnnxNode("Neg", (x,), (between,), {}), OnnxNode("Abs", (between,), (y,), {})]
-    graph = onnx_model(nodes, [x], [y], exported=True).model.graph
+    graph = island_model(nodes, [x], [y], exported=True).model.graph
     assert list(graph.node[0].output) == [between.name]

@@ -6,7 +6,7 @@ from tests.runtime.programs import islands_of
 
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, DType
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.never_negative import is_never_negative
+from tfport.runtime.onnx.known_values import is_never_negative
 from tfport.runtime.operand import Operand
 
 X, ANY = Operand(FLOAT32, (None, 4)), Operand(INT64, (None,))

@@ -6,9 +6,10 @@ import pytest
 from tfport.graph.dtypes import FLOAT32, STRING, DType
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import OPSET, Builder
-from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.onnx.pooling_opset import BEFORE_NEW_POOLING
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.pass_list import NodeForms
 
 POOL = {"kernel_shape": [3, 3]}
 POOLS = [
@@ -25,7 +26,7 @@ def pooling(attrs, dtype=FLOAT32):
 
 
 def version(b, x, *outputs, **options):
-    (opset,) = onnx_model(b.made, [x], list(outputs), **options).model.opset_import
+    (opset,) = island_model(b.made, [x], list(outputs), **options).model.opset_import
     return opset.version
 
 
@@ -35,7 +36,7 @@ def test_both_versions_answer_alike(attrs):
     image = np.random.default_rng(0).normal(size=(1, 2, 7, 7)).astype(np.float32)
     answers = []
     for exported in (False, True):
-        island = onnx_model(b.made, [x], [y], exported=exported)
+        island = island_model(b.made, [x], [y], exported=exported)
         assert island.model.opset_import[0].version == (OPSET if exported else BEFORE_NEW_POOLING)
         names = [info.name for info in island.model.graph.input], [o.name for o in island.model.graph.output]
         run = OnnxRuntime(1).compile(island.model.SerializeToString(), island.weights, *names)

@@ -375,6 +375,7 @@ export interface Profile {
   }[];
   host: OpTime[];
   on_host_despite_lowering: { node: string; op: string; inside: string | null; reason: string }[];
+  passes: { pass: string; what: string; when: string; graphs: number; removed: number; added: number }[];
   /** Where each node of the graph ran; a node that was folded into another has no time of its own. */
   nodes: ProfiledNode[];
 }

@@ -3,7 +3,8 @@
 Plans, loops, kernels and engines read `current_scope()`; it is None for a run without bounds.
 Memory is counted where it is cheap: the values that a plan keeps between its stages, what loops
 collect, and the outputs of kernels whose size is known before they run (`output_sizes`). An array that
-shares the memory of another one counts nothing.
+shares the memory of another one counts nothing. A loop with too many iterations fails in a step with a name
+from which the error of an engine is understood.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.bounds.deadlines import deadline
-from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.bounds.stop_signal import StopSignal, deadline
 from tfport.startup.dataclass import dataclass
+from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,3 +127,22 @@ def _string_bytes(array: NDArray[Any]) -> int:
     sample = array.reshape(-1)[:STRINGS].tolist()
     length = sum(len(text) for text in sample if isinstance(text, bytes)) / max(len(sample), 1)
     return int(array.nbytes + array.size * length)
+
+
+_NAME = late_pattern(r":([^:']*)@at_most_(\d+)_iterations")
+
+
+def limit_name(loop: str, most: int) -> str:
+    """The name of the step that limits this loop."""
+    return f"{loop}@at_most_{most}_iterations"
+
+
+def limit_message(loop: str, most: int) -> str:
+    """The error of a loop that has more iterations than it may."""
+    return f"`{loop}`: the loop does not end within {most:,} iterations, the limit per run"
+
+
+def limit_message_of(engine_error: str) -> str | None:
+    """The error if an engine failed in such a step, else None."""
+    match = _NAME.search(engine_error)
+    return limit_message(match[1], int(match[2])) if match else None

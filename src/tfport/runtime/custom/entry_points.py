@@ -19,14 +19,12 @@ import types
 import warnings
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tfport.runtime.custom.source_location import declared_by_package
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-    from tfport.runtime.custom.registry import Registry
 
 GROUP = "tfport.ops"
 FILE = "entry_points.txt"
@@ -36,6 +34,14 @@ class BrokenOps(UserWarning):
     """The ops of an installed package cannot be loaded; the others can."""
 
 
+class EntryPointRegistry(Protocol):
+    """The registry that packages register their ops in."""
+
+    def forget(self, package: str) -> None:
+        """Remove what a package registered."""
+        ...
+
+
 class _Progress:
     """The progress of loading; a package may make a session while it is being loaded."""
 
@@ -43,7 +49,7 @@ class _Progress:
     begun = done = False
 
 
-def load_entry_points(registry: Registry) -> None:
+def load_entry_points(registry: EntryPointRegistry) -> None:
     """Load all entry points, once per process; other threads wait until it is done."""
     if _Progress.done:
         return
@@ -87,7 +93,7 @@ def _declarations(folder: str) -> Iterator[bytes]:
                 yield file.read()
 
 
-def _load(point: EntryPoint, registry: Registry) -> str | None:
+def _load(point: EntryPoint, registry: EntryPointRegistry) -> str | None:
     """Load an entry point; the error message if that fails."""
     package = _package(point)
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, FixedChoice, choices_of_user
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandForm, IslandHints, Sizes
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandHints, Sizes
 from tfport.runtime.engines.island_key import island_key
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.engines.other_engines import OTHERS
@@ -21,7 +21,8 @@ from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
 from tfport.runtime.engines.rounded_model import rounded_model
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
-from tfport.runtime.onnx.island_shares import Share
+from tfport.runtime.passes.islands.island_parts import Share
+from tfport.runtime.passes.pass_list import IslandForm
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import replace
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import Error, RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
-from tfport.runtime.onnx.island_parts import IslandParts
-from tfport.runtime.onnx.island_shares import Share
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
 from tfport.runtime.onnx.least_size import ANY
-from tfport.runtime.onnx.model import NodeForms, OnnxModel
+from tfport.runtime.onnx.model import OnnxModel
+from tfport.runtime.passes.islands.island_parts import IslandParts, Share
+from tfport.runtime.passes.pass_list import IslandForm, NodeForms
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass
 
@@ -81,31 +81,6 @@ class Rival:
     """What else the faster device depends on: the GPU, its precision, the threads."""
     required: bool = False
     """Whether a model that does not fit into the GPU's memory is an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class IslandForm:
-    """In which form an engine takes islands."""
-
-    for_cpu: bool = True
-    """With the nodes that are fastest or most accurate on a CPU, and float16 computed in float32."""
-    half: str | None = None
-    """The type of 16 bits to compute products in, in place of float32."""
-    fuses_attention: bool = False
-    """With attention as a node of ONNX Runtime's own."""
-    packs_attention: bool = False
-    """With one product for the queries, keys and values of an attention."""
-    separates_attention: bool = False
-    """With several products again where an attention has many positions."""
-    fuses_in_parts: bool = False
-    """In parts, with convolutions or products, sums and Relus as operations of cuDNN or cuBLASLt."""
-    for_openvino: bool = False
-    """Without the nodes that are faster or more accurate only in ONNX Runtime."""
-    divides: bool = False
-    """In shares, of which another engine may compute some."""
-
-
-CPU_FORM = IslandForm()
 
 
 class Engine(Protocol):

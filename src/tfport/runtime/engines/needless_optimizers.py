@@ -8,7 +8,7 @@ from which an earlier optimizer makes such an op (a layer normalization is made 
 
 from __future__ import annotations
 
-from tfport.runtime.onnx.fast_forms.layer_norm import IS_SLOW as LAYER_NORM_IS_SLOW
+from tfport.runtime.passes.islands.normalization import IS_SLOW as LAYER_NORM_IS_SLOW
 
 _QUANTIZED = ("QuantizeLinear", "DequantizeLinear")
 _NORMALIZED = (
@@ -53,10 +53,10 @@ _OPS_OF_OPTIMIZERS: dict[str, tuple[str, ...]] = {
     "GatherToSliceFusion": ("Gather",),
 }
 _DONE = ("CommonSubexpressionElimination",)
-"""What `onnx.equal_nodes` has done."""
+"""What the pass `equal_nodes` has done."""
 _SLOW = ("LayerNormFusionL1", "LayerNormFusionL2", "SimplifiedLayerNormFusion")
 _HARMFUL = _SLOW if LAYER_NORM_IS_SLOW else ()
-"""What would make slow nodes of those that `onnx.fast_forms.layer_norm` makes."""
+"""What would make slow nodes of those that the pass `fast_layer_norm` makes."""
 _GENERAL = ("ConstantFolding", "Level1_RuleBasedTransformer")
 """Optimizers of any nodes. tfport has done most of what they do; the little that is left is for each an
 occasion to let all optimizers visit all nodes again."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.errors import Error
-from tfport.runtime.engines.engine import CPU_FORM, NO_HINTS, Compiled, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandHints
+from tfport.runtime.passes.pass_list import CPU_FORM
 from tfport.runtime.program import OnnxNode
 
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.bounds.loop_limit_name import limit_message_of
-from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.bounds.run_scope import current_scope, limit_message_of
 from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import (
-    CPU_FORM,
     NO_HINTS,
     Compiled,
     EngineFailed,
@@ -32,6 +30,7 @@ from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
 from tfport.runtime.engines.shared_arena import shrink_arenas, use_shared_arena
 from tfport.runtime.onnx.least_size import ANY, NOT_EMPTY
+from tfport.runtime.passes.pass_list import CPU_FORM
 from tfport.runtime.profile.engine_events import record_events
 from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import OnnxNode

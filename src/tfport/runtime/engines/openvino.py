@@ -13,10 +13,10 @@ from tfport.runtime.engines.engine import (
     NO_HINTS,
     Compiled,
     EngineFailed,
-    IslandForm,
     IslandHints,
     IslandRejected,
 )
+from tfport.runtime.passes.pass_list import IslandForm
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfport.runtime.engines.same_answers import are_ordinary
-from tfport.runtime.onnx.fast_forms.prelu import is_usual_slope
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.fast_activations import is_usual_slope
 from tfport.runtime.program import OnnxNode
 
 MOVES = frozenset([

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
-from tfport.runtime.onnx.model import NodeForms
+from tfport.runtime.passes.pass_list import NodeForms
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass
 

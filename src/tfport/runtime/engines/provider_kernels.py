@@ -7,10 +7,12 @@ from typing import Any
 
 import onnxruntime as ort
 
+from tfport.runtime.engines.cpu_kernel_table import KernelKey, cpu_kernels
 from tfport.runtime.engines.session_settings import session_options, share, to_share
-from tfport.runtime.engines.usual_kernels import KernelKey, usual_kernels
-from tfport.runtime.onnx.model import SMALL, NodeForms, onnx_model
+from tfport.runtime.onnx.model import SMALL
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.pass_list import NodeForms, logging_passes
 from tfport.runtime.program import OnnxNode
 
 ON_CPU = ("CPUExecutionProvider",)
@@ -24,7 +26,7 @@ class ProviderKernels:
         self._providers, self._forms = list(providers), forms
         self._known: dict[KernelKey, bool] = {}
         if tuple(providers) == ON_CPU:
-            self._known.update(dict.fromkeys(usual_kernels(), True))
+            self._known.update(dict.fromkeys(cpu_kernels(), True))
 
     def has(self, node: OnnxNode) -> bool:
         key = (
@@ -43,7 +45,8 @@ class ProviderKernels:
         fresh = [o for o in inputs if o is not None and o.array is None]
         alone = OnnxNode(node.op, tuple(inputs), node.outputs, node.attrs, node.domain)
         try:
-            island = onnx_model([alone], fresh, node.outputs, forms=self._forms)
+            with logging_passes(None):
+                island = island_model([alone], fresh, node.outputs, forms=self._forms)
             options = session_options(1)
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
             if tuple(self._providers) != ON_CPU:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.engine import Compiled, Engine, EngineFailed, IslandHints
 from tfport.runtime.engines.same_answers import are_ordinary
-from tfport.runtime.onnx.island_shares import Share
+from tfport.runtime.passes.islands.island_parts import Share
 
 
 class _Stage(NamedTuple):

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
-from tfport.runtime.onnx.known_values import known_of
-from tfport.runtime.onnx.never_negative import gives_no_negative
+from tfport.runtime.onnx.known_values import gives_no_negative, known_of
 from tfport.runtime.onnx.shapes import infer_shapes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode

@@ -1,6 +1,12 @@
-"""Propagate the elements of small integer vectors through the ONNX nodes that compute shapes.
+"""What is known of integers that ONNX nodes compute: elements of small vectors, and that none is negative.
 
-So a reshape to `(batch, 49, 64)` has two known sizes, though the batch is unknown.
+Elements are propagated through the nodes that compute shapes, so a reshape to `(batch, 49, 64)` has two known
+sizes, though the batch is unknown.
+
+Sizes, indices of elements, and what is taken or computed from them are never negative. In ONNX a negative
+index counts from the end, and a negative size is taken as something else; in TensorFlow both are errors. A
+lowering need not look for them where there are none. In int32, that is so for tensors of fewer than 2**31
+elements along an axis.
 """
 
 from __future__ import annotations
@@ -28,6 +34,12 @@ _REDUCTIONS: dict[str, Callable[[Sequence[int]], int]] = {
     "ReduceMax": max,
     "ReduceMin": min,
 }
+_INDICES = frozenset(["Shape", "Size", "NonZero", "NonMaxSuppression", "ArgMax", "ArgMin"])
+_FIRST = frozenset(
+    ("Cast", "Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
+)
+"""Ops whose output has only elements of the first input."""
+_ALL = frozenset(["Concat", "Min"])
 
 
 def known_of(op: str, inputs: Inputs, attrs: Attrs) -> Dims | None:
@@ -47,11 +59,11 @@ def known_of(op: str, inputs: Inputs, attrs: Attrs) -> Dims | None:
     if op in _ARITHMETIC and not attrs.get("fmod") and len(inputs) == 2 and first.dtype.is_integer:
         return _arithmetic(op, first, required(inputs[1]))
     if op == "Gather" and first.rank == 1 and first.known is not None:
-        places = inputs[1].known if inputs[1] is not None else None
-        if places is not None and all(
-            i is not None and -len(first.known) <= i < len(first.known) for i in places
+        indices = inputs[1].known if inputs[1] is not None else None
+        if indices is not None and all(
+            i is not None and -len(first.known) <= i < len(first.known) for i in indices
         ):
-            return tuple(first.known[i] for i in places if i is not None)
+            return tuple(first.known[i] for i in indices if i is not None)
     if op == "Slice" and first.rank == 1 and first.known is not None:
         return _slice_known(first.known, inputs)
     if op in _REDUCTIONS and first.rank == 1 and first.known and None not in first.known:
@@ -83,3 +95,23 @@ def _slice_known(known: Dims, inputs: Inputs) -> Dims | None:
     start, end, *rest = (bound[0] or 0 for bound in bounds if bound is not None)
     step = rest[1] if len(rest) > 1 else 1
     return known[start : end if end > -(2**62) else None : step]
+
+
+def is_never_negative(operand: Operand) -> bool:
+    """Whether all elements are 0 or more; of constants, only of small ones."""
+    if operand.never_negative:
+        return True
+    known = operand.known
+    return known is not None and all(n is not None and n >= 0 for n in known)
+
+
+def gives_no_negative(op: str, inputs: Inputs) -> bool:
+    """Whether a node with one output never returns a negative integer."""
+    if op in _INDICES:
+        return True
+    if op in _FIRST:
+        first = inputs[0]
+        return first is not None and first.dtype.is_integer and is_never_negative(first)
+    if op in _ALL:
+        return all(operand is not None and is_never_negative(operand) for operand in inputs)
+    return op == "Max" and any(operand is not None and is_never_negative(operand) for operand in inputs)

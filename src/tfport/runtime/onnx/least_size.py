@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
+from tfport.runtime.onnx.graph import OnnxGraph
+from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -33,11 +34,10 @@ _OF_FIRST_INPUT = frozenset(["Pad", "Reshape", "Resize"])
 
 def least_size(nodes: Sequence[OnnxNode]) -> int:
     """The size that inputs must have so that every window of these nodes fits into its image."""
-    producers = {output: node for node in nodes for output in node.outputs}
     waiting = [node for node in nodes if node.op in _WINDOWS and _is_open(node.outputs[0])]
     if not waiting:
         return ANY
-    seen = set(waiting)
+    graph, seen = OnnxGraph(nodes), set(waiting)
     while waiting:
         node = waiting.pop()
         if not _keeps_elements(node):
@@ -45,7 +45,7 @@ def least_size(nodes: Sequence[OnnxNode]) -> int:
         for operand in node.inputs[:1] if node.op in _OF_FIRST_INPUT else node.inputs:
             if operand is not None and operand.array is not None and not operand.array.size:
                 return LARGE
-            producer = producers.get(operand) if operand is not None else None
+            producer = graph.producer(operand)
             if producer is not None and producer not in seen:
                 seen.add(producer)
                 waiting.append(producer)

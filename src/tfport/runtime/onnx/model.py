@@ -6,24 +6,14 @@ without a copy. bfloat16, which NumPy and most engines do not take as inputs or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
-from tfport.runtime.onnx.crops.cropped_layers import with_cropped_layers
-from tfport.runtime.onnx.equal_nodes import EqualNodes
-from tfport.runtime.onnx.fast_forms.convolutions import with_fast_convolutions
-from tfport.runtime.onnx.fast_forms.layer_norm import with_fast_layer_norms
-from tfport.runtime.onnx.fast_forms.long_windows import with_long_windows
-from tfport.runtime.onnx.fast_forms.prelu import HAS_BLOCKS, with_fast_prelus
-from tfport.runtime.onnx.fast_forms.softplus import with_fast_softplus
-from tfport.runtime.onnx.island_passes import island_nodes
 from tfport.runtime.onnx.pooling_opset import PoolingOpset
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -39,18 +29,7 @@ TINY = 64
 """Equal constants of at most this many bytes are written once: a large loop has thousands of indices, and the
 time to make a session grows with their number."""
 CONTRIB = "com.microsoft"
-FUSES_PRELU = HAS_BLOCKS
-"""Whether OpenVINO gets PRelu, which it computes together with the node before it. On ARM64 its answers are
-wrong if that is a sum, a product or a maximum (OpenVINO 2026.4)."""
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
-
-
-class NodeForms(Enum):
-    """Which nodes a model has where several compute the same."""
-
-    FASTEST = "those that are fastest or most accurate in ONNX Runtime on a CPU"
-    OPENVINO = "those of the lowerings, without those that OpenVINO computes wrongly"
-    PLAIN = "those of the lowerings"
 
 
 @dataclass
@@ -78,23 +57,24 @@ def onnx_model(
     *,
     names: dict[Operand, str] | None = None,
     exported: bool = False,
-    forms: NodeForms | None = None,
+    plain: bool = True,
     keeps_bfloat16: bool = False,
+    same: Mapping[Operand, Operand] | None = None,
 ) -> OnnxModel:
     """A model of these nodes; `names` are the public names of its inputs and outputs.
 
-    An exported model has output shapes, keeps bfloat16 inputs and outputs, and has plain nodes. Others have
-    those that are fastest in ONNX Runtime on a CPU, unless `forms` says otherwise, and keep bfloat16 if asked
-    to.
+    An exported model has output shapes, and keeps bfloat16 inputs and outputs. One that is not plain is for
+    ONNX Runtime on a CPU. `same`: operands that nodes read instead of others, which are not computed.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
     opset = model.opset_import.add(domain="", version=OPSET)
     model.graph.name = "tfport"
-    forms = forms or (NodeForms.PLAIN if exported else NodeForms.FASTEST)
     shown = names or {operand: operand.name for operand in (*inputs, *outputs)}  # messages have these names
-    writer = _Writer(model.graph, shown, exported, forms, keeps_bfloat16=exported or keeps_bfloat16)
+    writer = _Writer(
+        model.graph, shown, same or {}, exported, plain, keeps_bfloat16=exported or keeps_bfloat16
+    )
     writer.borders(inputs, outputs, nodes)
-    if forms is not NodeForms.PLAIN:
+    if not plain:
         opset.version = writer.opset.version
     if writer.contrib:
         model.opset_import.add(domain=CONTRIB, version=1)
@@ -108,13 +88,14 @@ class _Writer:
         self,
         graph: pb.GraphProto,
         names: dict[Operand, str],
+        same: Mapping[Operand, Operand],
         exported: bool,
-        forms: NodeForms,
+        plain: bool,
         *,
         keeps_bfloat16: bool,
     ) -> None:
         self.graph, self.names, self.exported = graph, dict(names), exported
-        self.forms, self._keeps_bfloat16 = forms, keeps_bfloat16
+        self._same, self._plain_nodes, self._keeps_bfloat16 = same, plain, keeps_bfloat16
         self.weights: dict[str, NDArray[Any]] = {}
         self.contrib = False
         self.opset = PoolingOpset()
@@ -132,7 +113,7 @@ class _Writer:
             if outside != self.name(operand):
                 to = ONNX_TYPES[operand.dtype.name]
                 self._plain(self.graph, "Cast", [outside], [self.name(operand)], {"to": to})
-        self.nodes(self.graph, nodes, outputs)
+        self.nodes(self.graph, nodes)
         computed = {operand for node in nodes for operand in node.outputs}
         for operand in outputs:
             outside = self._border(self.graph.output, operand)
@@ -147,11 +128,12 @@ class _Writer:
         name = self.name(operand) if dtype == operand.dtype else f"{self.name(operand)}@border"
         info = into.add(name=name)
         _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)
-        if into is self.graph.input and self.forms is not NodeForms.PLAIN:
+        if into is self.graph.input and not self._plain_nodes:
             _name_unknown_sizes(info, len(into))
         return name
 
     def name(self, operand: Operand) -> str:
+        operand = self._same.get(operand, operand)
         if operand.array is not None:
             return self._constant(operand)
         return self.names.get(operand) or self._own_name(operand)
@@ -186,27 +168,14 @@ class _Writer:
             self.weights[name] = array
         return name
 
-    def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
-        once = EqualNodes(results) if self.forms is NodeForms.FASTEST else None
-        for node in self._in_form(nodes, results):
+    def nodes(self, graph: pb.GraphProto, nodes: Iterable[OnnxNode]) -> None:
+        for node in nodes:
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
-            if once is not None and (same := once.earlier(node, inputs)) is not None:
-                self.names.update(zip(node.outputs, map(self.name, same.outputs), strict=True))
-                continue
             self.contrib |= bool(node.domain)
             self.opset.add(node)
             label = node.outputs[0].name if node.outputs else node.op
             self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain, label)
-
-    def _in_form(self, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> Iterable[OnnxNode]:
-        if self.forms is NodeForms.PLAIN:
-            return nodes
-        if self.forms is NodeForms.OPENVINO:
-            return nodes if FUSES_PRELU else with_fast_prelus(nodes)
-        cropped = with_cropped_layers(nodes, results)
-        fast = with_fast_convolutions(with_fast_softplus(accurate(cropped, results)))
-        return with_fast_prelus(with_long_windows(with_fast_layer_norms(fast)))
 
     def _plain(
         self,
@@ -255,12 +224,12 @@ class _Writer:
         graph.name = "body"
         for operand in program.args:
             _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
-        nodes = island_nodes(list(nodes_of(program)), program.results)
-        self.nodes(graph, nodes, program.results)
+        nodes = list(nodes_of(program))
+        self.nodes(graph, nodes)
         computed = {output for node in nodes for output in node.outputs}
         seen: set[str] = set()
         carried = len(program.args) - 1  # of a loop: its condition and variables; then what it stacks
-        for place, operand in enumerate(program.results):
+        for index, operand in enumerate(program.results):
             name = self.name(operand)
             if (
                 operand not in computed or name in seen
@@ -271,7 +240,7 @@ class _Writer:
                 name = fresh
             seen.add(name)
             # a loop without iterations stacks nothing, and takes the sizes from here
-            shape = operand.shape if 0 < carried <= place else None
+            shape = operand.shape if 0 < carried <= index else None
             _set_type(graph.output.add(name=name).type, operand.dtype, shape)
 
 

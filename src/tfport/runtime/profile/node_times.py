@@ -12,22 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from tfport.runtime.profile.engine_events import EngineEvent
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.profile.recorder import HostStep, Recorder
-from tfport.runtime.profile.times import IslandTime
-from tfport.startup.dataclass import dataclass
+from tfport.runtime.profile.times import IslandTime, NodeTime
 
 HOST, FOLDED = "host", "folded"
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTime:
-    """A node in a run. `where` is the index of its island, `host`, or `folded`: computed before the run."""
-
-    origin: NodeOrigin
-    where: int | str
-    calls: int = 0
-    seconds: float = 0.0
-    reason: str = ""
-    """Why it is not in an island."""
 
 
 def node_times(

@@ -17,10 +17,11 @@ from tfport.graph.model import Model
 from tfport.runtime.composite import flatten_inputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.passes.pass_list import PassCount, PassLog, all_passes
 from tfport.runtime.profile.engine_events import EngineEvent, engine_events, op_times
-from tfport.runtime.profile.node_times import NodeTime, node_times
+from tfport.runtime.profile.node_times import node_times
 from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
-from tfport.runtime.profile.times import IslandTime, OpTime, Profile
+from tfport.runtime.profile.times import IslandTime, NodeTime, OpTime, PassDone, Profile
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, replace
@@ -100,7 +101,16 @@ def profile_calls(
         recorder.host_nodes,
         min(run.other for run in runs),
         timed,
+        _passes(recorder.passes),
     )
+
+
+def _passes(log: PassLog) -> list[PassDone]:
+    counts = [(each, log.counts.get(each.name, PassCount())) for each in all_passes()]
+    return [
+        PassDone(each.name, each.summary, each.when.text, count.graphs, count.removed, count.added)
+        for each, count in counts
+    ]
 
 
 def _fastest(times: Sequence[IslandTime]) -> IslandTime:

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
+from tfport.runtime.passes.pass_list import PassLog, logging_passes
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
 from tfport.runtime.program import NeverLowered, Run, Step
 from tfport.startup.dataclass import dataclass, field
@@ -88,6 +89,7 @@ class Recorder:
         self.steps: list[HostStep] = []
         self.origins = NodeOrigins()
         self.host_nodes: list[HostNode] = []
+        self.passes = PassLog()
         self.engine_events = engine_events
         self._thread = threading.get_ident()
         self._active = False
@@ -214,6 +216,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
     """Let the plans that are made inside of the block report to the recorder."""
     token = _CURRENT.set(recorder)
     try:
-        yield
+        with logging_passes(recorder.passes):
+            yield
     finally:
         _CURRENT.reset(token)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from tfport.runtime.profile.node_origins import NodeOrigin
 from tfport.runtime.profile.recorder import HostNode
 from tfport.startup.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from tfport.runtime.profile.node_times import NodeTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +37,32 @@ class IslandTime:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeTime:
+    """A node in a run. `where` is the index of its island, `host`, or `folded`: computed before the run."""
+
+    origin: NodeOrigin
+    where: int | str
+    calls: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    """Why it is not in an island."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassDone:
+    """A pass, when it runs, and what it did while plans were made."""
+
+    name: str
+    what: str
+    when: str
+    graphs: int
+    """In how many graphs or programs it ran."""
+    removed: int
+    """How many nodes or steps."""
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Where the time of a run goes: the least of several runs, part by part."""
 
@@ -59,6 +82,8 @@ class Profile:
     """The rest, mostly the loop over the steps."""
     nodes: Sequence[NodeTime] = ()
     """The nodes of the model, slowest first; only if they were asked for."""
+    passes: Sequence[PassDone] = ()
+    """All passes, in the order in which they run."""
 
     @property
     def parts(self) -> dict[str, float]:

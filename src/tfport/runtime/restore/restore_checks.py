@@ -7,13 +7,12 @@ reads it; one that nothing reads, such as a slot of an optimizer, is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tfport.errors import Error, MissingTensor, RunFailed
 from tfport.graph.model import Model, Signature
 from tfport.graph.restoring import RestoreMismatch, restore_mismatches
 from tfport.graph.state import shared_name, variables_read
-from tfport.runtime.state import State
 
 MOST_SHOWN = 20
 
@@ -35,10 +34,10 @@ def raise_mismatches(model: Model, mismatches: Sequence[RestoreMismatch]) -> Non
     )
 
 
-def unset_variables(model: Model, state: State, signature: Signature) -> list[str]:
-    """The variables that a signature always reads and that have no value."""
+def unset_variables(model: Model, is_set: Callable[[str], bool], signature: Signature) -> list[str]:
+    """The variables that a signature always reads and that have no value; `is_set`: whether one has."""
     read = variables_read(value.node for value in model.ends_of(signature))
-    return sorted({name for node in read if not state.is_set(name := shared_name(node))})
+    return sorted({name for node in read if not is_set(name := shared_name(node))})
 
 
 def unset_error(model: Model, names: Sequence[str]) -> Error:

@@ -13,9 +13,9 @@ from typing import Any
 
 from tfport.graph.model import Signature
 from tfport.runtime.bounds.stop_signal import StopSignal
+from tfport.runtime.composite import signature_call
 from tfport.runtime.engines.engine import NumbersRefused
 from tfport.runtime.session import Session
-from tfport.runtime.signature_call import signature_call
 from tfport.serve.batching.joining import rows_of
 from tfport.serve.light_calls import CallKind, LightCalls
 from tfport.serve.monitoring.metrics import Metrics

@@ -18,7 +18,7 @@ from tfport.web.model_explorer.shown_graphs import ShownGraphs
 
 if TYPE_CHECKING:
     from tfport.check.check_report import CheckReport
-    from tfport.runtime.profile.node_times import NodeTime
+    from tfport.runtime.profile.times import NodeTime
 
 COLORS = {ERROR: "#b62b3f", WARNING: "#f2b45c", NOTE: "#b7d0f0"}
 """By severity, the worst first; their lightness differs too."""

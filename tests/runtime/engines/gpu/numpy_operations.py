@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 
-from tfport.runtime.onnx.fused_convolution import FusedConvolution
-from tfport.runtime.onnx.fused_product import FusedProduct
-from tfport.runtime.onnx.island_parts import Operation
+from tfport.runtime.passes.islands.fused_convolution import FusedConvolution
+from tfport.runtime.passes.islands.fused_product import FusedProduct
+from tfport.runtime.passes.islands.island_parts import Operation
 
 
 class NumpyOperations:

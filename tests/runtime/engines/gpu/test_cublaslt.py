@@ -4,15 +4,17 @@ import ctypes
 
 import numpy as np
 import pytest
-from tests.runtime.onnx.test_moved_offsets import attention
+from tests.runtime.passes.islands.test_attention_bias import attention
+from tests.runtime.passes.rewritten import rewritten
 
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.engines.gpu import cuda_libraries
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fused_product import fused_products, with_offsets_added
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.attention_bias import added_attention_bias
+from tfport.runtime.passes.islands.fused_product import fused_products
 
 NOT_SUPPORTED = 15
 ROWS, COLUMNS, POSITIONS = 16, 8, 10
@@ -123,7 +125,7 @@ def test_types(library, dtype, kind, compute):
 
 def test_queries_keys_and_values_read_the_same_matrix(library):
     nodes, output = attention()
-    (three,) = fused_products(with_offsets_added(nodes), [output])
+    (three,) = fused_products(rewritten(added_attention_bias, nodes), [output])
     cuda_libraries.CublasLt(FakeStream()).prepared(three, (2, 5, 8))
     assert library.attributes("cublasLtMatrixLayoutSetAttribute") == [
         (cuda_libraries.COUNT, 3), (cuda_libraries.STRIDE, 64),

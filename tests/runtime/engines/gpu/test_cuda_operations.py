@@ -7,9 +7,9 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.gpu import cuda_operations
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fused_convolution import fused_convolutions
-from tfport.runtime.onnx.fused_product import fused_products
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.fused_convolution import fused_convolutions
+from tfport.runtime.passes.islands.fused_product import fused_products
 
 
 class Library:

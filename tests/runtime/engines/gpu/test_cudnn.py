@@ -9,8 +9,8 @@ from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.engines.gpu import cuda_libraries
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fused_convolution import fused_convolutions
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.fused_convolution import fused_convolutions
 
 HANDLE, WORKSPACE, NOT_SUPPORTED = 5, 4096, 3000
 

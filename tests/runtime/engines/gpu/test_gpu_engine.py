@@ -7,12 +7,12 @@ from tests.runtime.engines.gpu.on_cpu import engine_on_cpu, session_on_cpu
 from tests.runtime.programs import session_of
 
 import tfport
-from tfport.runtime.engines.engine import IslandForm
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.engines.gpu.in_place import in_place, is_in_place
+from tfport.runtime.passes.pass_list import IslandForm
 
 TWO_ISLANDS = """
     x = Placeholder() {dtype=float32, shape=(?, 4)}

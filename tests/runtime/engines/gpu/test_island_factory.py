@@ -8,8 +8,9 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.engines.engine import IslandHints
 from tfport.runtime.engines.gpu.island_factory import IslandFactory
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.model import NodeForms, onnx_model
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.pass_list import NodeForms
 from tfport.runtime.program import OnnxNode
 
 X, Y = (Operand(FLOAT32, (None, 3), name=name) for name in "xy")
@@ -23,7 +24,7 @@ def doubled(times: int):
     for _ in range(times - 1):
         result = b.Add(result, result)
     nodes = [*b.made, OnnxNode("Add", (result, result), (Y,), {})]
-    return onnx_model(nodes, [X], [Y], forms=NodeForms.PLAIN)
+    return island_model(nodes, [X], [Y], forms=NodeForms.PLAIN)
 
 
 @pytest.fixture

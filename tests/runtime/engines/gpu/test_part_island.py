@@ -5,6 +5,7 @@ import onnxruntime as ort
 import pytest
 from tests.runtime.engines.gpu.numpy_operations import NumpyOperations
 from tests.runtime.engines.gpu.on_cpu import engine_on_cpu
+from tests.runtime.passes.rewritten import rewritten
 
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32, DType
@@ -14,12 +15,14 @@ from tfport.runtime.engines.gpu.captured_island import CapturedIsland
 from tfport.runtime.engines.gpu.graph_stream import HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import IslandFactory
 from tfport.runtime.engines.gpu.part_island import PartIsland, _BoundParts
-from tfport.runtime.onnx.attention import ATTENTION
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fused_product import with_offsets_added
-from tfport.runtime.onnx.island_parts import parts_with_convolutions, parts_with_products
-from tfport.runtime.onnx.model import CONTRIB, NodeForms, onnx_model
+from tfport.runtime.onnx.model import CONTRIB
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.islands.attention import ATTENTION
+from tfport.runtime.passes.islands.attention_bias import added_attention_bias
+from tfport.runtime.passes.islands.island_parts import parts_with_convolutions, parts_with_products
+from tfport.runtime.passes.pass_list import NodeForms
 from tfport.runtime.program import OnnxNode
 
 FLOAT16, BFLOAT16 = DType.parse("float16"), DType.parse("bfloat16")
@@ -68,7 +71,7 @@ def island_of(dtype, prepared, *, fails=False, **options):
 
 def factory_of(nodes, island, prepared, **options):
     """`prepared` takes the place of CUDA's libraries; None for none."""
-    usual = onnx_model(nodes, island.inputs, island.outputs, forms=NodeForms.PLAIN)
+    usual = island_model(nodes, island.inputs, island.outputs, forms=NodeForms.PLAIN)
     return factory_from(usual, island, prepared, **options)
 
 
@@ -185,7 +188,7 @@ def test_products_give_the_same_answers():
     x = Operand(FLOAT32, (None, 16, 32), name="x")
     b = Builder("test")
     output = transformer(b, x)
-    island = parts_with_products(with_offsets_added(b.made), [x], [output])
+    island = parts_with_products(rewritten(added_attention_bias, b.made), [x], [output])
     library = NumpyOperations()
     factory = factory_of(b.made, island, library)
     plain = factory.plain()
@@ -212,7 +215,7 @@ def test_bfloat16_passes_between_parts():
     b, usual = Builder("test"), Builder("usual")
     output = b.cast(dense_layers(b, b.cast(x, BFLOAT16)), FLOAT32)
     island = parts_with_products(b.made, [x], [output])
-    made = onnx_model(usual.made, [x], [dense_layers(usual, x)], forms=NodeForms.PLAIN)
+    made = island_model(usual.made, [x], [dense_layers(usual, x)], forms=NodeForms.PLAIN)
     library = NumpyOperations()
     factory = factory_from(made, island, library, precision="bfloat16")
     plain = factory.plain()

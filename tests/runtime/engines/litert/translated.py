@@ -18,8 +18,10 @@ from tfport.runtime.engines.litert.litert import LiteRt
 from tfport.runtime.engines.litert.translate import LiteTranslation, translate
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.model import NodeForms, OnnxModel, onnx_model
+from tfport.runtime.onnx.model import OnnxModel
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.island_model import island_model
+from tfport.runtime.passes.pass_list import NodeForms
 
 HAS_LITERT = importlib.util.find_spec("ai_edge_litert") is not None
 RUNNERS = ("tfport", "litert") if HAS_LITERT else ("tfport",)
@@ -39,7 +41,7 @@ class SmallModel:
         results = build(builder, *inputs)
         outputs = list(results) if isinstance(results, (list, tuple)) else [results]
         self.nodes = builder.made
-        self.model: OnnxModel = onnx_model(builder.made, inputs, outputs, forms=NodeForms.PLAIN)
+        self.model: OnnxModel = island_model(builder.made, inputs, outputs, forms=NodeForms.PLAIN)
         graph = self.model.model.graph
         self.borders = [value.name for value in graph.input], [value.name for value in graph.output]
         rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.recorded_models import graph
 from tests.runtime.cases import recorded
-from tests.runtime.layers.test_rnn import GRU, H0, LOOPS, H, X, const, over, weights
+from tests.runtime.passes.programs.test_recurrent_layers import GRU, H0, LOOPS, H, X, const, over, weights
 
 import tfport
 from tfport.graph.build import graph_to_def

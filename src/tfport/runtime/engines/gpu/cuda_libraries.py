@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.cuda_runtime import VERSIONS
-from tfport.runtime.onnx.fused_convolution import FusedConvolution
-from tfport.runtime.onnx.fused_product import FusedProduct
+from tfport.runtime.passes.islands.fused_convolution import FusedConvolution
+from tfport.runtime.passes.islands.fused_product import FusedProduct
 
 if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.graph_stream import GraphStream

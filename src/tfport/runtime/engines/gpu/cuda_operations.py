@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_libraries import CublasLt, Cudnn
-from tfport.runtime.onnx.fused_product import FusedProduct
+from tfport.runtime.passes.islands.fused_product import FusedProduct
 
 if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.graph_stream import GraphStream
-    from tfport.runtime.onnx.island_parts import Operation
+    from tfport.runtime.passes.islands.island_parts import Operation
 
 
 class PreparedOperation(Protocol):

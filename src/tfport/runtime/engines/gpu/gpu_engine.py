@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints, Rival
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints, Rival
 from tfport.runtime.engines.gpu.availability import load_libraries, physical_index
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
@@ -33,8 +33,8 @@ from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, sessio
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
 from tfport.runtime.engines.session_settings import session_options
-from tfport.runtime.onnx.model import NodeForms
-from tfport.runtime.onnx.safe_indices import reads_by_index
+from tfport.runtime.passes.islands.input_flags import reads_by_index
+from tfport.runtime.passes.pass_list import IslandForm, NodeForms
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import Error
 from tfport.runtime.engines.engine import NO_HINTS, IslandHints
 from tfport.runtime.engines.gpu.captured_island import CapturedIsland
-from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT
+from tfport.runtime.engines.gpu.cuda_operations import OperationLibrary
+from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland, Shapes
+from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.engines.gpu.graph_stream import GraphStream
 from tfport.runtime.engines.gpu.part_island import PartIsland, PartTools
+from tfport.runtime.engines.gpu.pinned_memory import LargeUploads
 from tfport.runtime.engines.onnx_runtime import CONVOLUTION
 from tfport.runtime.engines.shared_island import with_fixed_shapes
-from tfport.runtime.onnx.island_parts import ModelPart
+from tfport.runtime.passes.islands.island_parts import ModelPart
 
 if TYPE_CHECKING:
     import onnxruntime as ort
     from numpy.typing import NDArray
-
-    from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 
 MEMORY = "cuda"
 """What ONNX Runtime calls the memory of the device."""
@@ -32,12 +33,40 @@ MAX_MODELS = 128
 """Sessions of an island in parts: each takes some time to make."""
 
 
+class SessionMaker(Protocol):
+    """An engine for one device."""
+
+    device: DeviceName
+    options: GpuOptions
+
+    @property
+    def large_uploads(self) -> LargeUploads: ...
+
+    def graph_stream(self) -> GraphStream:
+        """A stream for the CUDA graphs of an island."""
+        ...
+
+    def operations(self, stream: GraphStream) -> OperationLibrary:
+        """What computes convolutions and products on a stream."""
+        ...
+
+    def session(
+        self,
+        model: bytes,
+        weights: Mapping[str, NDArray[Any]],
+        stream: GraphStream | None = None,
+        threads: int | None = None,
+    ) -> ort.InferenceSession:
+        """A session on the device."""
+        ...
+
+
 class IslandFactory:
     """Makes the islands of one model."""
 
     def __init__(
         self,
-        engine: GpuEngine,
+        engine: SessionMaker,
         model: bytes,
         weights: Mapping[str, NDArray[Any]],
         inputs: Sequence[str],

@@ -11,8 +11,8 @@ import onnxruntime as ort
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.gpu.gpu_island import BoundRun, GpuIsland, Shapes, begin_options
-from tfport.runtime.onnx.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.operand import Operand
+from tfport.runtime.passes.islands.island_parts import IslandParts, ModelPart, Operation, Part
 from tfport.runtime.program import ONNX_TYPES
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ import numpy as np
 from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandForm, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
 from tfport.runtime.engines.litert.interpreters import Interpreters, sentence_of
 from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.litert.translate import translate
 from tfport.runtime.engines.same_answers import are_ordinary
+from tfport.runtime.passes.pass_list import IslandForm
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import OnnxNode
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.runtime.engines.litert.rules.whole_axes import CENTERS
 from tfport.runtime.engines.litert.translate import RULES
-from tfport.runtime.onnx.sizes.known_results import KNOWN, OF_SIZES
+from tfport.runtime.onnx.known_results import KNOWN, OF_SIZES
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 

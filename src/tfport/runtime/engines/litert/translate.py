@@ -17,7 +17,7 @@ from tfport.runtime.engines.litert.island_node import (
 )
 from tfport.runtime.engines.litert.lite_scribe import TYPES, LiteScribe
 from tfport.runtime.engines.litert.rules import convolution, elementwise, moving, products, whole_axes
-from tfport.runtime.onnx.sizes.known_results import OF_SIZES, NotKnown, known_result, of_sizes
+from tfport.runtime.onnx.known_results import OF_SIZES, NotKnown, known_result, of_sizes
 from tfport.runtime.program import ONNX_TYPES
 from tfport.startup.dataclass import dataclass
 

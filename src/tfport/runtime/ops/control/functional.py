@@ -16,7 +16,8 @@ from tfport.graph.shapes import Shape
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.branches import choose
-from tfport.runtime.ops.control.loops import Loop, trace_loop
+from tfport.runtime.ops.control.loop_body import Loop
+from tfport.runtime.ops.control.loops import trace_loop
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.trace import Tracer
 

@@ -1,4 +1,4 @@
-"""The parts of a loop, and its body traced until variables and shapes no longer change.
+"""The parts of a loop, its body traced until variables and shapes no longer change, and what is known of it.
 
 A variable that the body returns unchanged is captured instead of carried, so constants stay
 constant inside the loop. Dimensions that differ between iterations become unknown. An integer that may be
@@ -15,11 +15,11 @@ import numpy as np
 from tfport.errors import MalformedGraph
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.list_facts import ListFacts
-from tfport.runtime.ops.control.structure_steps import as_condition, common_shape
+from tfport.runtime.ops.control.structure_steps import as_condition, common_shape, emit
 from tfport.runtime.ops.control.traced_lists import counter_value
 from tfport.runtime.program import OnnxNode, Program, Step, needed
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListChange, ListFacts
 from tfport.startup.dataclass import dataclass
 
 Operands = list[Operand]
@@ -55,8 +55,77 @@ class LoopBody:
         return self.program.results[1:]
 
 
-def stable_body(tracer: Tracer, loop: Loop) -> tuple[set[int], list[Dims | None], LoopBody]:
-    """The indices of the variables that never change, the shapes of all, and the body traced with them."""
+@dataclass(frozen=True)
+class TracedLoop:
+    """A loop whose body is traced."""
+
+    loop: Loop
+    first: Operand
+    """Its condition before the first iteration."""
+    fixed: set[int]
+    """The indices of the variables that never change."""
+    shapes: Sequence[Dims | None]
+    """The shapes of all variables."""
+    body: LoopBody
+
+    @property
+    def carried(self) -> list[int]:
+        """The variables that change."""
+        return [i for i in range(len(self.loop.initial)) if i not in self.fixed]
+
+
+@dataclass
+class TimeLoop:
+    """What is known about a traced loop, as loop passes see it; integers are indices of its variables."""
+
+    traced: TracedLoop
+    name: str
+    program: Program
+    """One iteration."""
+    args: Sequence[Operand]
+    results: Sequence[Operand]
+    initial: Sequence[Operand]
+    changes: Mapping[int, ListChange]
+    """The variables to which each iteration adds an element."""
+    states: Sequence[int]
+    """The variables that are carried and are not counters."""
+    counters: Mapping[int, int]
+    """The variables that grow by one, and their initial values."""
+    outputs: Sequence[Operand]
+    """What each iteration appends to lists."""
+
+    @property
+    def condition(self) -> Operand:
+        """Whether there is another iteration."""
+        return self.program.results[0]
+
+    def varies(self, operand: Operand) -> bool:
+        """Whether an operand changes between iterations."""
+        return self.program.producer(operand) is not None or any(
+            operand is arg and arg is not start for arg, start in zip(self.args, self.initial, strict=True)
+        )
+
+
+def time_loop(traced: TracedLoop, changes: Mapping[int, ListChange]) -> TimeLoop:
+    """What is known about a loop, of which these variables gain elements."""
+    loop, body, carried = traced.loop, traced.body, traced.carried
+    counters = {i: start for i in carried if (start := counts_from(loop, body, i)) is not None}
+    return TimeLoop(
+        traced,
+        loop.name,
+        body.program,
+        body.args,
+        body.results,
+        loop.initial,
+        changes,
+        [i for i in carried if i not in counters and i not in changes],
+        counters,
+        [change.item for change in changes.values()],
+    )
+
+
+def traced_loop(tracer: Tracer, loop: Loop, first: Operand) -> TracedLoop:
+    """The loop with its body traced; `first` is its condition before the first iteration."""
     fixed = set(loop.passed_on)
     shapes = [operand.shape for operand in loop.initial]
     supposed = {i for i, operand in enumerate(loop.initial) if _may_count(operand)}
@@ -72,7 +141,7 @@ def stable_body(tracer: Tracer, loop: Loop) -> tuple[set[int], list[Dims | None]
             for i, (s, r) in enumerate(zip(shapes, body.results, strict=True))
         ]
         if not unchanged and not wrong and common == shapes:
-            return fixed, shapes, body
+            return TracedLoop(loop, first, fixed, shapes, body)
         fixed |= unchanged
         supposed -= wrong
         if not unchanged:  # captured values may give more precise shapes: trace again with them first
@@ -152,8 +221,8 @@ def _counting_steps(
 
 def falls(body: LoopBody, i: int) -> bool:
     """Whether a variable becomes smaller by one per iteration."""
-    step = next((step for step in body.program.steps if body.results[i] in step.outputs), None)
-    if step is None or step.op not in ("Sub", *_ADDS) or len(step.inputs) != 2:
+    step = body.program.producer(body.results[i], "Sub", *_ADDS)
+    if step is None or len(step.inputs) != 2:
         return False
     value, delta = step.inputs if step.inputs[0] is body.args[i] or step.op == "Sub" else step.inputs[::-1]
     change = 1 if step.op == "Sub" else -1
@@ -167,13 +236,10 @@ def counts_from(loop: Loop, body: LoopBody, i: int) -> int | None:
     start, arg, result = loop.initial[i].array, body.args[i], body.results[i]
     if start is None or not _is_count(loop.initial[i]):
         return None
-    for step in body.program.steps:
-        if result in step.outputs:
-            others = [o for o in step.inputs if o is not arg]
-            delta = others[0].array if len(others) == 1 else None
-            counts = step.op in _ADDS and len(step.inputs) == 2 and delta is not None and delta.ndim == 0
-            return int(start) if counts and delta == 1 else None
-    return None
+    step = body.program.producer(result, *_ADDS)
+    others = [o for o in step.inputs if o is not arg] if step is not None and len(step.inputs) == 2 else []
+    delta = others[0].array if len(others) == 1 else None
+    return int(start) if delta is not None and delta.ndim == 0 and delta == 1 else None
 
 
 def _is_count(operand: Operand) -> bool:
@@ -184,3 +250,46 @@ def _is_count(operand: Operand) -> bool:
 def _may_count(operand: Operand) -> bool:
     """Whether a variable with this initial value may be a counter that is never negative."""
     return _is_count(operand) and operand.array is not None and bool(operand.array >= 0)
+
+
+def limits_of(loop: TimeLoop) -> list[Operand]:
+    """The limits of counters that start at zero; none if the condition depends on anything else."""
+    pending, limits = [loop.condition], list[Operand]()
+    while pending:
+        step = loop.program.producer(pending.pop())
+        if step is None:
+            return []
+        if step.op == "LogicalAnd":
+            pending += step.inputs
+            continue
+        if step.op == "Reshape" and step.inputs[0].rank == 0:  # of a condition in TensorFlow Lite
+            pending.append(step.inputs[0])
+            continue
+        counter = next((i for i, r in enumerate(loop.results) if r is step.inputs[0]), None)
+        if step.op != "Less" or counter is None or loop.counters.get(counter) != 0:
+            return []
+        if loop.varies(step.inputs[1]):
+            return []
+        if not any(same_number(step.inputs[1], other) for other in limits):
+            limits.append(step.inputs[1])
+    return limits
+
+
+def smallest(tracer: Tracer, name: str, limits: list[Operand]) -> Operand:
+    first, *others = limits
+    for other in others:
+        out = (first.dtype, ())
+        first = emit(tracer, name, "Minimum", [first, other], np.minimum, out, lambda b, m, n: b.Min(m, n))
+    return first
+
+
+def same_number(a: Operand, b: Operand) -> bool:
+    """Whether two scalars are always equal."""
+    if a is b:
+        return True
+    return (
+        a.array is not None
+        and b.array is not None
+        and a.array.size == b.array.size == 1
+        and a.array == b.array
+    )

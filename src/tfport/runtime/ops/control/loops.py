@@ -2,58 +2,51 @@
 
 A loop that only counts up to a limit has a trip count instead of a condition. A list that gains one
 element per iteration is not carried: its elements become a scan output, stacked after the loop
-(`loop_lists`, and `written_rows` for tensors that are lists in TensorFlow Lite). A loop over a recurrent
-cell becomes one node (`layers.rnn`), one in which boxes suppress each other a loop that does less
-(`suppression_loop`). Any other loop is an ONNX `Loop` if its body can be lowered, where
-possible without its random draws (`loop_draws`); otherwise its iterations run on the host.
+(`loop_lists`). A loop that a pass over loops knows, such as one over a recurrent cell, becomes something
+faster (`passes.pass_list.LOOP`). Any other loop is an ONNX `Loop` if its body can be lowered, where possible
+without its random draws (`loop_draws`); otherwise its iterations run on the host.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tfport.graph.dtypes import BOOL, FLOAT32, INT64, VARIANT
+from tfport.graph.dtypes import BOOL, INT64, VARIANT
 from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
-from tfport.runtime.layers.hybrid_rnn import hybrid_gru, run_on_host
-from tfport.runtime.layers.masked_rnn import masked_layer, unmasked_layer
-from tfport.runtime.layers.rnn import Recurrence, recognized_layer
-from tfport.runtime.layers.self_suppression import self_suppression
-from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.item_shapes import item_shape_after_loop
 from tfport.runtime.ops.control.lifted_asserts import TRUE, add_assert, all_of, and_true, lifted
-from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.loop_body import (
     Loop,
     LoopBody,
     Operands,
-    counts_from,
+    TimeLoop,
+    TracedLoop,
+    limits_of,
     numbered_body,
-    stable_body,
+    smallest,
+    time_loop,
+    traced_loop,
 )
 from tfport.runtime.ops.control.loop_draws import LoopDraws, loop_draws
-from tfport.runtime.ops.control.loop_limit import limited
-from tfport.runtime.ops.control.loop_lists import appending_change, rows_after_loop
+from tfport.runtime.ops.control.loop_lists import appending_change, rows_after_loop, written_row
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
     as_condition,
     captured_by,
     has_effect,
     is_true,
+    limited,
     resources_used_by,
     why_on_host,
 )
-from tfport.runtime.ops.control.suppression_loop import suppressed
-from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
-from tfport.runtime.ops.control.written_rows import written_row
+from tfport.runtime.ops.control.traced_lists import counter_value, item_shape_after_loop
+from tfport.runtime.passes.pass_list import run_loop_passes
 from tfport.runtime.program import OnnxNode, Prepare, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
-from tfport.startup.dataclass import replace
-
-__all__ = ["Loop", "trace_loop"]
+from tfport.runtime.value_facts import ListChange, ListFacts
 
 
 def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
@@ -61,59 +54,40 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
     first = as_condition(tracer, loop.name, loop.condition(list(loop.initial)))
     if first.array is not None and not is_true(first.array):
         return loop.initial
-    traced = fixed, _, body = stable_body(tracer, loop)
-    carried = [i for i in range(len(loop.initial)) if i not in fixed]
-    changes = _changes(tracer, loop, body, carried)
-    time_loop = _time_loop(loop, body, carried, changes)
-    if (suppression := self_suppression(tracer, time_loop)) is not None:
-        return suppressed(tracer, loop, suppression, time_loop.counters, trace_loop)
-    if all(loop.initial[i].dtype == FLOAT32 for i in time_loop.states) and not has_effect([body.program]):
-        layer = recognized_layer(tracer, time_loop)
-        if layer is None and (masked := masked_layer(tracer, time_loop)) is not None:
-            layer = unmasked_layer(tracer, masked)
-        if layer is not None:
-            return _after_layer(tracer, loop, layer, time_loop, changes)
-        if (gru := hybrid_gru(time_loop)) is not None:
-            program = tracer.program([], lambda: _iterate(tracer, loop, first, *traced))
-            return run_on_host(tracer, loop.name, gru, loop.initial[gru.state], program, list(changes))
-    return _iterate(tracer, loop, first, *traced)
+    traced = traced_loop(tracer, loop, first)
+    known = time_loop(traced, _changes(tracer, traced, traced.body))
+    results = run_loop_passes(tracer, known)
+    return results if results is not None else iterate(tracer, known)
 
 
-def _iterate(
-    tracer: Tracer, loop: Loop, first: Operand, fixed: set[int], shapes: Sequence[Dims | None], body: LoopBody
-) -> Operands:
+def iterate(tracer: Tracer, known: TimeLoop) -> Operands:
     """The loop by iterations: a fixed number if it only counts, else until its condition is false."""
-    carried = [i for i in range(len(loop.initial)) if i not in fixed]
-    changes = _changes(tracer, loop, body, carried)
-    time_loop = _time_loop(loop, body, carried, changes)
+    traced, changes, limits = known.traced, dict(known.changes), limits_of(known)
+    loop, body, first = traced.loop, traced.body, traced.first
     iteration = Operand(INT64, (), name=loop.name)
-    limits = limits_of(time_loop)
     results, counters = list(loop.initial), dict[int, int]()
     if limits:
-        counters = dict(time_loop.counters)
+        counters = dict(known.counters)
         body = numbered_body(tracer, loop, body, iteration, counters)
         count = smallest(tracer, loop.name, limits)
         first = counter_value(tracer, loop.name, 0, count, INT64)
-        changes = _changes(tracer, loop, body, carried, limits)
+        changes = _changes(tracer, traced, body, limits)
         for i, start in counters.items():
             results[i] = counter_value(tracer, loop.name, start, count, loop.initial[i].dtype)
-    kept = [i for i in carried if i not in counters]
-    _trace_iterations(tracer, loop, body, iteration, first, kept, changes, shapes, results)
+    kept = [i for i in traced.carried if i not in counters]
+    _trace_iterations(tracer, loop, body, iteration, first, kept, changes, traced.shapes, results)
     return results
 
 
 def _changes(
-    tracer: Tracer,
-    loop: Loop,
-    body: LoopBody,
-    carried: Sequence[int],
-    limits: Sequence[Operand] | None = None,
+    tracer: Tracer, traced: TracedLoop, body: LoopBody, limits: Sequence[Operand] | None = None
 ) -> dict[int, ListChange]:
     """The variables to which each iteration adds an element; `limits`: those of the loop, if it has them."""
+    loop = traced.loop
     if limits is None:
-        limits = limits_of(_time_loop(loop, body, carried, {}))
+        limits = limits_of(time_loop(traced, {}))
     count = min((int(limit.array) if limit.array is not None else 0 for limit in limits), default=0)
-    changes = {i: appending_change(tracer, loop, body, i) for i in carried}
+    changes = {i: appending_change(tracer, loop, body, i) for i in traced.carried}
     if count > 0:
         changes = {i: change or written_row(loop, body, i, count) for i, change in changes.items()}
     return {i: change for i, change in changes.items() if change is not None}
@@ -168,42 +142,6 @@ def _parts(
             return kept, results, steps
         for i in still_read:
             del changes[i]
-
-
-def _time_loop(
-    loop: Loop, body: LoopBody, carried: Sequence[int], changes: Mapping[int, ListChange]
-) -> TimeLoop:
-    counters = {i: start for i in carried if (start := counts_from(loop, body, i)) is not None}
-    return TimeLoop(
-        loop.name,
-        body.program.steps,
-        body.args,
-        body.results,
-        loop.initial,
-        body.program.results[0],
-        [i for i in carried if i not in counters and i not in changes],
-        counters,
-        [change.item for change in changes.values()],
-    )
-
-
-def _after_layer(
-    tracer: Tracer, loop: Loop, layer: Recurrence, time_loop: TimeLoop, changes: Mapping[int, ListChange]
-) -> Operands:
-    """The loop variables after a loop that became recurrent layers."""
-    results = list(loop.initial)
-    for i, output in layer.states.items():
-        results[i] = output
-    for i, start in time_loop.counters.items():
-        results[i] = counter_value(tracer, loop.name, start, layer.iterations, loop.initial[i].dtype)
-    for (i, change), rows in zip(changes.items(), layer.rows, strict=True):
-        facts = tracer.lists.get(loop.initial[i])
-        if facts and facts.size and not facts.head and same_number(facts.size, layer.iterations):
-            full = replace(facts, stacked=rows, head=None, size=None, change=None)
-            results[i] = list_from_rows(tracer, loop.name, full)
-        else:
-            results[i] = rows_after_loop(tracer, loop, i, change, rows)
-    return results
 
 
 def _rows(item: Operand, name: str) -> Operand:

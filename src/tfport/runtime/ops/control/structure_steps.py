@@ -1,4 +1,9 @@
-"""Steps emitted by structure ops: a host function, and an ONNX lowering where possible."""
+"""Steps emitted by structure ops: a host function, and an ONNX lowering where possible.
+
+One of them limits the iterations of a loop: it fails in the first iteration too many. ONNX has no op that
+fails on purpose. An index that is out of range does, and the name of the node says what it means
+(`bounds.run_scope.limit_name`). Other engines do not fail: such loops run on the host there.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import Error
-from tfport.graph.dtypes import BOOL, DType
+from tfport.errors import Error, ResourceExhausted
+from tfport.graph.dtypes import BOOL, INT64, DType
+from tfport.runtime.bounds.run_scope import limit_message, limit_name
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import CannotLower
@@ -151,3 +157,29 @@ def why_on_host(programs: Sequence[Program]) -> str:
 
 def has_effect(programs: Iterable[Program]) -> bool:
     return any(step.effect for program in programs for step in program.steps)
+
+
+def limited(tracer: Tracer, loop: str, iteration: Operand, condition: Operand) -> Operand:
+    """The condition of the next iteration; an error if this one is not allowed any more."""
+    most = tracer.limits.max_loop_iterations
+
+    def run(number: Any, condition: Any) -> Any:
+        if number >= most:
+            raise ResourceExhausted(limit_message(loop, most))
+        return condition
+
+    def lower(b: Any, number: Operand, condition: Operand) -> Operand:
+        too_many = b.cast(b.GreaterOrEqual(number, b.const(most, INT64)), INT64)
+        allowed = b.Gather(b.const([True], BOOL), too_many)
+        result: Operand = b.And(condition, allowed)
+        return result
+
+    return emit(
+        tracer,
+        limit_name(loop, most),
+        "LoopLimit",
+        [iteration, condition],
+        run,
+        (BOOL, ()),
+        lower if getattr(tracer.engine, "checks_indices", False) else None,
+    )

@@ -16,16 +16,18 @@ import numpy as np
 from tfport.errors import MalformedGraph, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32
-from tfport.graph.graph import Node, Value
-from tfport.runtime.lower import structure
+from tfport.graph.graph import BRANCHES, Node, Value
+from tfport.runtime.lower import control_units, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.conditions import Conditions, Literal
 from tfport.runtime.ops.control.functional import is_only_stacked
-from tfport.runtime.ops.control.loops import Loop, trace_loop
-from tfport.runtime.ops.control.repeated_loop import repeated_loops
+from tfport.runtime.ops.control.loop_body import Loop
+from tfport.runtime.ops.control.loops import trace_loop
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.order import ControlUnit, is_ordered
+from tfport.runtime.passes.pass_list import run_graph_passes
+from tfport.runtime.passes.programs.repeated_parts import SUPPRESSIONS
 from tfport.runtime.trace import Tracer
 from tfport.runtime.unsupported import UnsupportedNode
 from tfport.startup.dataclass import dataclass, field
@@ -69,11 +71,16 @@ class Structures:
             units = {**loops, **_branches(decided, conditions, loops, separate=True)}
         return cls(units, conditions)
 
-    @classmethod
-    def to_trace(cls, nodes: set[Node], fetched: Collection[Node]) -> Structures:
-        """The same, and loops over repeated parts; some of the nodes are fetched."""
-        plain = cls.of(nodes)
-        return cls({**plain.units, **repeated_loops(nodes, fetched, plain.conditions)}, plain.conditions)
+    def is_conditional(self, node: Node) -> bool:
+        return bool(self.conditions.of(node))
+
+
+@control_units(" ".join((*BRANCHES, *sorted(SUPPRESSIONS))))
+def units_to_trace(nodes: set[Node], fetched: Collection[Node]) -> Structures:
+    """The branches and loops among some nodes, and loops over repeated parts; some nodes are fetched."""
+    plain = Structures.of(nodes)
+    units = run_graph_passes(nodes, fetched, plain.conditions)
+    return Structures({**plain.units, **units}, plain.conditions)
 
 
 def _branches(
@@ -303,8 +310,8 @@ def select(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, A
 @structure("ControlTrigger")
 def trigger(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
     """A trigger runs even if its control inputs do not; only gradients need this."""
-    structures = tracer.structures([node])
-    if structures is not None and any(structures.conditions.of(control) for control in node.controls):
+    control = tracer.control_units([node])
+    if control is not None and any(control.is_conditional(before) for before in node.controls):
         tracer.unsupported.append(UnsupportedNode(node, "it has a control input that runs under a condition"))
     return []
 

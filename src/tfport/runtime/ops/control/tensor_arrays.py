@@ -16,11 +16,8 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
-from tfport.runtime.layers.rnn import is_size_of
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.item_shapes import item_shape
-from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import (
     TensorList,
@@ -30,9 +27,11 @@ from tfport.runtime.ops.control.tensor_list import (
     shape_text,
 )
 from tfport.runtime.ops.control.tensor_list_structures import length_of, record_set_item, rows_at
-from tfport.runtime.ops.control.traced_lists import list_from_rows, row_at
+from tfport.runtime.ops.control.traced_lists import item_shape, list_from_rows, row_at
+from tfport.runtime.passes.programs.recurrent_layers import is_size_of
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListFacts
 from tfport.startup.dataclass import dataclass
 
 Attrs = dict[str, Attr]

@@ -16,13 +16,13 @@ from tfport.graph.dtypes import INT32, INT64, DType
 from tfport.graph.graph import Node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import is_compatible, merged
 from tfport.runtime.ops.control.traced_lists import row_at
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.symbolic_values import SymbolicValues
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListChange, ListFacts
 
 Attrs = dict[str, Attr]
 

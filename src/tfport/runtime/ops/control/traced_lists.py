@@ -1,4 +1,8 @@
-"""Convert between lists and tensors while planning: rows of a list, loop counters."""
+"""Convert between lists and tensors while planning: rows of a list, loop counters, shapes of elements.
+
+A list on the host may state no shape for its elements. What is written to it while planning still tells
+their rank, so that what follows a read, a gather or a concatenation can run in the engine.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import INT64, VARIANT, DType
-from tfport.runtime.operand import Operand
-from tfport.runtime.ops.control.list_facts import ListFacts
-from tfport.runtime.ops.control.structure_steps import emit
-from tfport.runtime.ops.control.tensor_list import TensorList, rows_of_tensor
+from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.control.structure_steps import common_shape, emit
+from tfport.runtime.ops.control.tensor_list import TensorList, is_compatible, merged, rows_of_tensor
 from tfport.runtime.ops.shared.axes import full, zero_of
 from tfport.runtime.trace import Tracer
+from tfport.runtime.value_facts import ListFacts
 
 
 def list_from_rows(tracer: Tracer, name: str, facts: ListFacts) -> Operand:
@@ -134,3 +138,34 @@ def row_at(tracer: Tracer, name: str, rows: Operand, index: Operand) -> Operand:
 
     shape = None if rows.shape is None else rows.shape[1:]
     return emit(tracer, name, "TensorListGetItem", [rows, index], run, (rows.dtype, shape), lower)
+
+
+def item_shape(tracer: Tracer, flow: Operand, stated: Dims | None = None) -> Dims | None:
+    """The shape of all elements that are set, as far as it is known, with a shape that the model states."""
+    shape = _common(_shapes_set(tracer, flow))
+    return merged(stated, shape) if is_compatible(stated, shape) else stated
+
+
+def item_shape_after_loop(tracer: Tracer, initial: Operand, arg: Operand, result: Operand) -> Dims | None:
+    """The same after a loop: of the elements set before it, and of those that an iteration sets."""
+    return _common([*_shapes_set(tracer, initial), *_shapes_set(tracer, result, since=arg)])
+
+
+def _shapes_set(tracer: Tracer, flow: Operand, since: Operand | None = None) -> list[Dims | None]:
+    """A shape per op that sets elements, back to a list `since` or to the list without elements."""
+    shapes: list[Dims | None] = []
+    while flow is not since:
+        facts = tracer.lists.get(flow)
+        if facts is None:
+            return [None]
+        if facts.head is not None:
+            return [*shapes, *(item.shape for item in facts.head)]
+        if facts.change is None:
+            return [*shapes, facts.items]
+        shapes.append(facts.change.item.shape)
+        flow = facts.change.base
+    return shapes
+
+
+def _common(shapes: list[Dims | None]) -> Dims | None:
+    return common_shape(shapes) if shapes else None

@@ -1,4 +1,7 @@
-"""Features of many Examples as columns: for each key the element count of each Example, and all elements."""
+"""Features to parse, and those of many Examples as columns.
+
+A column has, for each key, the element count of each Example, and all elements.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from tfport.runtime.ops.io.feature_lists import KIND_TAGS, elements
 from tfport.runtime.ops.io.feature_maps import entries
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Spans
 
+_KINDS = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}
 _KIND_OF = {tag: kind for kind, tag in KIND_TAGS.items()}
 
 
@@ -25,6 +29,15 @@ class FeatureSpec(NamedTuple):
     """Whether a Feature without a list counts as missing."""
 
 
+class DenseFeature(NamedTuple):
+    """A dense feature; if it `varies` along its first axis, `shape` is that of the other axes."""
+
+    key: bytes
+    default: Any
+    shape: tuple[int, ...]
+    varies: bool
+
+
 class FeatureColumn(NamedTuple):
     """A feature of all Examples."""
 
@@ -33,6 +46,42 @@ class FeatureColumn(NamedTuple):
     counts: Ints
     """The number of elements in each Example."""
     values: Any
+
+
+def feature_specs(keys: Sequence[bytes], types: Sequence[Any]) -> list[FeatureSpec]:
+    if len(keys) != len(types):
+        raise RunFailed(f"keys and types must have the same length, found {len(keys)} and {len(types)}")
+    return [FeatureSpec(key, kind.name) for key, kind in zip(keys, types, strict=True)]
+
+
+def dense_features(
+    keys: Sequence[bytes], defaults: Sequence[Any], shapes: Sequence[Any]
+) -> list[DenseFeature]:
+    if not len(keys) == len(defaults) == len(shapes):
+        raise RunFailed(
+            "dense keys, defaults and shapes must have the same length, "
+            f"found {len(keys)}, {len(defaults)} and {len(shapes)}"
+        )
+    return [_dense(*feature) for feature in zip(keys, defaults, shapes, strict=True)]
+
+
+def _dense(key: bytes, default: Any, shape: Any) -> DenseFeature:
+    name = key.decode(errors="replace")
+    varies = shape.dims is not None and shape.dims[:1] == (None,)
+    inner = shape.dims[1:] if varies else shape.dims
+    if inner is None or None in inner:
+        raise RunFailed(f"dense feature `{name}` has shape {shape}; only its first dimension may be unknown")
+    if varies and 0 in inner:
+        raise RunFailed(f"dense feature `{name}` of variable length must not have a dimension of size 0")
+    if varies and default.size != 1:
+        raise RunFailed(f"the default of `{name}` must be one element for padding, found {default.size}")
+    if not varies and default.size and default.shape != inner:
+        raise RunFailed(f"the default of `{name}` must have shape {shape}, found {default.shape}")
+    return DenseFeature(key, default, inner, varies)
+
+
+def kind_of(default: Any) -> str:
+    return _KINDS.get(default.dtype) or str(default.dtype)
 
 
 def columns(

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_columns import FeatureSpec
-from tfport.runtime.ops.io.kernels.parse_example import (
+from tfport.runtime.ops.io.feature_columns import (
     DenseFeature,
+    FeatureSpec,
     dense_features,
     feature_specs,
     kind_of,

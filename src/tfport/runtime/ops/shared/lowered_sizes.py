@@ -9,7 +9,7 @@ import numpy as np
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.never_negative import is_never_negative
+from tfport.runtime.onnx.known_values import is_never_negative
 from tfport.runtime.operand import Operand
 
 LAST, FIRST = 2**63 - 1, -(2**63)

@@ -16,7 +16,7 @@ from tfport.runtime.engines.litert.island_node import (
 )
 from tfport.runtime.engines.litert.lite_scribe import LiteScribe
 from tfport.runtime.engines.openvino_nodes import LEAST_DIVISOR
-from tfport.runtime.onnx.patterns.gelu import CUBIC, ROOT
+from tfport.runtime.passes.islands.activations import CUBIC, ROOT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

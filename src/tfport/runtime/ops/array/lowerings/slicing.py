@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import BOOL
 from tfport.runtime.lower import CannotLower, lower, rank_of
-from tfport.runtime.onnx.never_negative import is_never_negative
+from tfport.runtime.onnx.known_values import is_never_negative
 from tfport.runtime.ops.array.strided_slices import NEW, ONE, SPAN, parts
 from tfport.runtime.ops.shared.lowered_sizes import (
     FIRST,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.never_negative import is_never_negative
+from tfport.runtime.onnx.known_values import is_never_negative
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.image.kernels.non_max_suppression import LOWEST
 

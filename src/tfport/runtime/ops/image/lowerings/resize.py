@@ -17,7 +17,7 @@ import numpy as np
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.either import either
+from tfport.runtime.onnx.runtime_branch import runtime_branch
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.image import resize_samples as sizes
 from tfport.runtime.program import ONNX_TYPES
@@ -122,10 +122,10 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
         resized = few_rows if 2 * knowns[0][1] < knowns[0][0] else many_rows
     else:
         takes_few = _takes_few_rows(b, images, size)
-        resized = partial(either, condition=takes_few, make_then=few_rows, make_else=many_rows)
+        resized = partial(runtime_branch, condition=takes_few, make_then=few_rows, make_else=many_rows)
     if None not in knowns:
         return resized(b)
-    return either(b, _same_size(b, images, size), partial(_as_float, images=images), resized)
+    return runtime_branch(b, _same_size(b, images, size), partial(_as_float, images=images), resized)
 
 
 def _as_float(b: Builder, images: Operand) -> Operand:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
-from tfport.runtime.ops.io.feature_columns import FeatureColumn, FeatureSpec, columns, type_text
+from tfport.runtime.ops.io.feature_columns import (
+    DenseFeature,
+    FeatureColumn,
+    FeatureSpec,
+    columns,
+    dense_features,
+    feature_specs,
+    kind_of,
+    type_text,
+)
 from tfport.runtime.ops.io.feature_maps import top_level
 from tfport.runtime.ops.io.message_batches import MalformedMessage, MessageBuffer
 from tfport.runtime.ops.shared.arrays import expand_ranges
-
-_KINDS = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}
 
 
 class ExampleNames(Sequence[str]):
@@ -34,15 +41,6 @@ class ExampleNames(Sequence[str]):
     def __getitem__(self, i: Any) -> Any:
         name = f" (`{self._names[i].decode(errors='replace')}`)" if len(self._names) else ""
         return f"Example {i}{name}"
-
-
-class DenseFeature(NamedTuple):
-    """A dense feature; if it `varies` along its first axis, `shape` is that of the other axes."""
-
-    key: bytes
-    default: Any
-    shape: tuple[int, ...]
-    varies: bool
 
 
 @host("ParseExample")
@@ -105,42 +103,6 @@ def parse_single_example(
 
 def as_keys(keys: Sequence[str | bytes]) -> list[bytes]:
     return [key if isinstance(key, bytes) else key.encode() for key in keys]
-
-
-def feature_specs(keys: Sequence[bytes], types: Sequence[Any]) -> list[FeatureSpec]:
-    if len(keys) != len(types):
-        raise RunFailed(f"keys and types must have the same length, found {len(keys)} and {len(types)}")
-    return [FeatureSpec(key, kind.name) for key, kind in zip(keys, types, strict=True)]
-
-
-def dense_features(
-    keys: Sequence[bytes], defaults: Sequence[Any], shapes: Sequence[Any]
-) -> list[DenseFeature]:
-    if not len(keys) == len(defaults) == len(shapes):
-        raise RunFailed(
-            "dense keys, defaults and shapes must have the same length, "
-            f"found {len(keys)}, {len(defaults)} and {len(shapes)}"
-        )
-    return [_dense(*feature) for feature in zip(keys, defaults, shapes, strict=True)]
-
-
-def _dense(key: bytes, default: Any, shape: Any) -> DenseFeature:
-    name = key.decode(errors="replace")
-    varies = shape.dims is not None and shape.dims[:1] == (None,)
-    inner = shape.dims[1:] if varies else shape.dims
-    if inner is None or None in inner:
-        raise RunFailed(f"dense feature `{name}` has shape {shape}; only its first dimension may be unknown")
-    if varies and 0 in inner:
-        raise RunFailed(f"dense feature `{name}` of variable length must not have a dimension of size 0")
-    if varies and default.size != 1:
-        raise RunFailed(f"the default of `{name}` must be one element for padding, found {default.size}")
-    if not varies and default.size and default.shape != inner:
-        raise RunFailed(f"the default of `{name}` must have shape {shape}, found {default.shape}")
-    return DenseFeature(key, default, inner, varies)
-
-
-def kind_of(default: Any) -> str:
-    return _KINDS.get(default.dtype) or str(default.dtype)
 
 
 def read_columns(

@@ -11,20 +11,20 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.feature_columns import (
+    DenseFeature,
     FeatureColumn,
     FeatureListColumn,
     FeatureSpec,
     columns,
+    feature_specs,
+    kind_of,
     step_columns,
 )
 from tfport.runtime.ops.io.feature_maps import top_level
 from tfport.runtime.ops.io.kernels.parse_example import (
-    DenseFeature,
     ExampleNames,
     as_keys,
     dense_values,
-    feature_specs,
-    kind_of,
     row_splits,
     sparse_indices,
 )

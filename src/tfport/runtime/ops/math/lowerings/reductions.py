@@ -9,7 +9,7 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.either import either
+from tfport.runtime.onnx.runtime_branch import runtime_branch
 from tfport.runtime.operand import Operand
 
 MAP_RANK = 4
@@ -93,7 +93,7 @@ def _extreme(op: str, other: str) -> Any:
             and input.rank < MAP_RANK
             and input.rank - 1 in axes
         ):
-            return either(b, _may_have_nan(b, input), extreme_or_nan, extreme)
+            return runtime_branch(b, _may_have_nan(b, input), extreme_or_nan, extreme)
         return extreme_or_nan(b)
 
     return reduce
@@ -139,7 +139,7 @@ def _arg(op: str, instead: float) -> Any:
         if not input.dtype.is_floating:
             result = index(b, input)
         elif input.dtype == FLOAT32 and input.rank is not None and input.rank >= MAP_RANK:
-            result = either(b, _may_have_nan(b, input), index_without_nan, lambda b: index(b, input))
+            result = runtime_branch(b, _may_have_nan(b, input), index_without_nan, lambda b: index(b, input))
         else:
             result = index_without_nan(b)
         return b.cast(result, output_type)

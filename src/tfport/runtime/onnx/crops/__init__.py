@@ -1,1 +1,0 @@
-"""Compute only what a crop at the end of a stack of layers leaves."""

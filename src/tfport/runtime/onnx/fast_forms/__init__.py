@@ -1,1 +1,0 @@
-"""Nodes whose kernel in ONNX Runtime is slow, in forms that it computes faster."""

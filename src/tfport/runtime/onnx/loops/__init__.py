@@ -1,1 +1,0 @@
-"""Passes over loops of ONNX, whose nodes take time in each iteration."""

@@ -1,1 +1,0 @@
-"""Patterns: several nodes of an island that are replaced by one node with an engine kernel."""

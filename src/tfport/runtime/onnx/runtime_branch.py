@@ -1,0 +1,30 @@
+"""One of two computations, chosen by the engine: a lowering cannot know which of two ways is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Program, Step
+
+Make = Callable[[Builder], Operand]
+
+
+def runtime_branch(b: Builder, condition: Operand, make_then: Make, make_else: Make) -> Operand:
+    """What `make_then` or `make_else` computes with a builder of its own; it must make a node."""
+    (then_branch, _), (else_branch, result) = (_branch(b, make) for make in (make_then, make_else))
+    return b.nodes(
+        "If",
+        condition,
+        dtype=result.dtype,
+        shape=result.shape,
+        then_branch=then_branch,
+        else_branch=else_branch,
+    )[0]
+
+
+def _branch(b: Builder, make: Make) -> tuple[Program, Operand]:
+    inner = Builder(b.name)
+    result = make(inner)
+    return Program([], [Step(b.name, "If", (), (result,), inner.made)], [result]), result
