@@ -76,10 +76,9 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(comparison.to_json())
     else:
-        from tfport.reports.console import show
-        from tfport.reports.environments_text import render
+        from tfport.reports.console import show_result
 
-        show(lambda width: render(comparison, width, everything=args.all))
+        show_result(comparison, everything=args.all)
     return comparison.exit_code_for(args.fail_on)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tfport.reports.console import facts, title
 
 if TYPE_CHECKING:
-    from tfport.reports.layout.parts import ReportPart
+    from tfport.reports.layout import ReportPart
     from tfport.runtime.engines.gpu.availability import GpuReport
 
 NONE = "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfport.reports.terminal_width import terminal_width
+from tfport.reports.lines import terminal_width
 
 
 class HelpFormatter(argparse.HelpFormatter):

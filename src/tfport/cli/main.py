@@ -22,9 +22,9 @@ from tfport.cli.help_formatter import HelpFormatter
 from tfport.cli.standard_streams import secure_standard_streams
 from tfport.discovery import STALE
 from tfport.errors import Error
-from tfport.printable import printable
 from tfport.startup.compiled_modules import use_compiled_modules
 from tfport.startup.deferred_module import defer
+from tfport.words import printable
 
 _DEFERRED = (
     ("numpy._core._add_newdocs",),

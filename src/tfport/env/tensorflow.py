@@ -13,7 +13,7 @@ from tfport.atlas.versions import version_key
 from tfport.env.advice import addon_advice, same_addon_advice
 from tfport.env.difference import NONE, EnvironmentDifference, difference
 from tfport.registry.registry import OpRegistry
-from tfport.reports.console import count
+from tfport.words import count
 
 SUBJECT = "tensorflow"
 

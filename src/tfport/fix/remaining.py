@@ -20,8 +20,8 @@ from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.graph.model import Model
 from tfport.matrix.nearest import nearest_releases
 from tfport.registry.unresolved import Question
-from tfport.reports.console import count
 from tfport.startup.dataclass import replace
+from tfport.words import count
 
 if TYPE_CHECKING:
     from tfport.fix.result import Fixed

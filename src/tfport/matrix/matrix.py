@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import CONVERTER_KIND, DEVICES, KERAS_KIND, LITE_KIND, Target
@@ -22,6 +22,7 @@ from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass
 
 PACKAGES = {
@@ -156,7 +157,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(RenderedResult):
     """The results of all releases for a model."""
 
     model: str
@@ -173,17 +174,6 @@ class Matrix:
     """The version of Keras that saved a Keras file."""
     lite: str = ""
     """What wrote a TensorFlow Lite file."""
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.matrix_json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-        from tfport.reports.matrix_text import render
-
-        return plain(lambda width: render(self, width))
 
 
 def matrix_of(

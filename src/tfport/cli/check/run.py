@@ -13,7 +13,7 @@ from tfport.cli.check.fail_on import exit_code, worst
 from tfport.cli.check.request import CheckRequest
 from tfport.errors import Error
 from tfport.reports.check.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
-from tfport.reports.terminal_width import terminal_width
+from tfport.reports.lines import terminal_width
 from tfport.startup.dataclass import replace
 
 

@@ -136,14 +136,13 @@ def _check_library(
     from tfport.cli.json_output import print_json
     from tfport.lib.diagnosis import LoadOptions
     from tfport.lib.report import report_on
-    from tfport.reports.console import show
-    from tfport.reports.library_text import render
+    from tfport.reports.console import show_result
 
     report = report_on([_with_folder(output)], [release], LoadOptions(python=python or None))
     if args.json:
         print_json({"version": VERSION, "command": compiler_call, "report": report.to_json()})
     else:
-        show(lambda width: render(report, width))
+        show_result(report)
     return report.exit_code
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from tfport.lib.diagnosis import LibrarySubject
 from tfport.lib.file_checks import machine_text
 from tfport.reports.console import facts, title
-from tfport.reports.layout.parts import ReportPart
-from tfport.reports.library_json import registers_json
+from tfport.reports.layout import ReportPart
+from tfport.reports.library import registers_json
 from tfport.runtime.native.library_record import LibraryRecord
 
 TFPORT, TENSORFLOW = "tfport", "tensorflow"

@@ -129,7 +129,7 @@ def similar_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
 
 def report_unknown(atlas: Atlas, unknown: list[str]) -> int:
     """Print a line for each unknown op, and return the exit code."""
-    from tfport.printable import printable
+    from tfport.words import printable
 
     for name, similar in similar_names(atlas, unknown).items():
         hint = f"; {did_you_mean(similar)}" if similar else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfport.atlas.lite.history import EVERY, LiteOpHistory, LiteOpVersion
 from tfport.check.lite.op_versions import features_of
 from tfport.reports.console import columns, title
-from tfport.reports.layout.parts import ReportPart
+from tfport.reports.layout import ReportPart
 
 NONE = "-"
 

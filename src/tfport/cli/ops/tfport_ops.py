@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 
-from tfport.reports.layout.parts import ReportPart
+from tfport.reports.layout import ReportPart
 from tfport.runtime.custom.registry import PROCESS_WIDE
 from tfport.runtime.own_target import IN_NUMPY, IN_ONNX, WHILE_PLANNING, own_target, ways_to_run
 

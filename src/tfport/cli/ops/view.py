@@ -12,9 +12,9 @@ from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.op_definitions import arg_text, attr_def_text, register_op
 from tfport.atlas.op_search import OpSummary
 from tfport.atlas.release_spans import Span, spans_text
-from tfport.printable import printable
-from tfport.reports.console import INDENT, columns, count, facts, indented, title
-from tfport.reports.layout.parts import Group, ReportPart, Text
+from tfport.reports.console import INDENT, columns, facts, indented, title
+from tfport.reports.layout import Group, ReportPart, Text
+from tfport.words import count, printable
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target

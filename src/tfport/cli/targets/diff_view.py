@@ -9,8 +9,9 @@ from typing import Any
 from tfport.atlas.diff import KernelChange, RegistryDiff
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.cli.targets.build_facts import flat
-from tfport.reports.console import INDENT, columns, count, facts, flowing, indented, more, title
-from tfport.reports.layout.parts import ReportPart
+from tfport.reports.console import INDENT, columns, facts, flowing, indented, more, title
+from tfport.reports.layout import ReportPart
+from tfport.words import count
 
 MOST_ROWS = 20
 MOST_NAMES = 60

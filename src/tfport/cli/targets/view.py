@@ -9,8 +9,9 @@ from tfport.atlas.lite.registry import LiteRegistry
 from tfport.atlas.overview import Overview, Package, Release
 from tfport.atlas.target_summary import SourceSummary, TargetSummary
 from tfport.cli.targets import build_facts
-from tfport.reports.console import columns, count, facts, title
-from tfport.reports.layout.parts import ReportPart
+from tfport.reports.console import columns, facts, title
+from tfport.reports.layout import ReportPart
+from tfport.words import count
 
 
 def render_overview(overview: Overview, width: int, *, everything: bool) -> Iterator[ReportPart]:

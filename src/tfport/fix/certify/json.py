@@ -17,6 +17,7 @@ from tfport.fix.certify.input_records import HOW
 from tfport.fix.certify.trials import GENERATOR
 from tfport.fix.certify.verification import AnswerComparison, Verification
 from tfport.fix.journal import NodeChange
+from tfport.rendering import json_of
 
 VERSION = 1
 WIDTH = 110
@@ -40,6 +41,7 @@ def _lines(value: Any, depth: int) -> str:
     return f"{begin}\n{' ' * (depth + 1)}{inner}\n{' ' * depth}{end}"
 
 
+@json_of(Certificate)
 def certificate_json(certificate: Certificate) -> dict[str, Any]:
     return {
         "version": VERSION,

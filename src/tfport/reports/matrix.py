@@ -1,21 +1,26 @@
-"""Render a matrix: a strip of minor releases for each setting, then where it runs and what breaks."""
+"""A matrix as text and JSON, the contract of `tfport matrix --json`, version 1.
+
+The text has a strip of minor releases for each setting, then where the model runs and what breaks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN
-from tfport.check.fetched import outputs_sentence
+from tfport.check.fetched import outputs_json, outputs_sentence
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.matrix.settings import Setting, among, by_outline, label, running, settings_of
-from tfport.printable import printable
-from tfport.reports.console import GAP, INDENT, cut_off, flowing, indented, title
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.parts import ReportPart, Text
+from tfport.rendering import json_of
+from tfport.reports.console import GAP, INDENT, cut_off, flowing, indented, text_of, title
+from tfport.reports.layout import Grid, ReportPart, Text
 from tfport.startup.dataclass import dataclass, replace
+from tfport.words import printable
 
+VERSION = 1
 STEP = 5
 """Every fifth minor release has a label."""
 LABEL = WHEN = 32
@@ -42,7 +47,8 @@ CELL_MARKS: dict[object, CellMark] = {
 }
 
 
-def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
+@text_of(Matrix)
+def matrix_text(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the whole report; `everything` also lists every patch release."""
     yield title(matrix.model, _origin(matrix))
     if matrix.outputs is not None:
@@ -207,3 +213,52 @@ def _releases(matrix: Matrix, width: int) -> Iterator[ReportPart]:
             causes = [f"{cause.subject} ({cause.code})" for cause in cell.causes]
             grid.add_row(cell.release, Text(mark.means, style=mark.style), flowing(causes, width - 30))
         yield indented(grid)
+
+
+@json_of(Matrix)
+def matrix_json(matrix: Matrix) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "model": matrix.model,
+        "producer": {
+            "tensorflow": matrix.tensorflow or None,
+            "graph_def": matrix.graph_def,
+            "min_consumer": matrix.min_consumer,
+            "keras": matrix.keras or None,
+            "lite": matrix.lite or None,
+        },
+        "signatures": matrix.signatures,
+        "fetched": outputs_json(matrix.outputs),
+        "strips": [strip_json(strip) for strip in matrix.strips],
+    }
+
+
+def strip_json(strip: Strip) -> dict[str, Any]:
+    return {
+        "package": strip.package,
+        "device": strip.device,
+        "loader": strip.loader,
+        "signatures": list(strip.signatures),
+        "releases": [
+            {"release": cell.release, "target": cell.target.requirement, **_outcome(cell)}
+            for cell in strip.cells
+        ],
+        "spans": [span_json(cell_range.cells) for cell_range in strip.ranges()],
+    }
+
+
+def span_json(cells: Sequence[MatrixCell]) -> dict[str, Any]:
+    """Consecutive releases with the same outcome."""
+    return {"first": cells[0].release, "last": cells[-1].release, **_outcome(cells[0])}
+
+
+def _outcome(cell: MatrixCell) -> dict[str, Any]:
+    return {
+        "verdict": cell.verdict,
+        "stage": cell.stage,
+        "causes": [cause_json(cause) for cause in cell.causes],
+    }
+
+
+def cause_json(cause: Cause) -> dict[str, Any]:
+    return {**cause.key._asdict(), "stage": cause.stage}

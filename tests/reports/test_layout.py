@@ -14,9 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text as RichText
 
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.lines import plain_text
-from tfport.reports.layout.parts import Group, Indented, ReportPart, Text
+from tfport.reports.layout import Grid, Group, Indented, ReportPart, Text
+from tfport.reports.lines import plain_text
 
 
 def texts(letters: str) -> st.SearchStrategy[str]:
@@ -97,7 +96,7 @@ def test_a_text_joins_others():
 @pytest.mark.parametrize(("text", "imported"), [("plain … ● →", False), ("漢", True)])
 def test_rich_is_imported_only_for_wide_characters(text, imported):
     program = (
-        "import sys; from tfport.reports.layout.parts import Text; "
+        "import sys; from tfport.reports.layout import Text; "
         f"Text({text!r}).lines(20); print('rich.cells' in sys.modules, 'rich.console' in sys.modules)"
     )
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Break text into lines of a width, as a terminal shows it.
+"""The width of a terminal, and text broken into lines as a terminal shows it.
 
 A line is a list of runs, each with its style: `bold red`. Most characters are one column wide; what the
 others need is known to `rich`, which takes long to import and is asked only for them.
@@ -6,6 +6,8 @@ others need is known to `rich`, which takes long to import and is asked only for
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -15,6 +17,7 @@ Run = tuple[str, str]
 """A text and its style."""
 Line = list[Run]
 
+DEFAULT_WIDTH = 80
 FOLD, ELLIPSIS = "fold", "ellipsis"
 """What to do with a word that is longer than a line: break it, or cut it off with `…`."""
 _NARROW = late_pattern("[ -~…●→\u00d7\u2013·½✓✗]*")
@@ -124,3 +127,14 @@ def _pieces(word: str, width: int) -> Iterator[str]:
             piece, used = "", 0
         piece, used = piece + character, used + wide
     yield piece
+
+
+def terminal_width() -> int:
+    """The columns that `COLUMNS` or the terminal of the output says, as `shutil.get_terminal_size` does."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or DEFAULT_WIDTH  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # closed, or not a terminal
+        return DEFAULT_WIDTH

@@ -1,27 +1,31 @@
-"""Render explanations and the pages of codes as text."""
+"""Explanations and pages of codes as text and as JSON: the contract of `tfport explain --json`, version 1."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from tfport.explain.explain import Explained, Explanation
 from tfport.explain.messages import HARMLESS
-from tfport.printable import printable
-from tfport.reports.console import GAP, INDENT, columns, count, cut_off, indented, title
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.parts import Group, ReportPart, Text
+from tfport.rendering import json_of
+from tfport.reports.console import GAP, INDENT, columns, cut_off, indented, text_of, title
+from tfport.reports.layout import Grid, Group, ReportPart, Text
+from tfport.words import count, printable
 
 if TYPE_CHECKING:
     from tfport.explain.code import CodePage
     from tfport.explain.model import AffectedNode, AffectedNodes
 
+
+VERSION = 1
 LONGEST_QUOTE = 160
 LABEL = len("means")
 
 
-def render(explained: Explained, width: int) -> Iterator[ReportPart]:
+@text_of(Explained)
+def explained_text(explained: Explained, width: int) -> Iterator[ReportPart]:
     """Render all explanations, or the nearest known message if nothing was recognized."""
     for explanation in explained.explanations:
         yield from _explanation(explanation, explained, width)
@@ -117,3 +121,31 @@ def code_list(codes: list[CodePage], width: int) -> Iterator[ReportPart]:
     """Render the list of all codes with their titles."""
     yield title("codes", "`tfport explain CODE` shows the page of a code")
     yield columns(((code.code, code.name, code.title) for code in codes), width)
+
+
+@json_of(Explained)
+def explained_json(explained: Explained) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "target": explained.target,
+        "model": explained.model,
+        "explanations": [explanation_json(explanation) for explanation in explained.explanations],
+        "more": explained.more,
+        "cut": explained.is_cut,
+        "nearest": explained.nearest,
+        "clues": explained.clues,
+    }
+
+
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    record = asdict(explanation)
+    affected = record.pop("affected")
+    if affected is not None:
+        affected["foretold"] = affected.pop("predicted")
+    record["model"] = affected
+    return record
+
+
+def codes_json(codes: list[CodePage]) -> dict[str, Any]:
+    """The pages of codes."""
+    return {"version": VERSION, "codes": [asdict(code) for code in codes]}

@@ -1,6 +1,7 @@
-"""Render library reports as text: each library, a line for each target, then every finding once.
+"""Library reports as text and JSON, the contract of `tfport lib --json`, version 1.
 
-Without targets, a strip of all minor releases and the ranges that load the library.
+The text has each library, a line for each target, then every finding once. Without targets, a strip of
+all minor releases and the ranges that load the library.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from tfport.atlas.release_spans import Span, spans, spans_text
 from tfport.atlas.versions import version_key
@@ -17,12 +19,14 @@ from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult
 from tfport.lib.file_checks import machine_text
 from tfport.lib.labels import label_of
 from tfport.lib.report import LibraryReport, LibraryReports
-from tfport.printable import printable
-from tfport.reports.check.text import SEVERITIES
-from tfport.reports.console import GAP, columns, cut_off, facts, indented, title
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.parts import ReportPart, Text
+from tfport.registry.library import Registered
+from tfport.rendering import json_of
+from tfport.reports.check.text import LABEL, SEVERITIES
+from tfport.reports.console import GAP, columns, cut_off, facts, indented, labeled, text_of, title
+from tfport.reports.layout import Grid, ReportPart, Text
+from tfport.words import printable
 
+VERSION = 1
 STYLES = {LOADS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
 MARKS = {LOADS: "●", FAILS: "x", UNKNOWN: "?"}
 MIXED, MIXED_STYLE = "~", "cyan"
@@ -33,10 +37,10 @@ MOST_NEEDED = 6
 MOST_FIXES = 3
 MOST_LABELS = 2
 LABEL_WIDTH = 36
-_LABEL = len("cause: ")
 
 
-def render(report: LibraryReports, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
+@text_of(LibraryReports)
+def libraries_text(report: LibraryReports, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the reports; of many libraries, only a few that do not load are shown in full."""
     libraries = report.libraries
     if len(libraries) == 1 or everything:
@@ -240,15 +244,10 @@ def _finding(
     yield Text.assemble(
         "\n", (head, SEVERITIES[finding.severity]), (f": {printable(finding.message)}", "bold")
     )
-    grid = Grid()
-    grid.add_column(width=_LABEL, no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, text in _body(finding, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, text.split("\n")))))
-    if len(places) > 1 and len(places) < targets:
-        grid.add_row(Text("also:", style="dim"), Text(", ".join(r.target.name for r, _ in places[1:])))
-    if grid.rows:
-        yield indented(grid)
+    rows = list(_body(finding, everything=everything))
+    if 1 < len(places) < targets:
+        rows.append(("also:", ", ".join(result.target.name for result, _ in places[1:])))
+    yield from labeled(rows, LABEL)
 
 
 def _body(finding: Finding, *, everything: bool) -> Iterator[tuple[str, str]]:
@@ -261,3 +260,99 @@ def _body(finding: Finding, *, everything: bool) -> Iterator[tuple[str, str]]:
     fixes = finding.fixes()
     for fix in fixes[: None if everything else MOST_FIXES]:
         yield "fix:", fix
+
+
+@json_of(LibraryReports)
+def libraries_json(report: LibraryReports) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "libraries": [_library_json(library) for library in report.libraries],
+        "other_libraries": report.others,
+    }
+
+
+def _library_json(library: LibraryReport) -> dict[str, Any]:
+    return {
+        "file": library.file,
+        "archive": library.subject.archive or None,
+        "verdict": library.verdict,
+        "library": _facts_json(library) if library.subject.is_readable else None,
+        "results": [_result_json(result) for result in library.results],
+    }
+
+
+def _facts_json(library: LibraryReport) -> dict[str, Any]:
+    subject = library.subject
+    elf, origin = subject.library, subject.origin
+    return {
+        "machine": elf.header.machine,
+        "size": elf.size,
+        "soname": elf.soname or None,
+        "needed": elf.needed,
+        "rpath": elf.rpath,
+        "runpath": elf.runpath,
+        "versions": {name: sorted(versions) for name, versions in elf.required_versions.items()},
+        "built_with": {
+            "tensorflow": [span.to_json() for span in origin.spans],
+            "abseil": origin.abseil or None,
+            "cxx11_abi": origin.cxx11_abi,
+            "declares": subject.declares or None,
+        },
+        "registers": registers_json(subject.registered),
+    }
+
+
+def registers_json(registered: Registered) -> dict[str, Any]:
+    """The ops and kernels that a library registers."""
+    return {
+        "ops": [
+            {"name": op.name, "attrs": op.attrs, "inputs": op.inputs, "outputs": op.outputs}
+            for op in registered.ops
+        ],
+        "kernels": [
+            {
+                "op": kernel.op,
+                "device": kernel.device,
+                "constraints": {name: list(map(_type, types)) for name, types in kernel.constraints.items()},
+                "host_memory": kernel.host_memory,
+                "label": kernel.label,
+                "priority": kernel.priority,
+            }
+            for kernel in registered.kernels
+        ],
+        "partial": registered.partial,
+        "why_partial": registered.why_partial or None,
+        "uncalled": registered.uncalled,
+    }
+
+
+def _type(number: int) -> str:
+    from tfport.graph.dtypes import DType
+
+    return DType.of(number).name
+
+
+def _result_json(result: LibraryResult) -> dict[str, Any]:
+    return {
+        "target": result.target.requirement,
+        "machine": result.machine,
+        "verdict": result.verdict,
+        "says": result.says,
+        "notes": result.target.notes,
+        "findings": [_finding_json(finding) for finding in result.findings],
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "op": finding.op,
+        "message": finding.message,
+        "says": finding.says(),
+        "cause": finding.cause(),
+        "doubt": finding.doubt or None,
+        "symbols": getattr(finding, "missing", []),
+        "fixes": finding.fixes(),
+    }

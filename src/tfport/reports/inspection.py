@@ -1,30 +1,34 @@
-"""Render an inspection as text, the most important parts first."""
+"""An inspection as text, and as JSON: the contract of `tfport inspect --json`, version 1."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from tfport.atlas.known_ops import known_ops
+from tfport.check.fetched import outputs_json
 from tfport.graph.model import Signature, TensorSpec
-from tfport.inspection.inspection import KERAS_2, Inspection
+from tfport.graph.shapes import Shape
+from tfport.graph.state import GraphTable, GraphVariable
+from tfport.inspection.inspection import KERAS_2, Inspection, StoredTensor
 from tfport.inspection.sizes import byte_size
-from tfport.printable import printable
-from tfport.reports.console import GAP, LABEL, count, cut_off, facts, indented, more, title
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.parts import Group, ReportPart, Text
+from tfport.rendering import json_of
+from tfport.reports.console import GAP, LABEL, cut_off, facts, indented, more, text_of, title
+from tfport.reports.layout import Grid, Group, ReportPart, Text
+from tfport.words import count, printable
 
+VERSION = 1
 MOST_ROWS = 8
 MOST_TENSORS = 50
 
 
-def render(report: Inspection, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
+@text_of(Inspection)
+def inspection_text(report: Inspection, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the whole report; long lists are cut unless `everything` is set."""
     most = 1 << 30 if everything else MOST_ROWS
     if report.lite is not None:
-        from tfport.reports.inspection_lite_text import (  # other models do not need them
-            lite_rows,
-            render_lite,
-        )
+        from tfport.reports.inspection_lite import lite_rows, render_lite
 
         yield title(report.model, report.format.name)
         yield facts(lite_rows(report.lite), width)
@@ -32,7 +36,7 @@ def render(report: Inspection, width: int, *, everything: bool = False) -> Itera
         return
     yield from _head(report, width, most)
     if report.keras is not None:
-        from tfport.reports.inspection_keras_text import render_keras  # other models do not need the layers
+        from tfport.reports.inspection_keras import render_keras  # other models do not need the layers
 
         yield from render_keras(report.keras, width, everything=everything)
     yield from _signatures(report, width, most)
@@ -63,7 +67,7 @@ def _saved_by(report: Inspection) -> Iterator[tuple[str, list[str]]]:
     if report.keras is None:
         yield "made by", [*_tensorflow(report), *report.made_with] or ["unknown"]
         return
-    from tfport.reports.inspection_keras_text import compile_rows, made_by
+    from tfport.reports.inspection_keras import compile_rows, made_by
 
     keras = made_by(report.keras)
     if report.keras.is_saved_model:
@@ -195,3 +199,113 @@ def _problems(report: Inspection, most: int) -> Iterator[ReportPart]:
         yield title("problems")
         shown = [Text(printable(problem), style="red") for problem in report.problems[:most]]
         yield indented(Group(*shown, *more(len(report.problems) - most)))
+
+
+@json_of(Inspection)
+def inspection_json(report: Inspection) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "model": report.model,
+        "kind": report.format.key,
+        "tags": list(report.tags),
+        "tag_sets": [list(tags) for tags in report.tag_sets],
+        "producer": {
+            "tensorflow": report.tensorflow or None,
+            "graph_def": report.graph_def,
+            "min_consumer": report.min_consumer,
+            "made_with": report.made_with,
+        },
+        "signatures": {name: _signature_json(s) for name, s in report.signatures.items()},
+        "inputs": {name: _tensor_json(spec) for name, spec in report.inputs.items()},
+        "outputs": list(report.outputs),
+        "fetched": outputs_json(report.fetched),
+        "graph": {"nodes": report.nodes, "functions": report.functions, "devices": report.devices},
+        "ops": {
+            "signatures": {name: _counts_json(c) for name, c in report.census.signatures.items()},
+            "loading": _counts_json(report.census.loading),
+            "saving": _counts_json(report.census.saving),
+            "rest": _counts_json(report.census.rest),
+            "total": _counts_json(report.census.total),
+            "custom": _counts_json(report.custom_ops),
+            "addons": report.addon_ops,
+            "newest": report.newest_ops,
+            "gone": report.removed_ops,
+            "releases": {op: _lifetime(op) for op in sorted(report.census.total)},
+        },
+        "variables": [
+            {"name": v.name, **_array_json(v), "key": v.key, "slice": v.slice or None}
+            for v in report.variables
+        ],
+        "checkpoint": [
+            {"key": t.key, **_array_json(t), "bytes": t.nbytes, "variable": t.variable} for t in report.stored
+        ],
+        "tables": [_table_json(t) for t in report.tables],
+        "assets": [{"file": a.file, "tensor": a.tensor, "bytes": a.nbytes} for a in report.assets],
+        "problems": report.problems,
+        "keras": _keras(report),
+        "lite": _lite(report),
+    }
+
+
+def _lifetime(op: str) -> dict[str, str | None]:
+    """The first release of TensorFlow with an op, and the last one if newer ones do not have it."""
+    since, until = known_ops().lifetime(op)
+    return {"since": since, "until": until}
+
+
+def _keras(report: Inspection) -> dict[str, Any] | None:
+    if report.keras is None:
+        return None
+    from tfport.reports.inspection_keras import keras_json  # other models do not need the layers
+
+    return keras_json(report.keras)
+
+
+def _lite(report: Inspection) -> dict[str, Any] | None:
+    if report.lite is None:
+        return None
+    from tfport.reports.inspection_lite import lite_json  # other models do not need it
+
+    return lite_json(report.lite)
+
+
+def _signature_json(signature: Signature) -> dict[str, Any]:
+    return {
+        "method": signature.method,
+        "inputs": {name: _tensor_json(spec) for name, spec in signature.inputs.items()},
+        "outputs": {name: _tensor_json(spec) for name, spec in signature.outputs.items()},
+        "defaults": sorted(signature.defaults),
+    }
+
+
+def _tensor_json(spec: TensorSpec) -> dict[str, Any]:
+    return {
+        "dtype": str(spec.dtype),
+        "shape": _shape(spec.shape),
+        "form": spec.form,
+        "tensors": list(spec.tensors),
+    }
+
+
+def _array_json(what: GraphVariable | StoredTensor) -> dict[str, Any]:
+    return {"dtype": str(what.dtype), "shape": _shape(what.shape)}
+
+
+def _table_json(table: GraphTable) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "op": table.node.op,
+        "key": str(table.key),
+        "value": str(table.value),
+        "filled_by": table.filled_by,
+        "asset": table.asset,
+    }
+
+
+def _shape(shape: Shape) -> list[int | None] | None:
+    return None if shape.dims is None else list(shape.dims)
+
+
+def _counts_json(counter: Counter[str]) -> dict[str, int]:
+    """The number of nodes of each op, the most frequent first."""
+    return dict(sorted(counter.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -1,4 +1,4 @@
-"""What the matrix says about each cause: the finding itself, quoted from the newest release that has it."""
+"""A matrix with a finding for each cause, quoted from the newest release that has it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MOST_CAUSES = 120
 UNKNOWN = "unknown"
 
 
-def matrix_details(matrix: Matrix) -> list[dict[str, Any]]:
-    """One entry for each cause and range of releases in which it is noticed alike."""
-    return [entry for strip in matrix.strips for entry in _strip_details(strip)]
+def matrix_with_details(matrix: Matrix) -> dict[str, Any]:
+    """`tfport matrix --json`, with an entry for each cause and range of releases that notices it alike."""
+    return {**matrix.to_json(), "details": [d for strip in matrix.strips for d in _strip_details(strip)]}
 
 
 def _strip_details(strip: Strip) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 import pytest
 from tests.reports.check.reports import fails, report, runs, target, unregistered
 
-from tfport.reports.check.grouping import grouped_findings, names_of
+from tfport.reports.check.phrases import grouped_findings, names_of
 
 NAMES = [  # of                       among                                     are called
     ("1.12.3", "1.12.3 1.13.2", "tensorflow 1.12.3"),

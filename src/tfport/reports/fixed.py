@@ -1,14 +1,15 @@
-"""Format a certificate as text: the verdict, the rules, the differences and the inputs tried."""
+"""The result of a rewrite as text and JSON: the certificate, or what remains; and a repeated comparison."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tfport.fix.certify.certificate import Certificate
 from tfport.fix.certify.compare import OutputDifference
+from tfport.fix.certify.json import certificate_json, verification_json
 from tfport.fix.certify.verification import (
     ALIKE,
     DIFFERS,
@@ -17,13 +18,14 @@ from tfport.fix.certify.verification import (
     AnswerComparison,
     Verification,
 )
-from tfport.printable import printable
-from tfport.reports.console import columns, count, cut_off, facts, indented, title
-from tfport.reports.layout.parts import ReportPart, Text
+from tfport.fix.result import Fixed
+from tfport.fix.verify_certificate import CertificateCheck
+from tfport.rendering import json_of
+from tfport.reports.console import columns, cut_off, facts, indented, text_of, title
+from tfport.reports.layout import ReportPart, Text
+from tfport.words import count, printable
 
-if TYPE_CHECKING:
-    from tfport.fix.verify_certificate import CertificateCheck
-
+VERSION = 1
 STYLES = {ALIKE: "bold green", DIFFERS: "bold red", NOT_COMPARED: "bold yellow"}
 MOST_OUTPUTS = 20
 MOST_CAVEATS = 12
@@ -32,7 +34,23 @@ LONGEST_MESSAGE = 300
 HEAD = ("output", "type", "largest absolute", "relative", "ulps", "unequal")
 
 
-def render(certificate: Certificate, width: int) -> Iterator[ReportPart]:
+@text_of(Fixed)
+def fixed_text(fixed: Fixed, width: int) -> Iterator[ReportPart]:
+    """Format the whole result."""
+    if fixed.verification is not None:
+        yield from certificate_text(fixed.certificate, width)
+        return
+    yield title(fixed.source.where, f"for {fixed.target.requirement}")
+    yield indented(Text(fixed.failure, style="bold red"))
+    for line in fixed.remaining:
+        yield indented(Text(printable(f"- {line}")))
+    entries = fixed.journal.entries
+    rest = f"{count(len(entries), 'change')} would solve the other problems" if entries else ""
+    yield title("nothing was written", rest)
+
+
+@text_of(Certificate)
+def certificate_text(certificate: Certificate, width: int) -> Iterator[ReportPart]:
     verification = certificate.verification
     yield title(certificate.source, f"for {certificate.target}")
     statement = cut_off(printable(verification.statement), LONGEST_MESSAGE)
@@ -56,7 +74,8 @@ def render(certificate: Certificate, width: int) -> Iterator[ReportPart]:
     yield facts(list(_models(certificate)), width)
 
 
-def check_text(check: CertificateCheck, width: int) -> Iterator[ReportPart]:
+@text_of(CertificateCheck)
+def certificate_check_text(check: CertificateCheck, width: int) -> Iterator[ReportPart]:
     """A certificate whose comparison was repeated."""
     yield title(check.certificate.path, f"for {check.certificate.target}: {check.verdict}")
     style = "bold green" if check.ok else "bold red"
@@ -144,3 +163,32 @@ def tried(verification: Verification) -> Iterator[tuple[str, str]]:
         yield signature, ", ".join(f"{n:,} {origin}" for origin, n in origins.items()) or "nothing"
     for signature, compared in verification.same_as.items():
         yield signature, f"the same graph as {compared}, compared once"
+
+
+@json_of(Fixed)
+def fixed_json(fixed: Fixed) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "model": fixed.source.where,
+        "target": fixed.target.requirement,
+        "verdict": fixed.verdict,
+        "form": fixed.attempt.form.value,
+        "rules": [
+            {"name": e.name, "keeps": e.keeps.value, "count": e.count, "nodes": e.examples, "says": e.says}
+            for e in fixed.journal.entries
+        ],
+        "remaining": fixed.remaining,
+        "certificate": certificate_json(fixed.certificate) if fixed.verification is not None else None,
+    }
+
+
+@json_of(CertificateCheck)
+def certificate_check_json(check: CertificateCheck) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "certificate": check.certificate.path,
+        "verdict": check.verdict,
+        "statement": check.statement,
+        "notes": check.notes,
+        "comparison": verification_json(check.verification) if check.verification is not None else None,
+    }

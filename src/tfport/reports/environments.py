@@ -1,4 +1,6 @@
-"""Render a comparison: both environments side by side, then what each difference breaks.
+"""A comparison of environments as text and JSON, the contract of `tfport env --json`, version 1.
+
+The text has both environments side by side, then what each difference breaks:
 
 breaks: models that use one of 131 ops that 2.8.4 does not register
   tensorflow  2.21.0 → 2.8.4
@@ -8,20 +10,24 @@ breaks: models that use one of 131 ops that 2.8.4 does not register
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from tfport.atlas.environment import Environment
 from tfport.check.findings.finding import Finding
-from tfport.env.compare import BOTH, BUILD, EnvironmentComparison, ModelComparison
+from tfport.env.compare import BOTH, BUILD, EnvironmentComparison, ModelComparison, SideConflict
 from tfport.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, EnvironmentDifference
 from tfport.env.environment_facts import environment_facts
 from tfport.env.libraries import LibraryComparison
-from tfport.printable import printable
+from tfport.rendering import json_of
+from tfport.reports.check.json import finding_json, result_json
 from tfport.reports.check.phrases import nodes_text, verdict_text
 from tfport.reports.check.text import STYLES
-from tfport.reports.console import GAP, columns, indented, title
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.parts import ReportPart, Text
+from tfport.reports.console import GAP, columns, indented, labeled, text_of, title
+from tfport.reports.layout import Grid, ReportPart, Text
+from tfport.words import printable
 
+VERSION = 1
 WORDS = {BREAKS: ("breaks", "bold red"), MAY_BREAK: ("may break", "bold yellow"), NOTE: ("note", "bold cyan")}
 VERDICTS = {BREAKS: "red", MAY_BREAK: "yellow", "unknown": "yellow", "ok": "green"}
 _SIDES = {BUILD: "conflicts in {}", BOTH: "conflicts in both environments"}
@@ -30,7 +36,8 @@ MOST_NODES = 4
 LABEL = len("declared: ")
 
 
-def render(
+@text_of(EnvironmentComparison)
+def comparison_text(
     comparison: EnvironmentComparison, width: int, *, everything: bool = False
 ) -> Iterator[ReportPart]:
     """Render the whole report; long lists are cut unless `everything` is set."""
@@ -102,22 +109,13 @@ def _difference(
     body += [("which:", _names(difference.names, everything=everything))] if difference.names else []
     body += [(f"{difference.sure}:", difference.source)]
     body += [("fix:", fix) for fix in difference.fixes]
-    yield _labeled(body)
+    yield from labeled(body, LABEL)
 
 
 def _names(names: Sequence[str], *, everything: bool) -> str:
     shown = names if everything else names[:MOST_NAMES]
     more = [f"… {len(names) - len(shown):,} more; --all shows them"] if len(shown) < len(names) else []
     return ", ".join([*shown, *more])
-
-
-def _labeled(body: Iterable[tuple[str, str]]) -> ReportPart:
-    grid = Grid()
-    grid.add_column(width=LABEL, no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, text in body:
-        grid.add_row(Text(label, style="dim"), Text(printable(text)))
-    return indented(grid)
 
 
 def _model(model: ModelComparison) -> Iterator[ReportPart]:
@@ -154,4 +152,73 @@ def _finding(finding: Finding) -> Iterator[ReportPart]:
     body = [("nodes:", nodes_text(finding.nodes, MOST_NODES).partition(": ")[2])] if finding.nodes else []
     body += [("cause:", cause)] if (cause := finding.cause()) else []
     body += [("fix:", fix) for fix in [*finding.fixes(), *finding.ways_out][:MOST_NODES]]
-    yield _labeled(body)
+    yield from labeled(body, LABEL)
+
+
+@json_of(EnvironmentComparison)
+def comparison_json(comparison: EnvironmentComparison) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "build": environment_json(comparison.build),
+        "runtime": environment_json(comparison.runtime),
+        "breaks": comparison.breaks,
+        "verdict": comparison.verdict,
+        "unknown": comparison.unknown,
+        "differences": [difference_json(difference) for difference in comparison.differences],
+        "conflicts": [conflict_json(conflict) for conflict in comparison.conflicts],
+        "model": model_json(comparison.model) if comparison.model else None,
+        "libraries": [library_json(library) for library in comparison.libraries],
+    }
+
+
+def environment_json(environment: Environment) -> dict[str, Any]:
+    target = environment.target
+    return {
+        "name": environment.name,
+        "target": target.requirement if target else None,
+        "device": target.device if target else None,
+        "system": environment.system.name or None,
+        "has": {name: text or None for name, text in environment_facts(environment).items()},
+        "notes": environment.notes,
+        "unknown": environment.unknown or None,
+    }
+
+
+def difference_json(difference: EnvironmentDifference) -> dict[str, Any]:
+    return {
+        "name": difference.name,
+        "subject": difference.subject,
+        "build": difference.build,
+        "runtime": difference.runtime,
+        "severity": difference.severity,
+        "concerns": difference.concerns,
+        "breaks": difference.breaks,
+        "sure": difference.sure,
+        "source": difference.source,
+        "names": list(difference.names),
+        "fixes": list(difference.fixes),
+    }
+
+
+def conflict_json(conflict: SideConflict) -> dict[str, Any]:
+    return {"side": conflict.side, **difference_json(conflict.conflict)}
+
+
+def library_json(library: LibraryComparison) -> dict[str, Any]:
+    return {
+        "library": library.file,
+        "breaks": library.breaks,
+        "build": library.build.verdict,
+        "runtime": library.runtime.verdict,
+        "findings": [finding_json(finding) for finding in library.findings],
+    }
+
+
+def model_json(model: ModelComparison) -> dict[str, Any]:
+    return {
+        "model": model.model,
+        "breaks": model.breaks,
+        "build": [result_json(result) for result in model.build],
+        "runtime": [result_json(result) for result in model.runtime],
+        "new": [finding_json(finding) for finding in model.new],
+    }

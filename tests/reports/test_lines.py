@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tfport.reports.terminal_width import terminal_width
+from tfport.reports.lines import terminal_width
 
 
 @pytest.mark.parametrize("columns", ["", "0", "-5", "abc", "60", "132"])
