@@ -4,12 +4,12 @@ import pytest
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.diff import diff_registries
-from tfport.atlas.diff_json import diff_json
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, Selection
+from tfport.reports.targets import diff_json
 
 
 def registry(version, package="tensorflow", selection=None):

@@ -103,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, signature: Signature) -> int:
-    from tfport.cli.bench_profile import profile_json, profile_text
     from tfport.cli.input_values import read_inputs
     from tfport.cli.progress import show_progress
+    from tfport.reports.profile import profile_json, profile_text
     from tfport.runtime.bench.samples import sample_inputs
     from tfport.runtime.profile.profile import profile_model
 

@@ -91,8 +91,8 @@ def _show_gpus(args: argparse.Namespace) -> int:
 
         print_json({"version": 1, **report.to_json()})
     else:
-        from tfport.cli.gpu_view import render_gpus
         from tfport.reports.console import show
+        from tfport.reports.environments import render_gpus
 
         show(lambda width: render_gpus(report, width))
     return 1 if report.problem else 0

@@ -12,7 +12,9 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import Build
+from tfport.atlas.cuda import cuda_of
 from tfport.atlas.environment import Environment
+from tfport.atlas.package_dates import first_upload
 from tfport.atlas.package_versions import PackageVersion, recorded_version
 from tfport.atlas.versions import version_key
 from tfport.env.advice import addon_advice, published
@@ -27,8 +29,6 @@ from tfport.env.difference import EnvironmentDifference, difference
 from tfport.env.measured_conflicts import measured_conflict
 from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
 from tfport.errors import Error
-from tfport.explain.cuda import cuda_of
-from tfport.explain.package_dates import first_upload
 
 TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}
 """Major versions that were tried with older builds, which then could not be imported."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tfport.atlas.atlas import Build
+from tfport.atlas.cxx_abi import ABSEILS
 from tfport.atlas.symbols import symbols
-from tfport.explain.symbols import ABSEILS
 from tfport.lib.visible_symbols import symbols_name
 
 STANDARD = "St17basic_string_viewIcSt11char_traitsIcEE"

@@ -11,7 +11,7 @@ breaks: models that use one of 131 ops that 2.8.4 does not register
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.environment import Environment
 from tfport.check.findings.finding import Finding
@@ -23,14 +23,19 @@ from tfport.rendering import json_of
 from tfport.reports.check.json import finding_json, result_json
 from tfport.reports.check.phrases import nodes_text, verdict_text
 from tfport.reports.check.text import STYLES
-from tfport.reports.console import GAP, columns, indented, labeled, text_of, title
+from tfport.reports.console import GAP, columns, facts, indented, labeled, text_of, title
 from tfport.reports.layout import Grid, ReportPart, Text
 from tfport.words import printable
+
+if TYPE_CHECKING:
+    from tfport.runtime.engines.gpu.availability import GpuReport
+
 
 VERSION = 1
 WORDS = {BREAKS: ("breaks", "bold red"), MAY_BREAK: ("may break", "bold yellow"), NOTE: ("note", "bold cyan")}
 VERDICTS = {BREAKS: "red", MAY_BREAK: "yellow", "unknown": "yellow", "ok": "green"}
 _SIDES = {BUILD: "conflicts in {}", BOTH: "conflicts in both environments"}
+NO_PART = "none"
 MOST_NAMES = 8
 MOST_NODES = 4
 LABEL = len("declared: ")
@@ -222,3 +227,16 @@ def model_json(model: ModelComparison) -> dict[str, Any]:
         "runtime": [result_json(result) for result in model.runtime],
         "new": [finding_json(finding) for finding in model.new],
     }
+
+
+def render_gpus(report: GpuReport, width: int) -> Iterator[ReportPart]:
+    driver = report.driver
+    yield title("GPUs", "usable" if not report.problem else "cannot be used")
+    rows = {"problem": report.problem} if report.problem else {}
+    for gpu in driver.gpus if driver else ():
+        memory = f"{gpu.free_bytes / 1e9:,.1f} of {gpu.total_bytes / 1e9:,.1f} GB free"
+        rows[f"cuda:{gpu.index}"] = f"{gpu.name}, compute capability {gpu.compute_capability}, {memory}"
+    rows["driver"] = f"{driver.version}, for CUDA up to {driver.cuda}" if driver else NO_PART
+    rows["onnxruntime"] = f"{report.package}, {f'CUDA {report.cuda}' if report.cuda else 'without CUDA'}"
+    rows["cuDNN"] = report.cudnn or NO_PART
+    yield facts(((name, [value]) for name, value in rows.items()), width)

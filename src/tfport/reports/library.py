@@ -19,11 +19,11 @@ from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult
 from tfport.lib.file_checks import machine_text
 from tfport.lib.labels import label_of
 from tfport.lib.report import LibraryReport, LibraryReports
-from tfport.registry.library import Registered
 from tfport.rendering import json_of
 from tfport.reports.check.text import LABEL, SEVERITIES
 from tfport.reports.console import GAP, columns, cut_off, facts, indented, labeled, text_of, title
 from tfport.reports.layout import Grid, ReportPart, Text
+from tfport.reports.library_contents import registers_json
 from tfport.words import printable
 
 VERSION = 1
@@ -300,36 +300,6 @@ def _facts_json(library: LibraryReport) -> dict[str, Any]:
         },
         "registers": registers_json(subject.registered),
     }
-
-
-def registers_json(registered: Registered) -> dict[str, Any]:
-    """The ops and kernels that a library registers."""
-    return {
-        "ops": [
-            {"name": op.name, "attrs": op.attrs, "inputs": op.inputs, "outputs": op.outputs}
-            for op in registered.ops
-        ],
-        "kernels": [
-            {
-                "op": kernel.op,
-                "device": kernel.device,
-                "constraints": {name: list(map(_type, types)) for name, types in kernel.constraints.items()},
-                "host_memory": kernel.host_memory,
-                "label": kernel.label,
-                "priority": kernel.priority,
-            }
-            for kernel in registered.kernels
-        ],
-        "partial": registered.partial,
-        "why_partial": registered.why_partial or None,
-        "uncalled": registered.uncalled,
-    }
-
-
-def _type(number: int) -> str:
-    from tfport.graph.dtypes import DType
-
-    return DType.of(number).name
 
 
 def _result_json(result: LibraryResult) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from tfport.atlas.atlas import atlas
 from tfport.cli.main import main
-from tfport.cli.targets import build_facts
+from tfport.reports import build_facts
 
 ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
 FACTS = {  # as the collector writes them

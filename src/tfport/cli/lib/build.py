@@ -116,8 +116,8 @@ def _compile(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]
 def _show_library(args: argparse.Namespace, output: str, compiler_call: list[str]) -> int:
     """Check that this tfport can load the library, and show what it registers."""
     from tfport.cli.json_output import print_json
-    from tfport.cli.lib.view import library_json, render_library
     from tfport.reports.console import show
+    from tfport.reports.library_contents import library_json, render_library
     from tfport.runtime.native.load_checks import check_library, read_library
 
     check_library(_with_folder(output))

@@ -8,11 +8,11 @@ from aiohttp import web
 
 import tfport
 from tfport.atlas.atlas import atlas
-from tfport.atlas.history_json import ops_json
 from tfport.check.target_suggestions import target_suggestions
 from tfport.explain.code import code_page
 from tfport.explain.messages import is_code
 from tfport.reports.explained import codes_json
+from tfport.reports.ops import ops_json
 from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.json_answer import VERSION, json_answer
 from tfport.web.matrix_details import matrix_with_details

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfport.reports.console import columns, title
+from tfport.reports.layout import ReportPart, Text
+from tfport.words import count
+
 if TYPE_CHECKING:
-    from tfport.reports.layout import ReportPart
     from tfport.runtime.profile.node_times import NodeTime
     from tfport.runtime.profile.recorder import HostNode
     from tfport.runtime.profile.times import IslandTime, OpTime, Profile
@@ -70,10 +73,6 @@ def _ops_json(times: Sequence[OpTime]) -> list[dict[str, Any]]:
 
 def profile_text(profile: Profile, batch: int, width: int) -> Iterator[ReportPart]:
     """The report, slowest parts first."""
-    from tfport.reports.console import columns, title
-    from tfport.reports.layout import Text
-    from tfport.words import count
-
     yield Text(
         f"  batch {batch}: {_ms(profile.total)}, processor {_ms(profile.processor)}: "
         f"{profile.busy:.1f} of {count(profile.threads, 'thread')} busy; best of {profile.runs} runs"

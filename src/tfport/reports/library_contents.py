@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tfport.graph.dtypes import DType
 from tfport.lib.diagnosis import LibrarySubject
 from tfport.lib.file_checks import machine_text
+from tfport.registry.library import Registered
 from tfport.reports.console import facts, title
 from tfport.reports.layout import ReportPart
-from tfport.reports.library import registers_json
-from tfport.runtime.native.library_record import LibraryRecord
+
+if TYPE_CHECKING:
+    from tfport.runtime.native.library_record import LibraryRecord
 
 TFPORT, TENSORFLOW = "tfport", "tensorflow"
 
@@ -34,6 +37,30 @@ def library_json(subject: LibrarySubject, record: LibraryRecord | None) -> dict[
     ]
     versions = {"abi": record.abi, "header": _dotted(record.header), "tvm_ffi": _dotted(record.ffi)}
     return {**header, "for": TFPORT, **versions, "registers": {"ops": ops, "kernels": kernels}}
+
+
+def registers_json(registered: Registered) -> dict[str, Any]:
+    """The ops and kernels that a library registers."""
+    return {
+        "ops": [
+            {"name": op.name, "attrs": op.attrs, "inputs": op.inputs, "outputs": op.outputs}
+            for op in registered.ops
+        ],
+        "kernels": [
+            {
+                "op": kernel.op,
+                "device": kernel.device,
+                "constraints": {name: list(map(_type, types)) for name, types in kernel.constraints.items()},
+                "host_memory": kernel.host_memory,
+                "label": kernel.label,
+                "priority": kernel.priority,
+            }
+            for kernel in registered.kernels
+        ],
+        "partial": registered.partial,
+        "why_partial": registered.why_partial or None,
+        "uncalled": registered.uncalled,
+    }
 
 
 def render_library(subject: LibrarySubject, record: LibraryRecord | None, width: int) -> Iterator[ReportPart]:
@@ -74,8 +101,6 @@ def _tensorflow_rows(subject: LibrarySubject) -> Iterator[tuple[str, list[str]]]
 
 
 def _type(number: int) -> str:
-    from tfport.graph.dtypes import DType
-
     return DType.of(number).name
 
 
