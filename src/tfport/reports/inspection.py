@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tfport.atlas.known_ops import known_ops
-from tfport.check.fetched import outputs_json
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphTable, GraphVariable
@@ -16,6 +15,7 @@ from tfport.inspection.sizes import byte_size
 from tfport.rendering import json_of
 from tfport.reports.console import GAP, LABEL, cut_off, facts, indented, more, text_of, title
 from tfport.reports.layout import Grid, Group, ReportPart, Text
+from tfport.reports.outputs import outputs_json
 from tfport.words import count, printable
 
 VERSION = 1

@@ -10,13 +10,13 @@ from itertools import groupby
 from typing import Any
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN
-from tfport.check.fetched import outputs_json, outputs_sentence
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.matrix.settings import Setting, among, by_outline, label, running, settings_of
 from tfport.rendering import json_of
 from tfport.reports.console import GAP, INDENT, cut_off, flowing, indented, text_of, title
 from tfport.reports.layout import Grid, ReportPart, Text
+from tfport.reports.outputs import outputs_json, outputs_sentence
 from tfport.startup.dataclass import dataclass, replace
 from tfport.words import printable
 

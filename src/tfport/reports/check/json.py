@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from tfport.check.check import Result
 from tfport.check.check_report import CheckReport
-from tfport.check.fetched import outputs_json
 from tfport.check.findings.finding import Finding, function_of
 from tfport.rendering import json_of
 from tfport.reports.check.formats import ReportFormat, report_format
+from tfport.reports.outputs import outputs_json
 
 VERSION = 1
 EXAMPLES = 3

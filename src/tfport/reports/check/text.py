@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.check_report import CheckReport
-from tfport.check.fetched import outputs_sentence
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
 from tfport.graph.text import node_text
 from tfport.reports.check.formats import ReportFormat, report_format
@@ -33,6 +32,7 @@ from tfport.reports.check.phrases import (
 )
 from tfport.reports.console import GAP, INDENT, colored, cut_off, indented, labeled, plain, text_of, title
 from tfport.reports.layout import Grid, ReportPart, Text
+from tfport.reports.outputs import outputs_sentence
 from tfport.startup.dataclass import dataclass
 from tfport.words import count, printable
 
