@@ -8,14 +8,15 @@ from tests.recorded_models import graph, load, shared
 
 import tfport
 from tfport.atlas.atlas import atlas
+from tfport.atlas.resolve.releases import releases
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import check_on
 from tfport.check.checked_model import CheckedModel
+from tfport.check.nearest import nearest_releases
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.model import Model
-from tfport.matrix.matrix import Matrix, matrix_of, releases
-from tfport.matrix.nearest import nearest_releases
+from tfport.matrix.matrix import Matrix, matrix_of
 from tfport.matrix.settings import Setting, among, label
 from tfport.reports.console import plain
 from tfport.reports.matrix import CELL_MARKS, matrix_text

@@ -112,9 +112,7 @@ def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: 
     for result in results:
         stopping = [f for f in result.findings if f.stage and f.severity == ERROR and by_release(f)]
         if result.verdict == FAILS and stopping and result.target.requirement not in done:
-            from tfport.matrix.nearest import (
-                nearest_releases,  # imported here: models that run do not need it
-            )
+            from tfport.check.nearest import nearest_releases  # imported here: models that run do not need it
 
             done.add(result.target.requirement)
             loaders = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from tfport.atlas.resolve.releases import release_of, releases
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.atlas.versions import version_key
@@ -12,7 +13,6 @@ from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.target_libraries import with_same_libraries
 from tfport.errors import Error
-from tfport.matrix.matrix import release_of, releases
 from tfport.startup.dataclass import dataclass, replace
 
 PACKAGES = (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
