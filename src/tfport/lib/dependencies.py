@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
+from tfport.atlas.cuda import CUDA_LIBRARY, cuda_of
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.findings.finding import Finding
@@ -22,7 +23,6 @@ from tfport.check.findings.library_dependencies import (
     UnknownLayout,
     UnknownMachine,
 )
-from tfport.explain.cuda import CUDA_LIBRARY, cuda_of
 from tfport.lib.closure import MissingVersion
 from tfport.lib.library_search import LibrarySearch, LoadedLibrary
 from tfport.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with, symbol_version
