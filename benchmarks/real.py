@@ -31,8 +31,8 @@ from real_generated import GENERATED
 from real_inputs import RealModel, load, real_model_list
 
 from tfport.errors import Error
-from tfport.reports.console import count
 from tfport.runtime.bench.bench import run_worker
+from tfport.words import count
 
 WORKER = [sys.executable, str(Path(__file__).with_name("real_worker.py"))]
 CONTENDERS = ("tfport", "auto", "tensorflow", "openvino", "tf2onnx")

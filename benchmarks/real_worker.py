@@ -183,7 +183,7 @@ def peak_memory() -> int:
 
 def profiled(job: dict[str, Any]) -> dict[str, Any]:
     """Where tfport's time goes, as in `tfport bench --profile --json`."""
-    from tfport.cli.bench_profile import profile_json
+    from tfport.reports.profile import profile_json
     from tfport.runtime.profile.profile import profile_calls
     from tfport.runtime.session import Session
 

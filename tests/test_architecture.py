@@ -25,8 +25,8 @@ LAYERS = [
 """A layer may import the layers before it, and none behind it; siblings may import each other."""
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 BELOW_ALL_LAYERS = {
-    "errors", "discovery", "engine_names", "printable", "progress_step", "python_file", "startup",
-    "static_page",
+    "errors", "discovery", "engine_names", "progress_step", "python_file", "rendering", "startup",
+    "static_page", "words",
 }  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40

@@ -1,4 +1,4 @@
-"""Write `index.json`: which module declares which ops, rules, findings, commands and report formats.
+"""Write `index.json`: which module declares which ops, rules, findings, commands, renderers and formats.
 
 `make index` runs it. Every module is imported, and each declaration belongs to the module
 whose top level was being executed, whichever function made it.
@@ -16,6 +16,7 @@ from tfport.discovery import Catalog
 OUT = Path(__file__).parent.parent / "src/tfport" / discovery.INDEX
 CATALOGS = (
     "tfport.check.findings.finding",
+    "tfport.rendering",
     "tfport.reports.check.formats",
     "tfport.cli.commands",
     "tfport.fix.lite.rule",

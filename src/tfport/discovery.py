@@ -1,4 +1,4 @@
-"""Where declarations are found: ops, rules, findings, commands and report formats.
+"""Where declarations are found: ops, rules, findings, commands, renderers and report formats.
 
 A declaration is a decorator that adds to a `Catalog`. `index.json` says which module declares
 which name, so that a process imports only the modules it needs; `make index` writes it.

@@ -4,11 +4,11 @@ import pytest
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.diff import diff_registries
-from tfport.atlas.diff_json import diff_json
 from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.registry.registry import Kernel, OpRegistry, Selection
+from tfport.reports.targets import diff_json
 
 
 def registry(version, package="tensorflow", selection=None):

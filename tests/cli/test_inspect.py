@@ -8,7 +8,7 @@ from tests.recorded_models import NAMES, load, path_of, shared
 import tfport
 from tfport.cli.main import main
 from tfport.reports.console import plain
-from tfport.reports.inspection_text import render
+from tfport.reports.inspection import inspection_text
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -22,7 +22,9 @@ def test_text_and_json_equal_those_of_the_api(name, capsys):
 def test_all_shows_every_row(capsys):
     assert main(["inspect", path_of("large_index"), "--all"]) == 0
     report = tfport.inspect(shared("large_index"))
-    assert capsys.readouterr().out == plain(lambda width: render(report, width, everything=True)) + "\n"
+    assert (
+        capsys.readouterr().out == plain(lambda width: inspection_text(report, width, everything=True)) + "\n"
+    )
 
 
 def test_tags_choose_a_metagraph(capsys):

@@ -8,7 +8,7 @@ from tests.interrupts import interruptible
 from tests.recorded_models import path_of
 
 from tfport.cli.main import main, parser
-from tfport.printable import printable
+from tfport.words import printable
 
 TFPORT = [sys.executable, "-c", "import sys; from tfport.cli.main import main; sys.exit(main())"]
 

@@ -15,7 +15,7 @@ from tfport.env.compare import compare
 from tfport.env.difference import SEVERITIES
 from tfport.errors import Error
 from tfport.reports.console import plain
-from tfport.reports.environments_text import render
+from tfport.reports.environments import comparison_text
 
 ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 NEW = "tensorflow==2.21.0"
@@ -205,6 +205,6 @@ def test_json_has_the_same_content():
 def test_long_lists_are_cut_unless_everything_is_requested():
     comparison = compare(NEW, "tensorflow==2.8.4")
     assert "more; --all shows them" in str(comparison)
-    whole = plain(lambda width: render(comparison, width, everything=True))
+    whole = plain(lambda width: comparison_text(comparison, width, everything=True))
     assert "more; --all shows them" not in whole
     assert len(whole) > len(str(comparison))

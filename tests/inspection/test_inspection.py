@@ -16,7 +16,7 @@ from tfport.graph.model import Model
 from tfport.inspection.inspection import Inspection
 from tfport.inspection.sizes import byte_size
 from tfport.reports.console import plain
-from tfport.reports.inspection_text import render
+from tfport.reports.inspection import inspection_text
 
 KERAS = "tests/truth/keras"
 
@@ -79,7 +79,7 @@ CONTRACT = {
 
 
 def text_of(report, *, everything=False):
-    return plain(lambda width: render(report, width, everything=everything))
+    return plain(lambda width: inspection_text(report, width, everything=everything))
 
 
 def assert_fits(value: object, kind: object, where: str = "") -> None:

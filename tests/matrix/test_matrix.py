@@ -9,17 +9,18 @@ from tests.truth_models import model_folder
 
 import tfport
 from tfport.atlas.atlas import atlas
+from tfport.atlas.resolve.releases import releases
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check import check_on
 from tfport.check.checked_model import CheckedModel
+from tfport.check.nearest import nearest_releases
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.model import Model
-from tfport.matrix.matrix import Matrix, matrix_of, releases
-from tfport.matrix.nearest import nearest_releases
+from tfport.matrix.matrix import Matrix, matrix_of
 from tfport.matrix.settings import Setting, among, label
 from tfport.reports.console import plain
-from tfport.reports.matrix_text import CELL_MARKS, render
+from tfport.reports.matrix import CELL_MARKS, matrix_text
 
 ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 COMPARED = ("conditions", "devices", "estimator", "functional_loops", "keras_lstm", "strings", "tensor_lists")
@@ -146,7 +147,7 @@ def test_a_verdict_that_is_not_known_has_its_own_symbol():
 def test_every_line_of_the_text_fits_eighty_columns():
     for name in COMPARED:
         for everything in (False, True):
-            shown = plain(partial(render, matrix(name), everything=everything))
+            shown = plain(partial(matrix_text, matrix(name), everything=everything))
             assert max(map(len, shown.splitlines()[2:])) <= 80
 
 

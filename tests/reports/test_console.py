@@ -2,7 +2,8 @@
 
 import pytest
 
-from tfport.reports.console import colored, count, facts, show, title
+from tfport.reports.console import colored, facts, show, title
+from tfport.words import count
 
 STYLED = "\n\x1b[1mmodel\x1b[0m  note\n"
 PLAIN = "\nmodel  note\n"

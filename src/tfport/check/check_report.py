@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from tfport.atlas.target import CONVERTER_KIND, OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
@@ -14,14 +13,14 @@ from tfport.check.other_format import OtherFormat
 from tfport.check.target_libraries import with_libraries
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
-VERSION = 1
 EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
 
 
 @dataclass
-class CheckReport:
+class CheckReport(RenderedResult):
     """A model and the results of all targets."""
 
     model: str
@@ -54,17 +53,6 @@ class CheckReport:
     @property
     def exit_code(self) -> int:
         return EXIT[self.verdict]
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.check.json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.check.text import render
-        from tfport.reports.console import plain
-
-        return plain(lambda width: render(self, width))
 
 
 def check_model(
@@ -124,9 +112,7 @@ def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: 
     for result in results:
         stopping = [f for f in result.findings if f.stage and f.severity == ERROR and by_release(f)]
         if result.verdict == FAILS and stopping and result.target.requirement not in done:
-            from tfport.matrix.nearest import (
-                nearest_releases,  # imported here: models that run do not need it
-            )
+            from tfport.check.nearest import nearest_releases  # imported here: models that run do not need it
 
             done.add(result.target.requirement)
             loaders = [

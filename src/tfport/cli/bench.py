@@ -19,7 +19,7 @@ from tfport.errors import Error
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model, Signature
-    from tfport.reports.layout.parts import ReportPart
+    from tfport.reports.layout import ReportPart
     from tfport.runtime.bench.bench import Measured
     from tfport.runtime.custom.registry import Registry
     from tfport.runtime.profile.times import Profile
@@ -103,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, signature: Signature) -> int:
-    from tfport.cli.bench_profile import profile_json, profile_text
     from tfport.cli.input_values import read_inputs
     from tfport.cli.progress import show_progress
+    from tfport.reports.profile import profile_json, profile_text
     from tfport.runtime.bench.bench import sample_inputs
     from tfport.runtime.profile.profile import profile_model
 
@@ -185,8 +185,7 @@ def _json(measurements: Sequence[Measured]) -> list[dict[str, Any]]:
 
 def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iterator[ReportPart]:
     from tfport.reports.console import GAP, indented, title
-    from tfport.reports.layout.grid import Grid
-    from tfport.reports.layout.parts import Text
+    from tfport.reports.layout import Grid, Text
 
     yield title(model, signature)
     table = Grid(gap=GAP)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.discovery import Catalog
-from tfport.reports.terminal_width import terminal_width
+from tfport.reports.lines import terminal_width
 from tfport.startup.dataclass import dataclass
 
 HELP = ("-h", "--help")

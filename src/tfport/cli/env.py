@@ -76,10 +76,9 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(comparison.to_json())
     else:
-        from tfport.reports.console import show
-        from tfport.reports.environments_text import render
+        from tfport.reports.console import show_result
 
-        show(lambda width: render(comparison, width, everything=args.all))
+        show_result(comparison, everything=args.all)
     return comparison.exit_code_for(args.fail_on)
 
 
@@ -92,8 +91,8 @@ def _show_gpus(args: argparse.Namespace) -> int:
 
         print_json({"version": 1, **report.to_json()})
     else:
-        from tfport.cli.gpu_view import render_gpus
         from tfport.reports.console import show
+        from tfport.reports.environments import render_gpus
 
         show(lambda width: render_gpus(report, width))
     return 1 if report.problem else 0

@@ -64,10 +64,9 @@ def explain(text: str, args: argparse.Namespace) -> int:
 
         print_json(explained.to_json())
     else:
-        from tfport.reports.console import show
-        from tfport.reports.explained_text import render
+        from tfport.reports.console import show_result
 
-        show(lambda width: render(explained, width))
+        show_result(explained)
     return explained.exit_code
 
 
@@ -112,12 +111,12 @@ def show_codes(args: argparse.Namespace) -> int:
     codes = [code_page(text) for text in args.text]
     if args.json:
         from tfport.cli.output import print_json
-        from tfport.reports.explained_json import codes_json
+        from tfport.reports.explained import codes_json
 
         print_json(codes_json(codes))
     else:
         from tfport.reports.console import show
-        from tfport.reports.explained_text import page
+        from tfport.reports.explained import page
 
         show(lambda width: (part for code in codes for part in page(code, width)))
     return 0
@@ -129,12 +128,12 @@ def list_codes(args: argparse.Namespace) -> int:
     codes = all_codes()
     if args.json:
         from tfport.cli.output import print_json
-        from tfport.reports.explained_json import codes_json
+        from tfport.reports.explained import codes_json
 
         print_json(codes_json(codes))
     else:
         from tfport.reports.console import show
-        from tfport.reports.explained_text import code_list
+        from tfport.reports.explained import code_list
 
         show(lambda width: code_list(codes, width))
     return 0

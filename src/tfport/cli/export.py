@@ -156,7 +156,7 @@ def show_fixed(fixed: Fixed, args: argparse.Namespace) -> int:
 
         print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
     else:
-        from tfport.reports.console import show
+        from tfport.reports.console import show_result
 
-        show(fixed.render)
+        show_result(fixed)
     return 0 if fixed.ok else 1

@@ -48,8 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(report.to_json())
     elif not args.html:
-        from tfport.reports.console import show
-        from tfport.reports.inspection_text import render
+        from tfport.reports.console import show_result
 
-        show(lambda width: render(report, width, everything=args.all))
+        show_result(report, everything=args.all)
     return 0

@@ -20,9 +20,9 @@ from typing import Any, TextIO
 from tfport.cli.commands import COMMANDS, HelpFormatter, all_commands
 from tfport.discovery import STALE
 from tfport.errors import Error
-from tfport.printable import printable
 from tfport.startup.compiled_modules import use_compiled_modules
 from tfport.startup.deferred_module import defer
+from tfport.words import printable
 
 _DEFERRED = (
     ("numpy._core._add_newdocs",),

@@ -73,8 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(matrix.to_json())
     elif not args.html:
-        from tfport.reports.console import show
-        from tfport.reports.matrix_text import render
+        from tfport.reports.console import show_result
 
-        show(lambda width: render(matrix, width, everything=args.all))
+        show_result(matrix, everything=args.all)
     return 0

@@ -40,9 +40,9 @@ def verify(args: argparse.Namespace) -> int:
 
         print_json(check.to_json())
     else:
-        from tfport.reports.console import show
+        from tfport.reports.console import show_result
 
-        show(check.render)
+        show_result(check)
     return check.exit_code
 
 

@@ -9,7 +9,6 @@ With op libraries, their verdicts in both environments are reported instead of g
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from tfport.atlas.atlas import Atlas
 from tfport.atlas.atlas import atlas as recorded_atlas
@@ -27,6 +26,7 @@ from tfport.env.system import has_gpus, machine_of, system_differs
 from tfport.env.tensorflow import tensorflow_differs
 from tfport.errors import Error
 from tfport.graph.model import Model
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field, replace
 
 OK = "ok"
@@ -80,7 +80,7 @@ class SideConflict:
 
 
 @dataclass(frozen=True)
-class EnvironmentComparison:
+class EnvironmentComparison(RenderedResult):
     """Two environments and their relevant differences, the most severe first."""
 
     build: Environment
@@ -129,17 +129,6 @@ class EnvironmentComparison:
         """The exit code: 1 for what breaks (`fail_on` may be `may-break`), 2 for what is unknown."""
         failing = (BREAKS, MAY_BREAK) if fail_on == MAY_BREAK else (BREAKS,)
         return 1 if self.verdict in failing else 2 if self.verdict == UNKNOWN else 0
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.environments_json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-        from tfport.reports.environments_text import render
-
-        return plain(lambda width: render(self, width))
 
 
 def compare(

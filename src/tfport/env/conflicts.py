@@ -18,7 +18,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
 from tfport.atlas.atlas import Build
+from tfport.atlas.cuda import cuda_of
 from tfport.atlas.environment import Environment
+from tfport.atlas.package_dates import first_upload
 from tfport.atlas.package_requirement import canonical_name
 from tfport.atlas.package_versions import PackageVersion, recorded_version
 from tfport.atlas.requirements import LINUX, declared_requirement
@@ -26,8 +28,6 @@ from tfport.atlas.versions import version_key
 from tfport.env.difference import EnvironmentDifference, addon_advice, difference, published
 from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
 from tfport.errors import Error
-from tfport.explain.cuda import cuda_of
-from tfport.explain.package_dates import first_upload
 from tfport.startup.dataclass import dataclass
 
 TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}

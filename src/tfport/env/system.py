@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tfport.atlas.atlas import ARM, Build
 from tfport.atlas.compute_capability import runs_natively
+from tfport.atlas.cuda import ONE_FOR_ALL_MINORS, cuda_of
 from tfport.atlas.environment import Environment
 from tfport.atlas.versions import version_key
 from tfport.env.difference import NONE, EnvironmentDifference, difference
-from tfport.explain.cuda import ONE_FOR_ALL_MINORS, cuda_of
 
 RUNTIMES = {"glibc": "GLIBC", "glibcxx": "GLIBCXX", "cxxabi": "CXXABI"}
 CUDA = {"cudart": ("version", "CUDA"), "cudnn": ("cudnn", "cuDNN")}

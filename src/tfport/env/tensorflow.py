@@ -12,7 +12,7 @@ from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.env.difference import NONE, EnvironmentDifference, addon_advice, difference, same_addon_advice
 from tfport.registry.registry import OpRegistry
-from tfport.reports.console import count
+from tfport.words import count
 
 SUBJECT = "tensorflow"
 

@@ -9,12 +9,12 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
+from tfport.atlas.package_dates import UPLOADED
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.requirements import declared_requirement
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.explain.lookup import Meaning, MessageMatch
-from tfport.explain.package_dates import UPLOADED
 
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}

@@ -11,14 +11,12 @@ from typing import Any
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.compute_capability import compiles, runs_natively
+from tfport.atlas.cuda import CUDA_LIBRARY, ONE_FOR_ALL_MINORS, cuda_of
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.explain.builds import Facts, releases_with
 from tfport.explain.lookup import Meaning, MessageMatch
 
-CUDA_LIBRARY = re.compile(
-    r"lib(cudart|cudnn|cublas\w*|cufft|curand|cusolver|cusparse|nccl|cupti|nvinfer\w*|cuda)\.so\.?([\d.]*)"
-)
 WINDOWS_LIBRARY = re.compile(
     r"(cudart|cudnn|cublas\w*?|cufft|curand|cusolver|cusparse|cupti|nvinfer)64_(\d{1,4})\.dll"
 )
@@ -31,8 +29,6 @@ NOT_FOUND = re.compile(
 WINDOWS_DRIVER = "nvcuda.dll"
 FIRST_WITH_MINOR = 50
 """In names of Windows, numbers from 50 on contain a minor version: 90 is 9.0, 110 is 11.0, 12 is 12."""
-ONE_FOR_ALL_MINORS = 11
-"""Since CUDA 11, one libcudart serves all minor versions of a major version."""
 
 
 def linux_library(name: str) -> str:
@@ -47,10 +43,6 @@ def linux_library(name: str) -> str:
     part, digits = windows[1], windows[2]
     version = digits if int(digits) < FIRST_WITH_MINOR else f"{digits[:-1]}.{digits[-1]}"
     return f"lib{part}.so.{version}"
-
-
-def cuda_of(facts: Facts) -> Facts:
-    return facts.get("cuda") or {}
 
 
 def library(match: MessageMatch, target: Target | None) -> Meaning | None:

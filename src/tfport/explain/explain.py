@@ -15,6 +15,7 @@ from tfport.explain.find import MessageFinder
 from tfport.explain.log import MOST
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
 from tfport.explain.messages import ERROR, HARMLESS, KINDS_OF_ROWS, WARNING, KnownMessage, fill, messages
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Explanation:
 
 
 @dataclass
-class Explained:
+class Explained(RenderedResult):
     """All messages recognized in a text."""
 
     explanations: list[Explanation] = field(default_factory=list)
@@ -68,17 +69,6 @@ class Explained:
     @property
     def exit_code(self) -> int:
         return 0 if self.explanations else 1
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.explained_json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-        from tfport.reports.explained_text import render
-
-        return plain(lambda width: render(self, width))
 
 
 def explain_log(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from tfport.atlas.atlas import atlas
+from tfport.atlas.cxx_abi import ABSEIL, ABSEILS
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
@@ -56,9 +57,6 @@ LIBRARIES = {
 """The libraries whose symbols begin so, or are in a namespace of that name."""
 LINK = "link it with the flags of `tf.sysconfig.get_link_flags()`, after the source files in the command"
 COMPILE = "recompile it against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"
-ABSEIL = re.compile(r"lts_(\d{8})")
-ABSEILS = ("20210324", "20211102", "20220623", "20230125", "20230802", "20250127", "20250814")
-"""The Abseil versions that releases were built with."""
 LITE_NAMES = ("TfLite", "LiteRt")
 C_NAMES = ("TF_", "TFE_", *LITE_NAMES)
 OLDER = "the loaded library is older than the program or language binding needs, or not linked"

@@ -11,6 +11,7 @@ from tfport.check.check import RUNS
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR
 from tfport.check.findings.ops import UnknownOp
+from tfport.check.nearest import nearest_releases
 from tfport.fix.certify.verification import NOT_COMPARED
 from tfport.fix.engine import ALLOW_LOSSY, BUILDS, Stuck
 from tfport.fix.fix import fix_model
@@ -18,10 +19,9 @@ from tfport.fix.result import FIXED
 from tfport.fix.rule import ANY, LOSSY, Rule
 from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.graph.model import Model
-from tfport.matrix.nearest import nearest_releases
 from tfport.registry.unresolved import Question
-from tfport.reports.console import count
 from tfport.startup.dataclass import replace
+from tfport.words import count
 
 if TYPE_CHECKING:
     from tfport.fix.result import Fixed

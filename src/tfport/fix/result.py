@@ -7,11 +7,9 @@ certificate if the target accepts the model and the outputs agree; otherwise it 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.target import Target
 from tfport.errors import Error
@@ -31,17 +29,14 @@ from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 from tfport.graph.save import save_model
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
-if TYPE_CHECKING:
-    from tfport.reports.layout.parts import ReportPart
-
-VERSION = 1
 FIXED, REMAINS = "fixed", "remains"
 
 
 @dataclass
-class Fixed:
+class Fixed(RenderedResult):
     """A model rewritten for a target."""
 
     source: Model
@@ -119,37 +114,6 @@ class Fixed:
             return self.model, tensors(self.source, self.attempt.keys)
         has_variables = all(self.target.registry.get(op) is not None for op in OPS)
         return stored_with_variables(self.model) if has_variables else (self.model, None)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "version": VERSION,
-            "model": self.source.where,
-            "target": self.target.requirement,
-            "verdict": self.verdict,
-            "form": self.attempt.form.value,
-            "rules": [
-                {
-                    "name": e.name,
-                    "keeps": e.keeps.value,
-                    "count": e.count,
-                    "nodes": e.examples,
-                    "says": e.says,
-                }
-                for e in self.journal.entries
-            ],
-            "remaining": self.remaining,
-            "certificate": self.certificate.to_json() if self.verification is not None else None,
-        }
-
-    def render(self, width: int) -> Iterator[ReportPart]:
-        from tfport.reports.fixed_text import render
-
-        return render(self, width)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-
-        return plain(self.render)
 
     def _certificate(self, output: str) -> Certificate:
         if self.verification is None:

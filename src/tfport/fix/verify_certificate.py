@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.certify.certificate_record import CertificateRecord, ModelRecord, read_certificate
 from tfport.fix.certify.digests import model_digest, model_files
-from tfport.fix.certify.json import verification_json
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.trials import GIVEN
@@ -30,19 +29,16 @@ from tfport.fix.prove.target_runners import target_runners
 from tfport.formats.find import find_model
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
+from tfport.rendering import RenderedResult
 from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_with
 from tfport.startup.dataclass import dataclass, field
 
-if TYPE_CHECKING:
-    from tfport.reports.layout.parts import ReportPart
-
-VERSION = 1
 VERIFIED, CHANGED = "verified", "changed"
 EXIT_CODES = {VERIFIED: 0, CHANGED: 1, DIFFERS: 1, NOT_COMPARED: 2}
 
 
 @dataclass
-class CertificateCheck:
+class CertificateCheck(RenderedResult):
     """What came of repeating a comparison."""
 
     certificate: CertificateRecord
@@ -61,27 +57,6 @@ class CertificateCheck:
     def exit_code(self) -> int:
         """0 verified, 1 changed or different, 2 not compared."""
         return EXIT_CODES[self.verdict]
-
-    def to_json(self) -> dict[str, Any]:
-        comparison = verification_json(self.verification) if self.verification is not None else None
-        return {
-            "version": VERSION,
-            "certificate": self.certificate.path,
-            "verdict": self.verdict,
-            "statement": self.statement,
-            "notes": self.notes,
-            "comparison": comparison,
-        }
-
-    def render(self, width: int) -> Iterator[ReportPart]:
-        from tfport.reports.certificate_text import check_text
-
-        return check_text(self, width)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-
-        return plain(self.render)
 
 
 def verify_certificate(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfport.atlas.known_ops import KnownOps
 from tfport.errors import UnreadableFile
@@ -20,13 +20,13 @@ from tfport.graph.op_counts import OpCounts, count_ops
 from tfport.graph.reach import every_node
 from tfport.graph.shapes import Shape
 from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, tables, variables
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from tfport.inspection.keras import KerasInspection
     from tfport.inspection.lite import LiteInspection
 
-VERSION = 1
 KERAS_2 = "Keras 2"
 SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
 
@@ -43,7 +43,7 @@ class StoredTensor:
 
 
 @dataclass
-class Inspection:
+class Inspection(RenderedResult):
     """What `tfport inspect` reports about a model."""
 
     model: str
@@ -81,17 +81,6 @@ class Inspection:
     """For a Keras file, or a SavedModel of Keras 2: its layers and settings."""
     lite: LiteInspection | None = None
     """For a TensorFlow Lite file: its operators, versions and quantization."""
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.inspection_json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-        from tfport.reports.inspection_text import render
-
-        return plain(lambda width: render(self, width))
 
 
 def inspect_model(

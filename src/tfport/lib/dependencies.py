@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from packaging.requirements import Requirement
 
+from tfport.atlas.cuda import CUDA_LIBRARY, cuda_of
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.findings.finding import Finding
@@ -21,7 +22,6 @@ from tfport.check.findings.library_dependencies import (
     UnknownLayout,
     UnknownMachine,
 )
-from tfport.explain.cuda import CUDA_LIBRARY, cuda_of
 from tfport.lib.closure import MissingVersion
 from tfport.lib.library_search import LibrarySearch, LoadedLibrary
 from tfport.lib.subject import LibrarySubject

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 
 from tfport.atlas.atlas import ARM, Build, atlas
+from tfport.atlas.cxx_abi import ABSEIL, ABSEILS
 from tfport.atlas.release_spans import STOCK, Span, spans, spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.versions import version_key
-from tfport.explain.symbols import ABSEIL, ABSEILS
 from tfport.formats.elf.mangling import demangled, owner
 from tfport.lib.closure import DependencyClosure
 from tfport.lib.tensorflow_libraries import FRAMEWORK, releases_with

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from tfport.atlas.atlas import ARM
 from tfport.atlas.release_spans import STOCK
@@ -14,9 +13,9 @@ from tfport.atlas.target import Target
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult, diagnose
 from tfport.lib.files import LibraryFile, libraries_in
 from tfport.lib.subject import LibrarySubject, LoadOptions
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field, replace
 
-VERSION = 1
 EVERY_RELEASE = {ARM: "tensorflow-aarch64>=2.10"}
 STOCK_SINCE = f"{STOCK}>=1.0"
 
@@ -43,7 +42,7 @@ class LibraryReport:
 
 
 @dataclass
-class LibraryReports:
+class LibraryReports(RenderedResult):
     """The reports of several libraries."""
 
     libraries: list[LibraryReport] = field(default_factory=list)
@@ -54,17 +53,6 @@ class LibraryReports:
     def exit_code(self) -> int:
         verdicts = {library.verdict for library in self.libraries}
         return 1 if FAILS in verdicts else 2 if UNKNOWN in verdicts else 0
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.library_json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-        from tfport.reports.library_text import render
-
-        return plain(lambda width: render(self, width))
 
 
 def report_on(

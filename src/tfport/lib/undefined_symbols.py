@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tfport.atlas.atlas import Build
-from tfport.atlas.cxx_abi import new_abi
+from tfport.atlas.cxx_abi import ABSEIL, ABSEILS, new_abi
 from tfport.atlas.release_spans import spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
@@ -22,7 +22,6 @@ from tfport.check.findings.library_symbols import (
     UndefinedOwnSymbol,
     UnrecordedSymbols,
 )
-from tfport.explain.symbols import ABSEIL, ABSEILS
 from tfport.formats.elf.mangling import demangled
 from tfport.lib.file_checks import machine_text
 from tfport.lib.library_search import LoadedLibrary

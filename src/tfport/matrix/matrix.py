@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tfport.atlas.resolve.targets import resolve_targets
-from tfport.atlas.target import CONVERTER_KIND, DEVICES, KERAS_KIND, LITE_KIND, Target
+from tfport.atlas.resolve.releases import keras_series, lite_series, release_of, releases
+from tfport.atlas.target import DEVICES, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
@@ -19,21 +19,10 @@ from tfport.check.findings.finding import ERROR, Finding, name_of
 from tfport.check.lite.check_lite_file import lite_origin
 from tfport.check.loaders import KERAS, LITE, default_loaders
 from tfport.check.target_libraries import with_libraries
-from tfport.errors import Error
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
+from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass
-
-PACKAGES = {
-    "cpu": ("tensorflow>=1.0",),
-    "gpu": ("tensorflow-gpu>=1.0,<2.1", "tensorflow>=2.1"),  # since 2.1 one wheel serves both
-}
-
-
-KERAS_PACKAGES = ("keras>=0", "tf-keras>=0", "tensorflow>=1.4", "keras-core>=0")
-"""What can load a Keras file."""
-LITE_PACKAGES = ("tflite-runtime>=0", "ai-edge-litert>=0", "tensorflow>=1.12")
-"""What can run a TensorFlow Lite file."""
 
 
 class FindingKey(NamedTuple):
@@ -156,7 +145,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(RenderedResult):
     """The results of all releases for a model."""
 
     model: str
@@ -173,17 +162,6 @@ class Matrix:
     """The version of Keras that saved a Keras file."""
     lite: str = ""
     """What wrote a TensorFlow Lite file."""
-
-    def to_json(self) -> dict[str, Any]:
-        from tfport.reports.matrix_json import to_json
-
-        return to_json(self)
-
-    def __str__(self) -> str:
-        from tfport.reports.console import plain
-        from tfport.reports.matrix_text import render
-
-        return plain(lambda width: render(self, width))
 
 
 def matrix_of(
@@ -230,67 +208,6 @@ def _matrix(subject: CheckedModel, strips: list[Strip]) -> Matrix:
         keras=model.keras.keras_version if model.keras is not None else "",
         lite=lite_origin(model.lite) if model.lite is not None else "",
     )
-
-
-def releases(device: str, *, since: str | None = None, until: str | None = None) -> list[Target]:
-    """The recorded final releases of TensorFlow for x86-64, the oldest first."""
-    first, last = version_key(since or "0"), version_key(until or "9999").release
-    if device not in DEVICES:
-        raise Error(f"unknown device `{device}`; expected cpu or gpu")
-    targets = [
-        target
-        for package in PACKAGES[device]
-        for target in resolve_targets(package, device=device)
-        if not (version := version_key(release_of(target))).is_prerelease
-        and first <= version
-        and version.release[: len(last)] <= last  # `2.8` includes its patches
-    ]
-    if not targets:
-        raise Error(f"no release from {since or 'the first'} to {until or 'the newest'} is recorded")
-    return targets
-
-
-def keras_series(*, since: str | None = None, until: str | None = None) -> list[list[Target]]:
-    """The releases of every package with a Keras, for Keras files, each the oldest first."""
-    series = _package_series(KERAS_PACKAGES, lambda target: target.keras is not None, since, until)
-    if not series:
-        raise Error(f"no Keras from {since or 'the first'} to {until or 'the newest'} is recorded")
-    return series
-
-
-def lite_series(*, since: str | None = None, until: str | None = None) -> list[list[Target]]:
-    """The releases of every package with a TensorFlow Lite interpreter, each the oldest first."""
-    series = _package_series(LITE_PACKAGES, lambda target: target.lite is not None, since, until)
-    if not series:
-        raise Error(f"no interpreter from {since or 'the first'} to {until or 'the newest'} is recorded")
-    return series
-
-
-def _package_series(
-    packages: Sequence[str], loads: Callable[[Target], bool], since: str | None, until: str | None
-) -> list[list[Target]]:
-    """The final releases of packages that can load a file, without packages that have none."""
-    first, last = version_key(since or "0"), version_key(until or "9999").release
-    series = [
-        [
-            target
-            for target in resolve_targets(package)
-            if loads(target)
-            and not (version := version_key(release_of(target))).is_prerelease
-            and first <= version
-            and version.release[: len(last)] <= last
-        ]
-        for package in packages
-    ]
-    return [targets for targets in series if targets]
-
-
-def release_of(target: Target) -> str:
-    """The version of a target: that of its TensorFlow, its Keras, its interpreter or its converter."""
-    if target.build is not None:
-        return target.build.version
-    is_package = target.kind in (CONVERTER_KIND, KERAS_KIND, LITE_KIND)
-    return target.requirement.partition("==")[2] if is_package else ""
 
 
 class _SignatureResults:

@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
-from tfport.printable import printable
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.lines import Line, plain_text
-from tfport.reports.layout.parts import Group, Indented, ReportPart, Text
-from tfport.reports.terminal_width import is_terminal, terminal_width
+from tfport.rendering import PARTS, PLAIN, RenderedResult, Renderer, rendered, renderer_of
+from tfport.reports.layout import Grid, Group, Indented, ReportPart, Text
+from tfport.reports.lines import Line, is_terminal, plain_text, terminal_width
+from tfport.words import printable
 
 WIDTH = 80
 INDENT = GAP = 2
@@ -19,6 +18,22 @@ ANSI_CODES = {
     "bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36,
 }  # fmt: skip
 Render = Callable[[int], Iterable[ReportPart | str]]
+
+
+def text_of(result_class: type) -> Callable[[Renderer], Renderer]:
+    """Declare the text of a class: its parts for a width."""
+
+    def declare(render: Renderer) -> Renderer:
+        renderer_of(result_class, PARTS)(render)
+        renderer_of(result_class, PLAIN)(lambda result: plain(lambda width: render(result, width)))
+        return render
+
+    return declare
+
+
+def show_result(result: RenderedResult, **options: bool) -> None:
+    """Print the text of a result; `everything` shows long lists in full, where its text has some."""
+    show(lambda width: rendered(result, PARTS, width, **options))
 
 
 def show(render: Render) -> None:
@@ -118,12 +133,18 @@ def columns(
     return indented(grid)
 
 
+def labeled(rows: Iterable[tuple[str, str]], label: int) -> Iterator[ReportPart]:
+    """Texts with labels of a width beside them, if there are any."""
+    grid = Grid()
+    grid.add_column(width=label, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in rows:
+        grid.add_row(Text(name, style="dim"), Text("\n".join(map(printable, text.split("\n")))))
+    if grid.rows:
+        yield indented(grid)
+
+
 def more(left_out: int) -> Iterator[ReportPart]:
     """The line below a shortened list."""
     if left_out > 0:
         yield Text(f"… {left_out:,} more; --all shows them", style="dim")
-
-
-def count(n: int, noun: str) -> str:
-    """`1 node`, `1,200 nodes`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from tfport.matrix.details import matrix_details
-from tfport.printable import printable
 from tfport.static_page.page import self_contained_page
 from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.graph_view.graphs import ModelGraphs
+from tfport.web.matrix_details import matrix_with_details
+from tfport.words import printable
 
 if TYPE_CHECKING:
     from tfport.check.check_report import CheckReport
@@ -45,7 +45,7 @@ def inspect_page(inspection: Inspection, model: Model) -> str:
 def matrix_page(matrix: Matrix) -> str:
     """The page of a matrix: every release, and a finding for each cause."""
     entry = model_entry(matrix.model, "", 0)
-    documents = {"matrix": {**matrix.to_json(), "details": matrix_details(matrix)}}
+    documents = {"matrix": matrix_with_details(matrix)}
     return self_contained_page(
         "verdicts", _title(matrix.model, "where it runs"), entry, documents, str(matrix)
     )

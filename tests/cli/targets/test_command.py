@@ -9,7 +9,7 @@ import pytest
 
 from tfport.atlas.atlas import atlas
 from tfport.cli.main import main
-from tfport.cli.targets import view
+from tfport.reports import build_facts
 
 ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
 FACTS = {  # as the collector writes them
@@ -170,7 +170,7 @@ def test_a_reduced_build_is_a_target(tfport, tmp_path):
 
 
 def test_facts_of_a_build_in_a_row():
-    row = dict(zip(view.HEAD, view.cells(FACTS), strict=True))
+    row = dict(zip(build_facts.HEAD, build_facts.cells(FACTS), strict=True))
     assert row == {
         "date": "2022-11", "Python": "3.7-3.10", "CUDA": "11.2", "cuDNN": "8", "compute": "3.5-8.0",
         "GLIBC": "2.12", "ABI": "old", "GraphDef": "987",
@@ -178,7 +178,7 @@ def test_facts_of_a_build_in_a_row():
 
 
 def test_facts_of_a_build_in_full():
-    rows = {name: items for name, items in view.rows(FACTS) if items}
+    rows = {name: items for name, items in build_facts.rows(FACTS) if items}
     assert rows == {
         "date": ["2022-11-16"],
         "Python": ["3.7", "3.8", "3.9", "3.10"],
@@ -194,9 +194,9 @@ def test_facts_of_a_build_in_full():
 
 
 def test_unread_facts_are_left_out():
-    assert set(view.cells({})) == {""}
-    assert not any(items for _, items in view.rows({}))
-    assert dict(view.rows({"cuda": None}))["CUDA"] == ["none"]
+    assert set(build_facts.cells({})) == {""}
+    assert not any(items for _, items in build_facts.rows({}))
+    assert dict(build_facts.rows({"cuda": None}))["CUDA"] == ["none"]
 
 
 def test_lists_do_not_import_rich():

@@ -16,7 +16,7 @@ from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance, RunnerFacts, Wheel
 from tfport.fix.certify.verify import verify
 from tfport.fix.journal import NodeChange
-from tfport.printable import printable
+from tfport.words import printable
 
 X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
 TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"

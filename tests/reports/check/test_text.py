@@ -7,7 +7,7 @@ import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.check_report import check_model
 from tfport.reports.check.phrases import shortened_message
-from tfport.reports.check.text import render
+from tfport.reports.check.text import report_text
 from tfport.reports.console import plain
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def test_a_model_that_runs_on_one_release_and_not_on_another(monkeypatch):
 
 
 def text(made, **options) -> str:
-    return plain(lambda width: render(made, width, **options))
+    return plain(lambda width: report_text(made, width, **options))
 
 
 def test_a_model_that_runs_is_one_line():

@@ -12,6 +12,7 @@ from tfport.check.findings.finding import NOTE, WARNING, Finding, check, finding
 from tfport.check.loader_stages import GPUS, NEVER, Noticed
 from tfport.check.loaders import Loader
 from tfport.graph.graph import Node
+from tfport.words import count
 
 
 @finding("TFP306", "compiled-at-start", WARNING, noticed=GPUS)
@@ -126,8 +127,6 @@ def gpu_runs_the_nodes(model: CheckedModel, target: Target, loader: Loader) -> I
     nodes = list(_on_cpu(model, target))
     if nodes:
         ops = sorted({node.op for node in nodes})
-        from tfport.reports.console import count  # here: it imports what draws tables
-
         yield RunsOnCpu(nodes_on_cpu=count(len(nodes), "node"), ops=", ".join(ops))
 
 

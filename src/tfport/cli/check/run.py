@@ -12,7 +12,7 @@ from typing import Any
 from tfport.cli.check.request import CheckRequest, exit_code, worst
 from tfport.errors import Error
 from tfport.reports.check.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
-from tfport.reports.terminal_width import is_terminal, terminal_width
+from tfport.reports.lines import is_terminal, terminal_width
 from tfport.startup.dataclass import replace
 
 

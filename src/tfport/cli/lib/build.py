@@ -115,9 +115,9 @@ def _compile(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]
 
 def _show_library(args: argparse.Namespace, output: str, compiler_call: list[str]) -> int:
     """Check that this tfport can load the library, and show what it registers."""
-    from tfport.cli.lib.view import library_json, render_library
     from tfport.cli.output import print_json
     from tfport.reports.console import show
+    from tfport.reports.library_contents import library_json, render_library
     from tfport.runtime.native.load_checks import check_library, read_library
 
     check_library(_with_folder(output))
@@ -136,14 +136,13 @@ def _check_library(
     from tfport.cli.output import print_json
     from tfport.lib.report import report_on
     from tfport.lib.subject import LoadOptions
-    from tfport.reports.console import show
-    from tfport.reports.library_text import render
+    from tfport.reports.console import show_result
 
     report = report_on([_with_folder(output)], [release], LoadOptions(python=python or None))
     if args.json:
         print_json({"version": VERSION, "command": compiler_call, "report": report.to_json()})
     else:
-        show(lambda width: render(report, width))
+        show_result(report)
     return report.exit_code
 
 

@@ -58,10 +58,9 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(report.to_json())
     else:
-        from tfport.reports.console import show
-        from tfport.reports.library_text import render
+        from tfport.reports.console import show_result
 
-        show(lambda width: render(report, width, everything=args.all))
+        show_result(report, everything=args.all)
     return report.exit_code
 
 

@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.cli.lib.view import library_json, render_library
     from tfport.errors import BadLibrary
+    from tfport.reports.library_contents import library_json, render_library
     from tfport.runtime.native.load_checks import read_library
 
     libraries = [read_library(file) for file in args.files]

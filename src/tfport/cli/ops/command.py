@@ -75,14 +75,14 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
 
     matches = search_ops(atlas, args.search)
     if args.json:
-        from tfport.atlas.history_json import summary_json
         from tfport.cli.output import print_json
+        from tfport.reports.ops import summary_json
 
         ops = [summary_json(op) for op in matches]
         print_json({"version": VERSION, "search": args.search, "ops": ops})
     elif matches:
-        from tfport.cli.ops.view import search_results
         from tfport.reports.console import show
+        from tfport.reports.ops import search_results
 
         show(lambda width: search_results(args.search, matches, width))
     else:
@@ -99,18 +99,17 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     lite = [history for name in args.names if (history := lite_op_history(name))]
     unknown = [n for n, history in by_name.items() if not history and n not in {h.op for h in lite}]
     if args.json:
-        from tfport.atlas.history_json import ops_json
         from tfport.check.compiled.jit_history import jit_history
         from tfport.cli.output import print_json
+        from tfport.reports.ops import ops_json
 
         document = ops_json(atlas, args.names)
         for op, described in zip(known, document["ops"], strict=True):
             described["compiled_by_xla"] = [on_device.to_json() for on_device in jit_history(op)]
         print_json(document)
     elif known or lite:
-        from tfport.cli.ops.lite_view import lite_op_page
-        from tfport.cli.ops.view import op_page
         from tfport.reports.console import show
+        from tfport.reports.ops import lite_op_page, op_page
 
         show(
             lambda width: chain(
@@ -129,7 +128,7 @@ def similar_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
 
 def report_unknown(atlas: Atlas, unknown: list[str]) -> int:
     """Print a line for each unknown op, and return the exit code."""
-    from tfport.printable import printable
+    from tfport.words import printable
 
     for name, similar in similar_names(atlas, unknown).items():
         hint = f"; {did_you_mean(similar)}" if similar else ""
@@ -154,8 +153,8 @@ def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
         ops = [on_target_json(registry, name) for name in registered]
         print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})
     elif registered:
-        from tfport.cli.ops.view import registered_op
         from tfport.reports.console import show
+        from tfport.reports.ops import registered_op
 
         show(lambda width: (part for name in registered for part in registered_op(target, name, width)))
     for name in missing:
@@ -187,7 +186,7 @@ def on_interpreter(target: Target, args: argparse.Namespace) -> int:
 
 
 def on_target_json(registry: OpRegistry, name: str) -> dict[str, Any]:
-    from tfport.atlas.history_json import definition_json, kernel_json
+    from tfport.reports.ops import definition_json, kernel_json
 
     provider = registry.provider(name)
     return {

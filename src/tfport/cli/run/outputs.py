@@ -10,9 +10,9 @@ import numpy as np
 
 from tfport.errors import Error
 from tfport.formats.output import new_path
-from tfport.printable import printable
 from tfport.reports.console import indented, title
-from tfport.reports.layout.parts import ReportPart, Text
+from tfport.reports.layout import ReportPart, Text
+from tfport.words import printable
 
 VERSION = 1
 DIGITS = 6

@@ -94,8 +94,8 @@ def list_builds(args: argparse.Namespace) -> int:
 
         print_json(recorded.to_json())
     else:
-        from tfport.cli.targets.view import render_overview
         from tfport.reports.console import show
+        from tfport.reports.targets import render_overview
 
         show(lambda width: render_overview(recorded, width, everything=args.all))
     return 0
@@ -112,8 +112,8 @@ def show_target(args: argparse.Namespace) -> int:
 
         print_json({"version": VERSION, "targets": [summary.to_json() for summary in summaries]})
     else:
-        from tfport.cli.targets.view import render_target
         from tfport.reports.console import show
+        from tfport.reports.targets import render_target
 
         show(lambda width: (part for summary in summaries for part in render_target(summary, width)))
     return 0
@@ -127,13 +127,13 @@ def diff(args: argparse.Namespace) -> int:
     before, after = parse_target(args.before), parse_target(args.after)
     difference = diff_registries(before.registry, after.registry, atlas())
     if args.json:
-        from tfport.atlas.diff_json import diff_json
         from tfport.cli.output import print_json
+        from tfport.reports.targets import diff_json
 
         print_json(diff_json(difference))
     else:
-        from tfport.cli.targets.diff_view import render_diff
         from tfport.reports.console import show
+        from tfport.reports.targets import render_diff
 
         show(lambda width: render_diff(difference, width, everything=args.all))
     return 0

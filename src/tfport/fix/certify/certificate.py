@@ -7,13 +7,11 @@ observed, with the digests of both models, so that the comparison can be repeate
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tfport.fix.certify.provenance import Provenance, RunnerFacts, own_version
 from tfport.fix.certify.verification import Verification
 from tfport.fix.journal import NodeChange
-from tfport.printable import printable
-from tfport.reports.console import plain
+from tfport.rendering import PAGE, RenderedResult, rendered
 from tfport.startup.dataclass import dataclass, field
 
 EXACT, ROUNDING, LOSSY = "exact", "rounding", "lossy"
@@ -33,7 +31,7 @@ class Applied:
 
 
 @dataclass(slots=True)
-class Certificate:
+class Certificate(RenderedResult):
     """The rules applied to a model, and the verification of the result."""
 
     source: str
@@ -81,24 +79,9 @@ class Certificate:
             return f"the target itself was not run{advice}"
         return "; ".join(map(_was_run, self.target_runs))
 
-    def to_json(self) -> dict[str, Any]:
-        from tfport.fix.certify.json import certificate_json
-
-        return certificate_json(self)
-
     def page(self) -> str:
         """The certificate as one self-contained HTML page."""
-        from tfport.static_page.page import self_contained_page
-        from tfport.web.pages import model_entry
-
-        title = printable(f"{self.source}: certificate")
-        documents = {"certificate": self.to_json()}
-        return self_contained_page("fix", title, model_entry(self.source, "", 0), documents, str(self))
-
-    def __str__(self) -> str:
-        from tfport.reports.certificate_text import render
-
-        return plain(lambda width: render(self, width))
+        return str(rendered(self, PAGE))
 
 
 def _was_run(facts: RunnerFacts) -> str:

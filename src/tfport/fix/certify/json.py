@@ -16,6 +16,7 @@ from tfport.fix.certify.digests import HOW as DIGEST
 from tfport.fix.certify.trials import GENERATOR
 from tfport.fix.certify.verification import HOW, AnswerComparison, Verification
 from tfport.fix.journal import NodeChange
+from tfport.rendering import json_of
 
 VERSION = 1
 WIDTH = 110
@@ -39,6 +40,7 @@ def _lines(value: Any, depth: int) -> str:
     return f"{begin}\n{' ' * (depth + 1)}{inner}\n{' ' * depth}{end}"
 
 
+@json_of(Certificate)
 def certificate_json(certificate: Certificate) -> dict[str, Any]:
     return {
         "version": VERSION,

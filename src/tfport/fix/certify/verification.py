@@ -19,8 +19,8 @@ from tfport.fix.certify.compare import OutputDifference
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.tolerance import NarrowestType, Tolerance
 from tfport.fix.certify.trials import GIVEN, WARMUP, Trial
-from tfport.reports.console import count
 from tfport.startup.dataclass import dataclass, field
+from tfport.words import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tfport.check.check import Result
-from tfport.check.check_report import VERSION, CheckReport
-from tfport.check.fetched import outputs_json
+from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import Finding, function_of
+from tfport.rendering import json_of
 from tfport.reports.check.formats import ReportFormat, report_format
+from tfport.reports.outputs import outputs_json
 
+VERSION = 1
 EXAMPLES = 3
 
 
-def to_json(report: CheckReport) -> dict[str, Any]:
+@json_of(CheckReport)
+def report_json(report: CheckReport) -> dict[str, Any]:
     return {
         "version": VERSION,
         "model": report.model,
@@ -73,7 +76,7 @@ class JsonFormat(ReportFormat):
     always_many: ClassVar[bool] = False
 
     def part(self, report: CheckReport) -> dict[str, Any]:
-        return to_json(report)
+        return report_json(report)
 
     def unreadable(self, model: str, why: str) -> dict[str, Any]:
         return {"model": model, "error": why}

@@ -11,9 +11,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from tfport.check.check import FAILS, RUNS, Result
 from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.printable import printable
 from tfport.reports.check.formats import ReportFormat, report_format
 from tfport.reports.check.phrases import nodes_text, verdict_text
+from tfport.words import printable
 
 KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 MOST_NODES = 20

@@ -10,11 +10,20 @@ from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import ERROR, NOTE
 from tfport.graph.text import node_text
-from tfport.printable import printable
 from tfport.reports.check.formats import ReportFormat, report_format
-from tfport.reports.check.grouping import GroupedFinding, grouped_findings, names_of, targets_of
-from tfport.reports.check.phrases import nodes_text, shortened_message, signatures_text, summary, verdict_text
+from tfport.reports.check.phrases import (
+    GroupedFinding,
+    grouped_findings,
+    names_of,
+    nodes_text,
+    shortened_message,
+    signatures_text,
+    summary,
+    targets_of,
+    verdict_text,
+)
 from tfport.startup.dataclass import dataclass
+from tfport.words import printable
 
 UNREAD = "⚠️"
 SIGNS = {RUNS: "✅", FAILS: "❌", UNKNOWN: "❔"}

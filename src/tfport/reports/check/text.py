@@ -1,5 +1,7 @@
 """The text report format: a line for each target, then every finding once.
 
+Of many models, those that run have one line each.
+
 error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
   --> serving_default: MatMul = BatchMatMulV2(embedded, query) {T=float32}
   cause: registered since 1.14.0; tensorflow 1.13.2 has BatchMatMul only
@@ -8,29 +10,42 @@ error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
 from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.check_report import CheckReport
-from tfport.check.fetched import outputs_sentence
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
 from tfport.graph.text import node_text
-from tfport.printable import printable
-from tfport.reports.check.grouping import GroupedFinding, grouped_findings, names_of, targets_of
-from tfport.reports.check.phrases import WHEN, nodes_text, shortened_message, signatures_text, verdict_text
-from tfport.reports.console import GAP, INDENT, count, cut_off, indented, title
-from tfport.reports.layout.grid import Grid
-from tfport.reports.layout.parts import ReportPart, Text
+from tfport.reports.check.formats import ReportFormat, report_format
+from tfport.reports.check.phrases import (
+    WHEN,
+    GroupedFinding,
+    grouped_findings,
+    names_of,
+    nodes_text,
+    shortened_message,
+    signatures_text,
+    summary,
+    targets_of,
+    verdict_text,
+)
+from tfport.reports.console import GAP, INDENT, colored, cut_off, indented, labeled, plain, text_of, title
+from tfport.reports.layout import Grid, ReportPart, Text
+from tfport.reports.outputs import outputs_sentence
+from tfport.startup.dataclass import dataclass
+from tfport.words import count, printable
 
 STYLES = {RUNS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
 SEVERITIES = {ERROR: "bold red", WARNING: "bold yellow", NOTE: "bold cyan"}
 MOST_NODES = 4
 MOST_FIXES = 3
 ARROW = "--> "
-_LABEL = len("cause: ")
+LABEL = len("cause: ")
 
 
-def render(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
+@text_of(CheckReport)
+def report_text(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[ReportPart]:
     """Render the whole report; long texts and lists are cut unless `everything` is set."""
     yield title(report.model, _origin(report))
     yield indented(_verdicts(report))
@@ -133,13 +148,7 @@ def _finding(
     yield Text.assemble("\n", (head, SEVERITIES[group.severity]), (f": {printable(group.message)}", "bold"))
     for text in _where(group, width - INDENT - len(ARROW), everything=everything):
         yield indented(text)
-    grid = Grid()
-    grid.add_column(width=_LABEL, no_wrap=True)
-    grid.add_column(overflow="fold")
-    for label, words in _body(group, several_stages=several_stages, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, words.split("\n")))))
-    if grid.rows:
-        yield indented(grid)
+    yield from labeled(_body(group, several_stages=several_stages, everything=everything), LABEL)
 
 
 def _where(group: GroupedFinding, space: int, *, everything: bool) -> Iterator[Text]:
@@ -183,3 +192,43 @@ def _note(group: GroupedFinding) -> ReportPart:
     code = (f"note[{group.finding.code}]", SEVERITIES[NOTE])
     nodes = f" ({count(len(group.finding.nodes), 'node')})" if group.finding.nodes else ""
     return indented(Text.assemble(code, f": {printable(group.message)}{nodes}"))
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """The text about one model."""
+
+    verdict: str | None
+    """None if the model cannot be read."""
+    rows: list[Any]
+    is_line: bool
+
+
+@report_format("text")
+class TextFormat(ReportFormat):
+    """Text for people."""
+
+    always_many: ClassVar[bool] = False
+
+    def part(self, report: CheckReport) -> TextPart:
+        layout = self.layout
+        if layout.many and report.verdict == RUNS and not layout.everything:
+            return TextPart(report.verdict, [line(report)], is_line=True)
+        rows = list(report_text(report, layout.width, everything=layout.everything))
+        return TextPart(report.verdict, rows, is_line=False)
+
+    def unreadable(self, model: str, why: str) -> TextPart:
+        return TextPart(None, [unreadable(model, why)], is_line=True)
+
+    def whole(self, parts: Sequence[TextPart]) -> str:
+        rows = list(_rows(parts))
+        return colored(rows, self.layout.width) if self.layout.color else plain(lambda _: rows) + "\n"
+
+
+def _rows(parts: Sequence[TextPart]) -> Iterator[Any]:
+    for before, part in zip([None, *parts], parts, strict=False):
+        if part.is_line and before and not before.is_line:
+            yield ""
+        yield from part.rows
+    if len(parts) > 1:
+        yield f"\n{summary([part.verdict for part in parts])}"

@@ -6,13 +6,12 @@ from typing import Any
 
 from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import Finding
-from tfport.reports.check.json import to_json
 from tfport.web.graph_view.graphs import ModelGraphs
 
 
 def report_with_nodes(report: CheckReport, graphs: ModelGraphs) -> dict[str, Any]:
     """`tfport check --json`; each finding also has `all_nodes`: graph ids and node names."""
-    document = to_json(report)
+    document = report.to_json()
     for result, shown in zip(report.results, document["results"], strict=True):
         for finding, entry in zip(result.findings, shown["findings"], strict=True):
             entry["all_nodes"] = finding_nodes(finding, graphs)

@@ -8,15 +8,15 @@ from aiohttp import web
 
 import tfport
 from tfport.atlas.atlas import atlas
-from tfport.atlas.history_json import ops_json
 from tfport.check.target_suggestions import target_suggestions
 from tfport.explain.code import code_page
 from tfport.explain.messages import is_code
-from tfport.matrix.details import matrix_details
-from tfport.reports.explained_json import codes_json
+from tfport.reports.explained import codes_json
+from tfport.reports.ops import ops_json
 from tfport.web.allowed_paths import checked_targets
 from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.json_answer import VERSION, bad_request, field, json_answer, read_object, texts
+from tfport.web.matrix_details import matrix_with_details
 from tfport.web.model_store import LoadedModel
 from tfport.web.state import state_of
 
@@ -28,13 +28,7 @@ async def _matrix(request: web.Request) -> web.Response:
 
 
 def _matrix_of(loaded: LoadedModel) -> dict[str, Any]:
-    """`tfport matrix --json`, and a finding for each cause."""
-
-    def make() -> dict[str, Any]:
-        matrix = tfport.matrix(loaded.model)
-        return {**matrix.to_json(), "details": matrix_details(matrix)}
-
-    return loaded.once("matrix", make)
+    return loaded.once("matrix", lambda: matrix_with_details(tfport.matrix(loaded.model)))
 
 
 async def _check(request: web.Request) -> web.Response:

@@ -1,1 +1,0 @@
-"""The layout of text reports, without importing `rich`."""
