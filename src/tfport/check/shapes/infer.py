@@ -1,11 +1,11 @@
-"""Infer shapes as importing a graph does, and report where TensorFlow refuses a node.
+"""Where TensorFlow refuses a node for its shapes when it imports a graph.
 
 TensorFlow infers the shapes of each node from those of its inputs, and then adds what the file says
 (`_output_shapes`). It refuses a node whose inputs cannot fit, and a file whose shapes contradict its own.
 A function is inferred with unknown arguments, and for the shapes of each call.
-`shapes.functions` has the ops that are known. For any other op the shapes in the file are those that
-the writer inferred, and stay true as long as its inputs are as the writer saw them: a node after an edit,
-of an op without a shape function here, is reported as undecided.
+Only rules of `graph.op_facts` that were compared with real releases count. For any other op the shapes
+in the file are those that the writer inferred, and stay true as long as its inputs are as the writer saw
+them: a node after an edit, of an op without such a rule, is reported as undecided.
 """
 
 from __future__ import annotations
@@ -14,24 +14,18 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, zip_longest
 
-from tfport.check.shapes.functions import (
-    CHANGED_IN,
-    FUNCTIONS,
-    Changes,
-    ShapeConflict,
-    ShapeFunction,
-    Shapes,
-    merge,
-)
 from tfport.dataclass import dataclass
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Function, Graph, Node, Value
+from tfport.graph.infer_shapes import NodeCall, inferred_dims
 from tfport.graph.inline import callee
+from tfport.graph.op_facts.rule import CHANGED_IN, COMPARED, Changes, ShapeConflict, ShapeRule, merge
 from tfport.graph.reach import in_order, is_listed_in_order
 from tfport.graph.shapes import UNKNOWN, Shape
 
+Shapes = list[Shape]
 OUTPUT_SHAPES = "_output_shapes"
 MOST_FUNCTION_NODES = 2000
 """Larger function libraries are not inferred: it would take longer than the rest of a check."""
@@ -94,12 +88,13 @@ class _Inference:
         for node in nodes:
             if self._follow_calls and depth < MOST_CALLS and (called := callee(node)) is not None:
                 yield from self._refused_in_call(called, self._inputs(node), depth + 1)
-            function, stated = FUNCTIONS.get(node.op), shapes_in_file.get(node, [])
-            if function is None and stated and self._edit_before(node) is None:
+            rule = next(iter(COMPARED.of(node.op)), None)
+            stated = shapes_in_file.get(node, [])
+            if rule is None and stated and self._edit_before(node) is None:
                 self._known[node] = stated  # nothing to compare with, and no reason for doubt
                 continue
-            if function is not None or stated:
-                yield from self._refused(node, function, stated)
+            if rule is not None or stated:
+                yield from self._refused(node, rule, stated)
             if shapes_in_file:
                 self._note_edit(node, stated)
 
@@ -116,19 +111,19 @@ class _Inference:
                 yield refused
 
     def _refused(
-        self, node: Node, function: ShapeFunction | None, stated: Shapes
+        self, node: Node, rule: ShapeRule | None, stated: Shapes
     ) -> Iterator[RefusedShapes | UndecidedShapes]:
         inputs, inferred = self._inputs(node), []
         try:
-            inferred = function(node, inputs, self._changes) if function is not None else []
+            if rule is not None:
+                call = NodeCall(node, [shape.dims for shape in inputs], changes=self._changes)
+                inferred = [Shape(dims) for dims in inferred_dims(call, rule) or ()]
         except ShapeConflict as conflict:
             yield RefusedShapes(node, str(conflict), tuple(inputs))
-        except (IndexError, ValueError):
-            pass  # inputs are missing, which is another finding
         outputs = self._known[node] = []
         for own, added in zip_longest(inferred, stated, fillvalue=UNKNOWN):
             try:
-                outputs.append(merge(own, added))
+                outputs.append(Shape(merge(own.dims, added.dims)))
             except ShapeConflict as conflict:
                 yield RefusedShapes(node, str(conflict), tuple(inputs), len(outputs), added, own)
                 return  # TensorFlow stops at the first

@@ -1,0 +1,318 @@
+"""The shapes of the values of a graph, by the rules of `graph.op_facts`.
+
+`node_shapes(node, input_shapes)` are those of one node, such as a builder has just added.
+`infer_shapes(graph)` are those of a whole graph and of the functions that it calls, with the elements of
+small integers (the sizes in a `Shape`, and what is computed from them). What contradicts itself is unknown
+here: `check` tells what TensorFlow refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tfport.errors import MalformedGraph
+from tfport.graph.attrs import FunctionRef
+from tfport.graph.constants import constant
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Function, Graph, Node, Value
+from tfport.graph.inline import callee
+from tfport.graph.op_facts.elements import element_rule_of
+from tfport.graph.op_facts.rule import (
+    NEWEST,
+    Changes,
+    Dims,
+    OpCall,
+    Outputs,
+    ShapeConflict,
+    ShapeRule,
+    merge,
+    shape_rule_of,
+)
+from tfport.graph.reach import in_order
+from tfport.graph.shapes import UNKNOWN, Shape
+
+Elements = Callable[[Value], Dims | None]
+MOST_ELEMENTS = 64
+"""A longer constant is not read: it is no list of axes or sizes."""
+MOST_DEPTH = 50
+"""Shapes are passed on into calls within calls up to this depth."""
+MOST_NODES = 200_000
+"""The nodes that are looked at, a function as often as it is called with other shapes."""
+MOST_TURNS = 8
+"""How often the body of a loop is looked at before the shapes that still change are given up."""
+_INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a rule raises for missing inputs and invalid attributes, which are other findings."""
+
+
+def node_shapes(
+    node: Node, input_shapes: Sequence[Shape], constants: Mapping[Value, Dims] | None = None
+) -> list[Shape]:
+    """The shapes of the outputs of a node, from those of its inputs; unknown where no rule knows them.
+
+    Inputs that are Const nodes are read; `constants` has the elements of others that are known: of small
+    integer scalars and vectors, None for an unknown element.
+    """
+    known = constants or {}
+    call = NodeCall(node, [s.dims for s in input_shapes], lambda v: known.get(v) or constant_elements(v))
+    return [UNKNOWN if dims is None else Shape(dims) for dims in output_dims(call, node.declared_outputs)]
+
+
+def constant_elements(value: Value) -> Dims | None:
+    """The elements of a short integer constant; None if it is not one."""
+    tensor = constant(value)
+    if tensor is None or (tensor.shape.size or 0) > MOST_ELEMENTS or not tensor.dtype.is_integer:
+        return None
+    return tuple(tensor.integers())
+
+
+class NodeCall(OpCall):
+    """A node with the shapes of its inputs, as shape rules see it."""
+
+    __slots__ = ("_elements", "node")
+
+    def __init__(
+        self,
+        node: Node,
+        shapes: Sequence[Dims | None],
+        elements: Elements = constant_elements,
+        changes: Changes = NEWEST,
+    ) -> None:
+        super().__init__(node.op, shapes, changes)
+        self.node, self._elements = node, elements
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        rest = self.node.graph.rest
+        return rest.versions.producer or rest.version
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        value = self.node.attr(name)
+        if value is None and (signature := self.node.signature) is not None:
+            value = signature.defaults.get(name)
+        return default if value is None else value
+
+    def elements(self, index: int) -> Dims | None:
+        inputs = self.node.inputs
+        return self._elements(inputs[index]) if index < len(inputs) else None
+
+    def dtype(self, index: int) -> DType:
+        return self.node.inputs[index].dtype
+
+
+def output_dims(call: OpCall, outputs: int | None) -> Outputs:
+    """The sizes of each of this number of outputs; all unknown if the inputs contradict each other."""
+    rule = shape_rule_of(call.op)
+    try:
+        inferred = None if rule is None else inferred_dims(call, rule)
+    except ShapeConflict:
+        inferred = None
+    if inferred is None or (outputs is not None and len(inferred) != outputs):
+        return [None] * (outputs or 0)
+    return inferred
+
+
+def inferred_dims(call: OpCall, rule: ShapeRule) -> Outputs | None:
+    """What a rule infers; None where the node is invalid otherwise."""
+    try:
+        return rule(call)
+    except _INVALID:
+        return None
+
+
+class InferredShapes:
+    """The shapes and small integers of the values of a graph."""
+
+    def __init__(self) -> None:
+        self.dims: dict[Value, Dims] = {}
+        """Of the values whose rank is known."""
+        self.elements: dict[Value, Dims] = {}
+
+    def shape(self, value: Value) -> Shape:
+        dims = self.dims.get(value)
+        return UNKNOWN if dims is None else Shape(dims)
+
+
+def infer_shapes(graph: Graph) -> InferredShapes:
+    """The shapes of the values of a graph, as far as its sources and calls determine them."""
+    inferred = InferredShapes()
+    _Inference().infer(graph, inferred, {}, 0)
+    return inferred
+
+
+_Passed = tuple[Dims | None, Dims | None, Dims | None]
+"""The shape of an argument, its elements, and the shape of the variable that it is the handle of."""
+_NOTHING: _Passed = (None, None, None)
+
+
+class _Inference:
+    """Infers a graph and what it calls, each function once for the same arguments."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[Function, tuple[_Passed, ...]], list[_Passed]] = {}
+        self._left = MOST_NODES
+
+    def infer(self, graph: Graph, inferred: InferredShapes, handles: dict[Value, Dims], depth: int) -> None:
+        self._left -= len(graph)
+        for node in _ordered(graph) if self._left > 0 else ():
+            passed = [self._known(value, inferred, handles) for value in node.inputs]
+            for index, (dims, elements, variable) in enumerate(self._outputs(node, passed, inferred, depth)):
+                value = node.output(index)
+                if dims is not None:
+                    inferred.dims[value] = dims
+                if elements is not None:
+                    inferred.elements[value] = elements
+                if variable is not None:
+                    handles[value] = variable
+
+    def _known(self, value: Value, inferred: InferredShapes, handles: dict[Value, Dims]) -> _Passed:
+        elements = inferred.elements.get(value)
+        if elements is None:
+            elements = constant_elements(value)
+        return inferred.dims.get(value), elements, handles.get(value)
+
+    def _outputs(
+        self, node: Node, passed: list[_Passed], inferred: InferredShapes, depth: int
+    ) -> Sequence[_Passed]:
+        if (through := _FOLLOWED.get(node.op)) is not None:
+            results = through(self, node, passed, depth)
+        elif (called := callee(node)) is not None:
+            results = self._called(called, passed, depth)
+        else:
+            results = _by_rule(node, passed)
+        return [_with_stated(node, index, result) for index, result in enumerate(results)]
+
+    def _called(self, called: Function, passed: Sequence[_Passed], depth: int) -> list[_Passed]:
+        key = (called, tuple(passed))
+        if key not in self._results:
+            self._results[key] = [_NOTHING] * len(called.results)
+            if depth < MOST_DEPTH:
+                self._results[key] = self._inferred(called, passed, depth + 1)
+        return self._results[key]
+
+    def _inferred(self, called: Function, passed: Sequence[_Passed], depth: int) -> list[_Passed]:
+        inferred, handles = InferredShapes(), {}
+        for value, (dims, elements, variable) in zip(called.arguments, passed, strict=False):
+            if dims is not None:
+                inferred.dims[value] = dims
+            if elements is not None:
+                inferred.elements[value] = elements
+            if variable is not None:
+                handles[value] = variable
+        self.infer(called, inferred, handles, depth)
+        return [self._known(value, inferred, handles) for value in called.results]
+
+    def branches(self, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+        """The results that all branches of an If or a Case have in common."""
+        names = (node.attr("then_branch"), node.attr("else_branch"))
+        listed = node.attr("branches")
+        functions = [_function(node, name) for name in (listed if isinstance(listed, list) else names)]
+        outcomes = [self._called(f, passed[1:], depth) for f in functions if f is not None]
+        if not outcomes or len(outcomes) < len(functions) or len({len(results) for results in outcomes}) != 1:
+            return []
+        return [_common(results) for results in zip(*outcomes, strict=True)]
+
+    def loop(self, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+        """The results of a While: what its variables have in common in all turns."""
+        body = _function(node, node.attr("body"))
+        current = list(passed)
+        for _ in range(MOST_TURNS if body is not None else 0):
+            results = self._called(body, current, depth) if body is not None else []
+            if len(results) != len(current):
+                break
+            after = [_common(pair) for pair in zip(current, results, strict=True)]
+            if after == current:
+                return current
+            current = after
+        return []
+
+
+def _function(node: Node, name: object) -> Function | None:
+    return node.graph.library.functions.get(name.name) if isinstance(name, FunctionRef) else None
+
+
+def _common(values: Sequence[_Passed]) -> _Passed:
+    """What is true of all of some values."""
+    first = values[0]
+    return tuple(_common_dims([value[i] for value in values]) for i in range(len(first)))  # type: ignore[return-value]
+
+
+def _common_dims(shapes: Sequence[Dims | None]) -> Dims | None:
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes) or len({len(shape) for shape in known}) != 1:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known, strict=True))
+
+
+def _by_rule(node: Node, passed: Sequence[_Passed]) -> list[_Passed]:
+    elements = {value: known[1] for value, known in zip(node.inputs, passed, strict=True)}
+    call = NodeCall(node, [known[0] for known in passed], elements.get)
+    shapes = output_dims(call, node.declared_outputs)
+    numbers: Sequence[Dims | None] = [None] * len(shapes)
+    if (rule := element_rule_of(node.op)) is not None:
+        try:
+            numbers = rule(call)
+        except _INVALID:
+            numbers = [None] * len(shapes)
+    return [
+        (dims, known if known is None or len(known) <= MOST_ELEMENTS else None, None)
+        for dims, known in zip(shapes, numbers, strict=False)
+    ]
+
+
+def _with_stated(node: Node, index: int, result: _Passed) -> _Passed:
+    """What is inferred, with what the file states beside it."""
+    dims, elements, variable = result
+    stated = node.output_shape(index).dims
+    try:
+        return (merge(dims, stated) if stated is not None else dims), elements, variable
+    except ShapeConflict:
+        return result
+
+
+def _handle(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    shape = node.attr("shape")
+    return [((), None, shape.dims if isinstance(shape, Shape) else None)]
+
+
+def _read(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    return [(passed[0][2], None, None)]
+
+
+def _rows(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    """ResourceGather: rows of a variable."""
+    variable, indices = passed[0][2], passed[1][0]
+    return [((*indices, *variable[1:]) if variable and indices is not None else None, None, None)]
+
+
+def _forwarded(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    return [passed[0]]
+
+
+def _switched(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    return [passed[0]] * (node.declared_outputs or 0)
+
+
+def _merged(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    """What comes from all branches; around a loop nothing is known before the body is."""
+    return [_common(passed), ((), None, None)] if passed else []
+
+
+_FOLLOWED: dict[str, Callable[[_Inference, Node, list[_Passed], int], list[_Passed]]] = {
+    **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), _Inference.branches),
+    **dict.fromkeys(("While", "StatelessWhile"), _Inference.loop),
+    **dict.fromkeys(("VarHandleOp", "VarHandle"), _handle),
+    **dict.fromkeys(("ReadVariableOp", "_ReadVariablesOp"), _read),
+    **dict.fromkeys(("Identity", "Enter", "RefEnter", "Exit", "RefExit", "RefIdentity"), _forwarded),
+    **dict.fromkeys(("Switch", "RefSwitch", "_SwitchN"), _switched),
+    **dict.fromkeys(("Merge", "RefMerge"), _merged),
+    "ResourceGather": _rows,
+}
+
+
+def _ordered(graph: Graph) -> Iterator[Node]:
+    """The nodes, each after those that it reads; none if the graph has a cycle, which is another finding."""
+    try:
+        yield from in_order(graph)
+    except MalformedGraph:
+        return
