@@ -103,6 +103,25 @@ def turn(n: int32, a: float32) -> (m: int32, r: float32):
   j = ConcatV2(a, a, axis) {N=2, T=float32, Tidx=int32}
   return m=n, r=j
 """
+FRAME = """
+i = Const() {dtype=int32, value=int32()[0]}
+n = Const() {dtype=int32, value=int32()[3]}
+ei = Enter(i) {T=int32, frame_name="f"}
+ex = Enter(x) {T=float32, frame_name="f"}
+mi = Merge(ei, ni) {T=int32, N=2}
+mx = Merge(ex, nx) {T=float32, N=2}
+en = Enter(n) {T=int32, frame_name="f", is_constant=true}
+less = Less(mi, en) {T=int32}
+go = LoopCond(less)
+si = Switch(mi, go) {T=int32}
+sx = Switch(mx, go) {T=float32}
+one = Const(^si) {dtype=int32, value=int32()[1]}
+ai = Add(si:1, one) {T=int32}
+ax = ConcatV2(sx:1, sx:1, one) {N=2, T=float32, Tidx=int32}
+ni = NextIteration(ai) {T=int32}
+nx = NextIteration(ax) {T=float32}
+y = Exit(sx) {T=float32}
+"""
 VARIABLE = """
 v = VarHandleOp() {dtype=float32, shape=(5, 7)}
 y = ReadVariableOp(v) {dtype=float32}
@@ -116,6 +135,15 @@ y = ReadVariableOp(v) {dtype=float32}
         (X + BRANCHES, 0, (None, None, 6)),
         (X + LOOP, 1, (None, None, 6)),
         (X + LOOP, 0, ()),
+        (X + FRAME, 0, (None, None, 6)),
+        (
+            X
+            + FRAME.replace(
+                "ConcatV2(sx:1, sx:1, one) {N=2, T=float32, Tidx=int32}", "Neg(sx:1) {T=float32}"
+            ),
+            0,
+            (None, 4, 6),
+        ),
         (VARIABLE, 0, (5, 7)),
     ],
 )

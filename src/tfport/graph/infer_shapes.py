@@ -9,40 +9,23 @@ here: `check` tells what TensorFlow refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import FunctionRef
-from tfport.graph.constants import constant
-from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.op_facts.elements import element_rule_of
-from tfport.graph.op_facts.rule import (
-    NEWEST,
-    Changes,
-    Dims,
-    OpCall,
-    Outputs,
-    ShapeConflict,
-    ShapeRule,
-    merge,
-    shape_rule_of,
-)
+from tfport.graph.op_facts.node_call import INVALID, MOST_ELEMENTS, NodeCall, constant_elements, output_dims
+from tfport.graph.op_facts.rule import Dims, ShapeConflict, merge
 from tfport.graph.reach import in_order
 from tfport.graph.shapes import UNKNOWN, Shape
 
-Elements = Callable[[Value], Dims | None]
-MOST_ELEMENTS = 64
-"""A longer constant is not read: it is no list of axes or sizes."""
 MOST_DEPTH = 50
 """Shapes are passed on into calls within calls up to this depth."""
-MOST_NODES = 200_000
+MOST_NODES = 500_000
 """The nodes that are looked at, a function as often as it is called with other shapes."""
 MOST_TURNS = 8
 """How often the body of a loop is looked at before the shapes that still change are given up."""
-_INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a rule raises for missing inputs and invalid attributes, which are other findings."""
 
 
 def node_shapes(
@@ -56,68 +39,6 @@ def node_shapes(
     known = constants or {}
     call = NodeCall(node, [s.dims for s in input_shapes], lambda v: known.get(v) or constant_elements(v))
     return [UNKNOWN if dims is None else Shape(dims) for dims in output_dims(call, node.declared_outputs)]
-
-
-def constant_elements(value: Value) -> Dims | None:
-    """The elements of a short integer constant; None if it is not one."""
-    tensor = constant(value)
-    if tensor is None or (tensor.shape.size or 0) > MOST_ELEMENTS or not tensor.dtype.is_integer:
-        return None
-    return tuple(tensor.integers())
-
-
-class NodeCall(OpCall):
-    """A node with the shapes of its inputs, as shape rules see it."""
-
-    __slots__ = ("_elements", "node")
-
-    def __init__(
-        self,
-        node: Node,
-        shapes: Sequence[Dims | None],
-        elements: Elements = constant_elements,
-        changes: Changes = NEWEST,
-    ) -> None:
-        super().__init__(node.op, shapes, changes)
-        self.node, self._elements = node, elements
-
-    @property
-    def version(self) -> int:  # type: ignore[override]
-        rest = self.node.graph.rest
-        return rest.versions.producer or rest.version
-
-    def attr(self, name: str, default: Any = None) -> Any:
-        value = self.node.attr(name)
-        if value is None and (signature := self.node.signature) is not None:
-            value = signature.defaults.get(name)
-        return default if value is None else value
-
-    def elements(self, index: int) -> Dims | None:
-        inputs = self.node.inputs
-        return self._elements(inputs[index]) if index < len(inputs) else None
-
-    def dtype(self, index: int) -> DType:
-        return self.node.inputs[index].dtype
-
-
-def output_dims(call: OpCall, outputs: int | None) -> Outputs:
-    """The sizes of each of this number of outputs; all unknown if the inputs contradict each other."""
-    rule = shape_rule_of(call.op)
-    try:
-        inferred = None if rule is None else inferred_dims(call, rule)
-    except ShapeConflict:
-        inferred = None
-    if inferred is None or (outputs is not None and len(inferred) != outputs):
-        return [None] * (outputs or 0)
-    return inferred
-
-
-def inferred_dims(call: OpCall, rule: ShapeRule) -> Outputs | None:
-    """What a rule infers; None where the node is invalid otherwise."""
-    try:
-        return rule(call)
-    except _INVALID:
-        return None
 
 
 class InferredShapes:
@@ -143,27 +64,59 @@ def infer_shapes(graph: Graph) -> InferredShapes:
 _Passed = tuple[Dims | None, Dims | None, Dims | None]
 """The shape of an argument, its elements, and the shape of the variable that it is the handle of."""
 _NOTHING: _Passed = (None, None, None)
+_SCALAR: _Passed = ((), None, None)
+_BACK = ("NextIteration", "RefNextIteration")
+
+
+def _note(value: Value, known: _Passed, inferred: InferredShapes, handles: dict[Value, Dims]) -> None:
+    for table, dims in zip((inferred.dims, inferred.elements, handles), known, strict=True):
+        if dims is None:
+            table.pop(value, None)
+        else:
+            table[value] = dims
 
 
 class _Inference:
     """Infers a graph and what it calls, each function once for the same arguments."""
 
     def __init__(self) -> None:
+        self.loops: dict[Node, _Passed] = {}
+        """What is assumed of the Merge at the start of each TF1 loop."""
         self._results: dict[tuple[Function, tuple[_Passed, ...]], list[_Passed]] = {}
         self._left = MOST_NODES
 
     def infer(self, graph: Graph, inferred: InferredShapes, handles: dict[Value, Dims], depth: int) -> None:
+        self.loops = {node: known for node, known in self.loops.items() if node.graph is not graph}
+        for turn in range(MOST_TURNS):
+            self._infer_once(graph, inferred, handles, depth)
+            last = turn == MOST_TURNS - 2
+            if not graph.has_branches or not self._assumed_wrongly(graph, inferred, handles, last=last):
+                return
+
+    def _assumed_wrongly(
+        self, graph: Graph, inferred: InferredShapes, handles: dict[Value, Dims], *, last: bool
+    ) -> bool:
+        """Whether a turn of a TF1 loop changes shapes; next, what all turns have in common is assumed."""
+        wrong = False
+        for node in self.loops:
+            if node.graph is graph:
+                after = _common([self._known(value, inferred, handles) for value in node.inputs])
+                if after != self.loops[node]:
+                    self.loops[node], wrong = _NOTHING if last else after, True
+        return wrong
+
+    def _infer_once(
+        self, graph: Graph, inferred: InferredShapes, handles: dict[Value, Dims], depth: int
+    ) -> None:
         self._left -= len(graph)
-        for node in _ordered(graph) if self._left > 0 else ():
+        if self._left < 0:
+            inferred.dims.clear()
+            inferred.elements.clear()
+            return
+        for node in _ordered(graph):
             passed = [self._known(value, inferred, handles) for value in node.inputs]
-            for index, (dims, elements, variable) in enumerate(self._outputs(node, passed, inferred, depth)):
-                value = node.output(index)
-                if dims is not None:
-                    inferred.dims[value] = dims
-                if elements is not None:
-                    inferred.elements[value] = elements
-                if variable is not None:
-                    handles[value] = variable
+            for index, known in enumerate(self._outputs(node, passed, depth)):
+                _note(node.output(index), known, inferred, handles)
 
     def _known(self, value: Value, inferred: InferredShapes, handles: dict[Value, Dims]) -> _Passed:
         elements = inferred.elements.get(value)
@@ -171,9 +124,7 @@ class _Inference:
             elements = constant_elements(value)
         return inferred.dims.get(value), elements, handles.get(value)
 
-    def _outputs(
-        self, node: Node, passed: list[_Passed], inferred: InferredShapes, depth: int
-    ) -> Sequence[_Passed]:
+    def _outputs(self, node: Node, passed: list[_Passed], depth: int) -> Sequence[_Passed]:
         if (through := _FOLLOWED.get(node.op)) is not None:
             results = through(self, node, passed, depth)
         elif (called := callee(node)) is not None:
@@ -192,13 +143,8 @@ class _Inference:
 
     def _inferred(self, called: Function, passed: Sequence[_Passed], depth: int) -> list[_Passed]:
         inferred, handles = InferredShapes(), {}
-        for value, (dims, elements, variable) in zip(called.arguments, passed, strict=False):
-            if dims is not None:
-                inferred.dims[value] = dims
-            if elements is not None:
-                inferred.elements[value] = elements
-            if variable is not None:
-                handles[value] = variable
+        for value, known in zip(called.arguments, passed, strict=False):
+            _note(value, known, inferred, handles)
         self.infer(called, inferred, handles, depth)
         return [self._known(value, inferred, handles) for value in called.results]
 
@@ -252,12 +198,17 @@ def _by_rule(node: Node, passed: Sequence[_Passed]) -> list[_Passed]:
     if (rule := element_rule_of(node.op)) is not None:
         try:
             numbers = rule(call)
-        except _INVALID:
+        except INVALID:
             numbers = [None] * len(shapes)
-    return [
-        (dims, known if known is None or len(known) <= MOST_ELEMENTS else None, None)
-        for dims, known in zip(shapes, numbers, strict=False)
-    ]
+    pairs = zip(shapes, numbers, strict=False)
+    return [(dims, known if _is_whole(known, dims) else None, None) for dims, known in pairs]
+
+
+def _is_whole(elements: Dims | None, dims: Dims | None) -> bool:
+    """Whether these are as many elements as a tensor of the shape has."""
+    if elements is None or dims is None or len(elements) > MOST_ELEMENTS:
+        return False
+    return Shape(dims).size in (None, len(elements))
 
 
 def _with_stated(node: Node, index: int, result: _Passed) -> _Passed:
@@ -279,10 +230,10 @@ def _read(inference: _Inference, node: Node, passed: list[_Passed], depth: int) 
     return [(passed[0][2], None, None)]
 
 
-def _rows(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
-    """ResourceGather: rows of a variable."""
-    variable, indices = passed[0][2], passed[1][0]
-    return [((*indices, *variable[1:]) if variable and indices is not None else None, None, None)]
+def _gathered(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
+    """Elements of a variable: the rule gets the shape of the variable, not that of its handle."""
+    variable = passed[0][2]
+    return _by_rule(node, [(variable, None, None), *passed[1:]])
 
 
 def _forwarded(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
@@ -294,8 +245,13 @@ def _switched(inference: _Inference, node: Node, passed: list[_Passed], depth: i
 
 
 def _merged(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
-    """What comes from all branches; around a loop nothing is known before the body is."""
-    return [_common(passed), ((), None, None)] if passed else []
+    """What comes from all branches; of a loop, what is assumed of all turns, first that of the entry."""
+    if any(value.node.op in _BACK for value in node.inputs):
+        entries = [
+            known for value, known in zip(node.inputs, passed, strict=True) if value.node.op not in _BACK
+        ]
+        return [inference.loops.setdefault(node, _common(entries) if entries else _NOTHING), _SCALAR]
+    return [_common(passed), _SCALAR] if passed else []
 
 
 _FOLLOWED: dict[str, Callable[[_Inference, Node, list[_Passed], int], list[_Passed]]] = {
@@ -303,10 +259,10 @@ _FOLLOWED: dict[str, Callable[[_Inference, Node, list[_Passed], int], list[_Pass
     **dict.fromkeys(("While", "StatelessWhile"), _Inference.loop),
     **dict.fromkeys(("VarHandleOp", "VarHandle"), _handle),
     **dict.fromkeys(("ReadVariableOp", "_ReadVariablesOp"), _read),
-    **dict.fromkeys(("Identity", "Enter", "RefEnter", "Exit", "RefExit", "RefIdentity"), _forwarded),
+    **dict.fromkeys(("Identity", "Enter", "RefEnter", "Exit", "RefExit", *_BACK, "RefIdentity"), _forwarded),
     **dict.fromkeys(("Switch", "RefSwitch", "_SwitchN"), _switched),
     **dict.fromkeys(("Merge", "RefMerge"), _merged),
-    "ResourceGather": _rows,
+    **dict.fromkeys(("ResourceGather", "ResourceGatherNd"), _gathered),
 }
 
 

@@ -9,8 +9,9 @@ from tests.recorded_models import graph
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.release_quirks import since
 from tfport.graph.graph import Graph
-from tfport.graph.infer_shapes import NodeCall
-from tfport.graph.op_facts.rule import CHANGED_IN, COMPARED, Outputs, ShapeConflict
+from tfport.graph.op_facts.compared import COMPARED
+from tfport.graph.op_facts.node_call import NodeCall
+from tfport.graph.op_facts.rule import CHANGED_IN, Outputs, ShapeConflict
 
 RECORDED = json.loads((Path(__file__).parents[2] / "truth/inferred_shapes.json").read_text())
 """Graphs whose last node is `node`, and by release the sizes of its outputs (-1: unknown), or the error."""
@@ -27,8 +28,7 @@ def inferred(made: Graph, release: str) -> Outputs:
 
 
 def outputs_of(node, inputs, changes) -> Outputs:
-    (rule,) = COMPARED.of(node.op)
-    return rule(NodeCall(node, inputs, changes=changes))
+    return COMPARED[node.op](NodeCall(node, inputs, changes=changes))
 
 
 def dims(sizes: list[int] | None) -> tuple[int | None, ...] | None:

@@ -21,6 +21,7 @@ from tfport.graph.op_facts.rule import (
     Outputs,
     broadcast,
     merge,
+    merge_dims,
     of_unknown_sizes,
     shape_in,
     shape_rule,
@@ -33,10 +34,10 @@ from tfport.graph.shapes import Shape
 
 @shape_rule(
     f"{OTHER_UNARY} {MORE_GRADIENTS} BatchNormWithGlobalNormalization BiasAddV1 Cross Cumprod Cumsum "
-    "CumulativeLogsumexp DeepCopy FakeQuantWithMinMaxVarsPerChannel GuaranteeConst LRN RefIdentity "
-    "QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 Reverse ReverseSequence "
-    "ReverseV2 Roll ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterMax TensorScatterMin "
-    "TensorScatterSub TensorScatterUpdate"
+    "CumulativeLogsumexp DeepCopy FakeQuantWithMinMaxVarsPerChannel GuaranteeConst InvertPermutation LRN "
+    "RefIdentity QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 Reverse "
+    "ReverseSequence ReverseV2 Roll ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterMax "
+    "TensorScatterMin TensorScatterSub TensorScatterUpdate"
 )
 def same(call: OpCall) -> Outputs:
     return [call.shapes[0]]
@@ -52,7 +53,13 @@ def compared(call: OpCall) -> Outputs:
     if call.attr("incompatible_shape_error", True):
         return broadcast_all(call)
     # the result for shapes that do not broadcast is a scalar
-    return [() if all(shape == () for shape in call.shapes) else None]
+    a, b = call.shapes
+    if a is None or b is None:
+        return [None]
+    pairs = list(zip(reversed(a), reversed(b), strict=False))
+    if all(1 in pair or (x == y and x is not None) for pair in pairs for x, y in [pair]):
+        return broadcast_all(call)
+    return [None if None in (*a, *b) else ()]
 
 
 @shape_rule("Select")
@@ -344,26 +351,24 @@ def _strided_size(size: Dim, begin: Dim, end: Dim, stride: Dim) -> Dim:
 # Gathered and scattered
 
 
-@shape_rule("Gather GatherV2")
+@shape_rule("Gather GatherV2 ResourceGather")
 def gathered(call: OpCall) -> Outputs:
+    """Of a resource, the first shape is that of the variable."""
     x, indices, batch = call.shapes[0], call.shapes[1], call.attr("batch_dims", 0)
-    if x is None or indices is None:
+    if not x or indices is None:
         return [None]
-    axis: int | None = 0
-    if call.op == "GatherV2":
-        axis = call.axis(2, max(len(x), 1))
-    rank = len(x) + len(indices) - 1
-    if batch and batch < 0:
-        batch += len(indices)
-    if axis is None or not x:
-        return [(None,) * (rank - batch) if rank >= batch else None]
-    return [(*x[:axis], *indices[batch:], *x[axis + 1 :])]
+    batch = batch + len(indices) if batch < 0 else batch
+    axis = call.axis(2, len(x)) if call.op == "GatherV2" else batch
+    if axis is None:
+        return [(None,) * (len(x) + len(indices) - 1 - batch)]
+    same = map(merge_dims, x[:batch], indices[:batch])
+    return [(*same, *x[batch:axis], *indices[batch:], *x[axis + 1 :])]
 
 
-@shape_rule("GatherNd")
+@shape_rule("GatherNd ResourceGatherNd")
 def gathered_points(call: OpCall) -> Outputs:
     x, indices = call.shapes
-    if x is None or not indices or indices[-1] is None:
+    if not x or not indices or indices[-1] is None:
         return [None]
     return [(*indices[:-1], *x[indices[-1] :])]
 
@@ -418,6 +423,38 @@ def best(call: OpCall) -> Outputs:
     whole = call.op != "ApproxTopK" or call.attr("aggregate_to_topk", True)
     shape = (*x[:axis], number if whole else None, *x[axis + 1 :])
     return [shape, shape]
+
+
+# Lists and arrays of tensors
+
+
+@shape_rule("TensorListLength TensorArraySize TensorArraySizeV2 TensorArraySizeV3")
+def scalar(call: OpCall) -> Outputs:
+    return [()]
+
+
+@shape_rule("TensorListGetItem")
+def item(call: OpCall) -> Outputs:
+    return [shape_in(call, 2)]
+
+
+@shape_rule("TensorListGather")
+def items(call: OpCall) -> Outputs:
+    inner = shape_in(call, 2)
+    return [None if inner is None else (call.length(1), *inner)]
+
+
+@shape_rule("TensorListStack")
+def stacked_items(call: OpCall) -> Outputs:
+    inner, number = shape_in(call, 1), call.attr("num_elements", -1)
+    return [None if inner is None else (number if number >= 0 else None, *inner)]
+
+
+@shape_rule("TensorArrayGatherV3")
+def gathered_items(call: OpCall) -> Outputs:
+    inner = call.attr("element_shape")
+    known = isinstance(inner, Shape) and inner.dims is not None
+    return [(call.length(1), *inner.dims) if known else None]
 
 
 # Segments

@@ -5,7 +5,7 @@ Recorded from real binaries, which `tests/graph/op_facts/test_compared.py` compa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tfport.graph.op_facts.kinds import (
     BITWISE,
@@ -17,12 +17,14 @@ from tfport.graph.op_facts.kinds import (
     SUMS,
 )
 from tfport.graph.op_facts.rule import (
+    RULES,
     VECTOR,
     Dim,
     Dims,
     OpCall,
     Outputs,
     ShapeConflict,
+    ShapeRule,
     at_least_rank,
     broadcast,
     count,
@@ -31,24 +33,37 @@ from tfport.graph.op_facts.rule import (
     of_rank,
     of_unknown_sizes,
     ranks_differ,
-    shape_rule,
     text,
     unknown_of_rank,
 )
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 
+COMPARED: dict[str, ShapeRule] = {}
 OLDEST_WITH_SCALARS = 24
 """In graphs of earlier versions, a placeholder with the shape of a scalar has any shape."""
 
 
-@shape_rule("Const", compared=True)
+def _compared(ops: str) -> Callable[[ShapeRule], ShapeRule]:
+    def declare(function: ShapeRule) -> ShapeRule:
+        COMPARED.update(dict.fromkeys(ops.split(), function))
+        return function
+
+    return declare
+
+
+def shape_rule_of(op: str) -> ShapeRule | None:
+    """The rule of an op, compared or not, if there is one."""
+    return COMPARED.get(op) or next(iter(RULES.of(op)), None)
+
+
+@_compared("Const")
 def constant(call: OpCall) -> Outputs:
     value = call.attr("value")
     return [value.shape.dims if isinstance(value, Tensor) else None]
 
 
-@shape_rule("Placeholder VariableV2 PlaceholderV2", compared=True)
+@_compared("Placeholder VariableV2 PlaceholderV2")
 def declared(call: OpCall) -> Outputs:
     shape = call.attr("shape")
     if not isinstance(shape, Shape):
@@ -58,22 +73,22 @@ def declared(call: OpCall) -> Outputs:
     return [shape.dims]
 
 
-@shape_rule("VarHandleOp Size Rank HashTableV2", compared=True)
+@_compared("VarHandleOp Size Rank HashTableV2")
 def scalar(call: OpCall) -> Outputs:
     return [()]
 
 
-@shape_rule("NoOp", compared=True)
+@_compared("NoOp")
 def nothing(call: OpCall) -> Outputs:
     return []
 
 
-@shape_rule("Shape", compared=True)
+@_compared("Shape")
 def shape_of(call: OpCall) -> Outputs:
     return [_rank(call.shapes[0])]
 
 
-@shape_rule("ShapeN", compared=True)
+@_compared("ShapeN")
 def shapes_of(call: OpCall) -> Outputs:
     return [_rank(shape) for shape in call.shapes]
 
@@ -85,28 +100,28 @@ def _rank(shape: Dims | None) -> Dims:
 # Element by element
 
 
-@shape_rule(f"{COMPARED_UNARY} {OTHER_GRADIENTS} RandomShuffle", compared=True)
+@_compared(f"{COMPARED_UNARY} {OTHER_GRADIENTS} RandomShuffle")
 def same(call: OpCall) -> Outputs:
     return [call.shapes[0]]
 
 
-@shape_rule("Softmax LogSoftmax", compared=True)
+@_compared("Softmax LogSoftmax")
 def same_of_rank(call: OpCall) -> Outputs:
     return [at_least_rank(call.shapes[0], 1)]
 
 
-@shape_rule(MERGED_GRADIENTS, compared=True)
+@_compared(MERGED_GRADIENTS)
 def merged_pair(call: OpCall) -> Outputs:
     return [merge(call.shapes[0], call.shapes[1])]
 
 
-@shape_rule(COMPARED_BROADCASTING, compared=True)
+@_compared(COMPARED_BROADCASTING)
 def broadcast_pair(call: OpCall) -> Outputs:
     a, b = call.shapes
     return [broadcast(a, b)]
 
 
-@shape_rule(SUMS, compared=True)
+@_compared(SUMS)
 def alike(call: OpCall) -> Outputs:
     *others, shape = call.shapes
     for other in reversed(others):
@@ -117,7 +132,7 @@ def alike(call: OpCall) -> Outputs:
 # Matrices and images
 
 
-@shape_rule("MatMul", compared=True)
+@_compared("MatMul")
 def matrix_product(call: OpCall) -> Outputs:
     a, b = (of_rank(shape, 2) for shape in call.shapes[:2])
     if call.attr("transpose_a"):
@@ -128,7 +143,7 @@ def matrix_product(call: OpCall) -> Outputs:
     return [(a[0], b[1])]
 
 
-@shape_rule("BiasAdd", compared=True)
+@_compared("BiasAdd")
 def biased(call: OpCall) -> Outputs:
     x, bias = call.shapes[0], of_rank(call.shapes[1], 1)
     if x is None or call.attr("data_format") == "NCHW":
@@ -137,7 +152,7 @@ def biased(call: OpCall) -> Outputs:
     return [(*x[:-1], merge_dims(x[-1], bias[0]))]
 
 
-@shape_rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", compared=True)
+@_compared("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3")
 def normalized(call: OpCall) -> Outputs:
     used = 3 if call.attr("is_training", True) else 5  # training ignores the mean and the variance
     whole, channels = _with_channels(call, call.shapes[:1], call.shapes[1:used])
@@ -165,7 +180,7 @@ def _with_channels(
 # Joined and rearranged
 
 
-@shape_rule("ConcatV2", compared=True)
+@_compared("ConcatV2")
 def concatenated(call: OpCall) -> Outputs:
     return joined(call, call.shapes[:-1], len(call.shapes) - 1)
 
@@ -189,7 +204,7 @@ def joined(call: OpCall, parts: Sequence[Dims | None], axis_input: int) -> Outpu
     return [tuple(dims)]
 
 
-@shape_rule("Pack", compared=True)
+@_compared("Pack")
 def stacked(call: OpCall) -> Outputs:
     ((shape,), axis) = alike(call), call.attr("axis", 0)
     if shape is None or not isinstance(axis, int) or not -len(shape) <= axis + 1 <= len(shape) + 1:
@@ -198,7 +213,7 @@ def stacked(call: OpCall) -> Outputs:
     return [(*shape[:axis], len(call.shapes), *shape[axis:])]
 
 
-@shape_rule("Reshape", compared=True)
+@_compared("Reshape")
 def reshaped(call: OpCall) -> Outputs:
     x, wanted = call.shapes[0], call.elements(1)
     if wanted is None:
@@ -216,7 +231,7 @@ def reshaped(call: OpCall) -> Outputs:
     return [sizes]
 
 
-@shape_rule("Transpose", compared=True)
+@_compared("Transpose")
 def transposed(call: OpCall) -> Outputs:
     x, order = call.shapes[0], call.integers(1)
     if x is None:
@@ -227,7 +242,7 @@ def transposed(call: OpCall) -> Outputs:
     return [tuple(x[axis] for axis in axes)]
 
 
-@shape_rule("ExpandDims", compared=True)
+@_compared("ExpandDims")
 def expanded(call: OpCall) -> Outputs:
     x = call.shapes[0]
     axis = None if x is None else call.axis(1, len(x) + 1)
@@ -236,7 +251,7 @@ def expanded(call: OpCall) -> Outputs:
     return [(*x[:axis], 1, *x[axis:])]
 
 
-@shape_rule(REDUCTIONS, compared=True)
+@_compared(REDUCTIONS)
 def reduced(call: OpCall) -> Outputs:
     x, axes, keep = call.shapes[0], call.integers(1), call.attr("keep_dims")
     if x is None:
@@ -252,14 +267,14 @@ def reduced(call: OpCall) -> Outputs:
 # Ops that infer another shape than earlier releases did (`CHANGED_IN`)
 
 
-@shape_rule("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3", compared=True)
+@_compared("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3")
 def normalized_gradient(call: OpCall) -> Outputs:
     whole, channels = _with_channels(call, call.shapes[:2], call.shapes[2:5])
     empty = bool(call.attr("is_training", True)) or "2.2" in call.changes
     return [whole, channels, channels, *[(0,) if empty else channels] * 2]
 
 
-@shape_rule("BiasAddGrad", compared=True)
+@_compared("BiasAddGrad")
 def bias_gradient(call: OpCall) -> Outputs:
     x = call.shapes[0]
     if x is None or len(x) < 2:
@@ -270,13 +285,13 @@ def bias_gradient(call: OpCall) -> Outputs:
     return [(x[1] if "1.13" in call.changes else x[-3],)]
 
 
-@shape_rule(BITWISE, compared=True)
+@_compared(BITWISE)
 def bitwise(call: OpCall) -> Outputs:
     a, b = call.shapes
     return [broadcast(a, b) if "1.6" in call.changes else a]
 
 
-@shape_rule("UniqueV2 UniqueWithCountsV2", compared=True)
+@_compared("UniqueV2 UniqueWithCountsV2")
 def unique(call: OpCall) -> Outputs:
     (x, _), axes = call.shapes, call.integers(1)
     counts: Outputs = [VECTOR] if call.op == "UniqueWithCountsV2" else []
@@ -296,7 +311,7 @@ def unique(call: OpCall) -> Outputs:
     return [values, (size,), *counts]
 
 
-@shape_rule("DynamicStitch ParallelDynamicStitch", compared=True)
+@_compared("DynamicStitch ParallelDynamicStitch")
 def stitched(call: OpCall) -> Outputs:
     half = len(call.shapes) // 2
     rows = [call.integers(index) for index in range(half)]
@@ -316,6 +331,6 @@ def stitched(call: OpCall) -> Outputs:
     return [(size, *rest)]
 
 
-@shape_rule("SerializeIterator", compared=True)
+@_compared("SerializeIterator")
 def serialized_iterator(call: OpCall) -> Outputs:
     return [VECTOR if "2.2" in call.changes else ()]

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 
 from tfport.graph.op_facts.arrays import ONE, UNKNOWN, strided_parts
 from tfport.graph.op_facts.kinds import PASSING
+from tfport.graph.op_facts.node_call import MOST_ELEMENTS
 from tfport.graph.op_facts.rule import Dim, Dims, OpCall, Outputs, count
 
 ElementRule = Callable[[OpCall], Outputs]
-MOST_ELEMENTS = 64
 _LIMIT = 1 << 31
 """Larger results may have overflowed."""
 _RULES: dict[str, ElementRule] = {}
@@ -169,7 +169,7 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 @_element_rule(_ARITHMETIC)
 def _computed(call: OpCall) -> Outputs:
     x, y = call.elements(0), call.elements(1)
-    if x is None or y is None or len({len(x), len(y)} - {1}) > 1:
+    if x is None or y is None or any(shape is None or len(shape) > 1 for shape in call.shapes):
         return [None]
     number, compute = max(len(x), len(y)) if x and y else 0, _ARITHMETIC[call.op]
     pairs = zip(x * number if len(x) == 1 else x, y * number if len(y) == 1 else y, strict=True)

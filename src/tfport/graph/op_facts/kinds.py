@@ -1,7 +1,7 @@
 """What kind of op an op is: elementwise, moving elements, reducing.
 
 Everything that treats ops of a kind alike reads these names. The shape rules are beside this module, and
-are found by `rule.shape_rule_of`.
+are found by `compared.shape_rule_of`.
 """
 
 from __future__ import annotations

@@ -90,9 +90,11 @@ def pooled(call: OpCall) -> Outputs:
     sizes = call.integers(1) if call.op == "MaxPoolV2" else call.attr("ksize")
     if layout is None:
         return [None]
-    kernel = [sizes[axis] for axis in _spatial(layout)] if sizes and len(sizes) == len(layout) else None
+    known = bool(sizes) and len(sizes) == len(layout)
+    kernel = [sizes[axis] for axis in _spatial(layout)] if known else None
     axis = layout.index("C")
-    return [_windows(call, kernel, x[axis] if x and axis < len(x) else None)]
+    same = known and sizes[axis] == 1  # else windows over channels
+    return [_windows(call, kernel, x[axis] if same and x and axis < len(x) else None)]
 
 
 def _layout(call: OpCall) -> str | None:
@@ -110,11 +112,13 @@ def _spatial(layout: str) -> list[int]:
 def _windows(call: OpCall, kernel: Sequence[Dim] | None, channels: Dim) -> Dims | None:
     """A batch of images in the layout of the op, which has this rank whatever is known about its input."""
     layout, x = _layout(call), call.shapes[0]
+    if call.attr("batch_dims", 1) != 1:
+        return unknown_of_rank(x)
     if layout is None:
         return None
     sizes: list[Dim] = [None] * len(layout)
     sizes[layout.index("C")] = channels
-    if x is None or len(x) != len(layout) or call.attr("batch_dims", 1) != 1:
+    if x is None or len(x) != len(layout):
         sizes[0] = x[0] if x else None
         return tuple(sizes)
     strides = call.integers(2) if call.op == "MaxPoolV2" else call.attr("strides")
@@ -152,6 +156,8 @@ def convolved_back(call: OpCall) -> Outputs:
     filter, outer = call.shapes[1], call.shapes[2] if len(call.shapes) > 2 else None
     if layout is None:
         return [None]
+    if call.shapes[0] is not None and len(call.shapes[0]) == len(layout):
+        return [call.shapes[0]]  # of V2: the images themselves
     if wanted is not None and len(wanted) == len(layout):
         return [shape_in(call, 0)]
     sizes: list[Dim] = [None] * len(layout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfport.graph.dtypes import DType
 from tfport.graph.op_facts.compared import reduced
 from tfport.graph.op_facts.networks import window_count
 from tfport.graph.op_facts.rule import (
@@ -18,6 +19,7 @@ from tfport.graph.op_facts.rule import (
     shape_rule,
     unknown_of_rank,
 )
+from tfport.graph.shapes import Shape
 
 # Examples
 
@@ -79,11 +81,15 @@ def parse_single_sequence_example(call: OpCall) -> Outputs:
 
 
 @shape_rule("DatasetToSingleElement IteratorGetNext IteratorGetNextSync")
-def declared_ranks(call: OpCall) -> Outputs:
+def element(call: OpCall) -> Outputs:
+    return declared_ranks(call.attr("output_types"), call.attr("output_shapes"))
+
+
+def declared_ranks(types: Sequence[DType], shapes: Sequence[Shape]) -> Outputs:
     """The ranks that an op declares for the element it returns; unknown for variants."""
     return [
         None if dtype.name == "variant" else unknown_of_rank(shape.dims)
-        for dtype, shape in zip(call.attr("output_types"), call.attr("output_shapes"), strict=True)
+        for dtype, shape in zip(types, shapes, strict=True)
     ]
 
 
@@ -203,6 +209,7 @@ def _height_and_width(call: OpCall, index: int) -> Dims:
 def cropped(call: OpCall) -> Outputs:
     boxes = call.shapes[1]
     number = boxes[0] if boxes is not None and len(boxes) == 2 else None
+    number = call.length(2) if number is None else number
     return [(number, *_height_and_width(call, 3), _image(call.shapes[0])[3])]
 
 
@@ -215,9 +222,11 @@ def projected(call: OpCall) -> Outputs:
 @shape_rule("ExtractImagePatches ExtractVolumePatches")
 def patches(call: OpCall) -> Outputs:
     x, sizes = call.shapes[0], call.attr("ksizes")
-    depth = x[-1] if x else None
-    whole = None if depth is None else count((depth, *sizes))
-    return [(x[0] if x else None, *[None] * (len(sizes) - 2), whole)]
+    x = x if x is not None and len(x) == len(sizes) else (None,) * len(sizes)
+    rates, strides = call.attr("rates") or [1] * len(sizes), call.attr("strides")
+    windows = zip(x, sizes, strides, rates, strict=True)
+    counts = [window_count(*window, call.attr("padding")) for window in windows]
+    return [(x[0], *counts[1:-1], None if x[-1] is None else count((x[-1], *sizes)))]
 
 
 @shape_rule("ExtractGlimpse ExtractGlimpseV2")

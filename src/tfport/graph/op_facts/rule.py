@@ -4,8 +4,8 @@ A rule gets an `OpCall`, which a node of a graph and a step of the runtime both 
 sizes of each output: None for an unknown size, and None instead of the sizes where the rank is unknown.
 A rule knows no more than is true, and what it does not know stays unknown. Where TensorFlow refuses the
 inputs it raises `ShapeConflict`.
-Rules with `compared=True` were compared with what real releases infer (`tests/graph/op_facts`): they may
-know less than TensorFlow does, never something else, so that `check` can tell what a release refuses.
+Those in `compared` were compared with what real releases infer: they may know less than TensorFlow does,
+never something else, so that `check` can tell what a release refuses.
 """
 
 from __future__ import annotations
@@ -93,23 +93,17 @@ class OpCall:
 
 ShapeRule = Callable[[OpCall], Outputs]
 RULES: Catalog[ShapeRule] = Catalog("shape_rules", "tfport.graph.op_facts")
-COMPARED: Catalog[ShapeRule] = Catalog("compared_shape_rules", "tfport.graph.op_facts")
 
 
-def shape_rule(ops: str, *, compared: bool = False) -> Callable[[ShapeRule], ShapeRule]:
+def shape_rule(ops: str) -> Callable[[ShapeRule], ShapeRule]:
     """Declare the rule of ops (names separated by blanks)."""
 
     def declare(function: ShapeRule) -> ShapeRule:
         for op in ops.split():
-            (COMPARED if compared else RULES).add(op, function)
+            RULES.add(op, function)
         return function
 
     return declare
-
-
-def shape_rule_of(op: str) -> ShapeRule | None:
-    """The rule of an op, if there is one."""
-    return next(iter(COMPARED.of(op) or RULES.of(op)), None)
 
 
 def merge(a: Dims | None, b: Dims | None) -> Dims | None:
