@@ -142,7 +142,8 @@ class _Inference:
         return self._results[key]
 
     def _inferred(self, called: Function, passed: Sequence[_Passed], depth: int) -> list[_Passed]:
-        inferred, handles = InferredShapes(), {}
+        inferred = InferredShapes()
+        handles: dict[Value, Dims] = {}
         for value, known in zip(called.arguments, passed, strict=False):
             _note(value, known, inferred, handles)
         self.infer(called, inferred, handles, depth)

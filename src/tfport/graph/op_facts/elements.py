@@ -180,10 +180,14 @@ def _checked(number: int) -> Dim:
     return number if -_LIMIT < number < _LIMIT else None
 
 
-@_element_rule(["Prod", "Sum", "Max", "Min"])
+_REDUCTIONS: dict[str, Callable[[Iterable[int]], int]] = {
+    "Prod": math.prod, "Sum": sum, "Max": max, "Min": min,
+}  # fmt: skip
+
+
+@_element_rule(_REDUCTIONS)
 def _reduced(call: OpCall) -> Outputs:
     known, x, axes = call.integers(0), call.shapes[0], call.integers(1)
     if known is None or x is None or len(x) != 1 or not axes or (call.op in ("Max", "Min") and not known):
         return [None]
-    reduce: Callable[[Iterable[int]], int] = {"Prod": math.prod, "Sum": sum, "Max": max, "Min": min}[call.op]
-    return [(_checked(reduce(known)),)]
+    return [(_checked(_REDUCTIONS[call.op](known)),)]

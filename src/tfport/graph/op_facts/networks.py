@@ -90,10 +90,10 @@ def pooled(call: OpCall) -> Outputs:
     sizes = call.integers(1) if call.op == "MaxPoolV2" else call.attr("ksize")
     if layout is None:
         return [None]
-    known = bool(sizes) and len(sizes) == len(layout)
-    kernel = [sizes[axis] for axis in _spatial(layout)] if known else None
+    sizes = sizes if sizes and len(sizes) == len(layout) else None
+    kernel = [sizes[axis] for axis in _spatial(layout)] if sizes else None
     axis = layout.index("C")
-    same = known and sizes[axis] == 1  # else windows over channels
+    same = sizes is not None and sizes[axis] == 1  # else windows over channels
     return [_windows(call, kernel, x[axis] if same and x and axis < len(x) else None)]
 
 
