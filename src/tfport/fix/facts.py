@@ -92,9 +92,10 @@ class Facts:
         if (tensor := constant(value)) is not None:
             return tensor.numpy()
         known, dims = self._inferred.elements.get(value), self._inferred.dims.get(value)
-        if known is None or None in known or dims is None or None in dims:
+        sizes = [size for size in dims or () if size is not None]
+        if known is None or None in known or dims is None or len(sizes) < len(dims):
             return None
-        return np.array(known, value.dtype.base.numpy).reshape(dims)
+        return np.array(known, value.dtype.base.numpy).reshape(sizes)
 
     def _compute(self, node: Node, depth: int) -> None:
         """Note the outputs of a node if all of its inputs are constant."""
