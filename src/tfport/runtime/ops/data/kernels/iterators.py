@@ -5,12 +5,11 @@ from __future__ import annotations
 from tfport.errors import RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
-from tfport.runtime.lower import host, shapes, structure
+from tfport.runtime.lower import host, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.functional import function_of
 from tfport.runtime.ops.control.structure_steps import InnerProgram
 from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
-from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
 from tfport.runtime.ops.data.kernels.optionals import Optional
 from tfport.runtime.ops.strings.byte_strings import scalar_value
@@ -80,11 +79,6 @@ def get_next(iterator, *, output_types, output_shapes):
     if element is None:
         raise RunFailed(f"end of sequence: iterator `{iterator.name}` has no more elements")
     return check_element(output_types, output_shapes, element)
-
-
-@shapes("IteratorGetNext IteratorGetNextSync")
-def shapes_of_next(inputs, attrs):
-    return declared_ranks(attrs)
 
 
 @host("IteratorGetNextAsOptional")

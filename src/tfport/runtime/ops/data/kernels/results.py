@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.data.dataset import check_element, check_types
-from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.tables.table import StaticTable
 
 
@@ -30,11 +29,6 @@ def dataset_to_single_element(dataset, *, output_types, output_shapes, metadata)
     if next(elements, None) is not None:
         raise RunFailed("the dataset must have one element, found more")
     return check_element(output_types, output_shapes, element)
-
-
-@shapes("DatasetToSingleElement")
-def shapes_of_single_element(inputs, attrs):
-    return declared_ranks(attrs)
 
 
 @host("InitializeTableFromDataset")

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 
 
 @host("LiteHybridInput")
@@ -64,8 +64,3 @@ def _asymmetric(x, low, high):
 
 def _round(x):
     return np.trunc(x + np.copysign(x.dtype.type(0.5), x))
-
-
-@shapes("LiteHybridInput")
-def same_shape(inputs, attrs):
-    return [inputs[0].shape]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import CannotRun
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.lite.kernels.hybrid import hybrid_input
 from tfport.runtime.ops.shared.sigmoid import sigmoid
 
@@ -78,10 +78,3 @@ def _normal(x, scale, shift):
     apart = x - x.mean(axis=1, keepdims=True)
     variance = (apart * apart).mean(axis=1, keepdims=True)
     return apart / np.sqrt(variance + EPSILON) * scale + shift
-
-
-@shapes("LiteLstm LiteRnn")
-def sequence_shapes(inputs, attrs):
-    sequence, state = inputs[0].shape, inputs[-2 if len(inputs) > 5 else -1].shape
-    steps = None if sequence is None or state is None else (sequence[0], *state)
-    return [steps, state, inputs[-1].shape] if len(inputs) > 5 else [steps, state]
