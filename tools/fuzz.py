@@ -25,6 +25,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent.parent))
+
+from tests.broken import make_checkpoints, make_files, make_keras
+
 import fuzz_keras
 import fuzz_lite
 import fuzz_runtime
@@ -43,7 +47,7 @@ from tfport.lib.report import report_on
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "fuzz"
-SEEDS = ("tests/models", "tests/checkpoints", "tests/broken", "tests/libraries", "examples")
+SEEDS = ("tests/models", "tests/checkpoints", "tests/libraries", "examples")
 MOST_SEED = 1 << 18
 CASE_SECONDS = 5
 MEMORY = 4 << 30
@@ -51,9 +55,13 @@ EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xF
 
 
 def files(*patterns: str) -> list[bytes]:
-    """The bytes of all small files of the repository whose names match."""
-    paths = [p for seed in SEEDS for pattern in patterns for p in sorted((ROOT / seed).rglob(pattern))]
-    return [p.read_bytes() for p in paths if p.is_file() and p.stat().st_size < MOST_SEED]
+    """The bytes of all small files of the repository, and of its broken files, whose names match."""
+    with tempfile.TemporaryDirectory() as broken:
+        for maker in (make_files, make_checkpoints, make_keras):
+            maker.write(Path(broken, maker.__name__))
+        folders = [*(ROOT / seed for seed in SEEDS), Path(broken)]
+        paths = [p for folder in folders for pattern in patterns for p in sorted(folder.rglob(pattern))]
+        return [p.read_bytes() for p in paths if p.is_file() and p.stat().st_size < MOST_SEED]
 
 
 def inspect_file(data: bytes, name: str = "model") -> None:

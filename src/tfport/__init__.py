@@ -247,6 +247,7 @@ def verify_certificate(
     )
 
 
+@callable_package("tfport.matrix")
 def matrix(
     model: Model | ModelSource,
     *,
@@ -289,6 +290,7 @@ def matrix(
     )
 
 
+@callable_package("tfport.explain")
 def explain(text: str, *, on: str | None = None, model: Model | ModelSource | None = None) -> Explained:
     """Explain the error messages in a text. The result has `str(…)` and `.to_json()`.
 

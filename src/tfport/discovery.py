@@ -38,10 +38,10 @@ class Catalog(Generic[T]):
     recording: ClassVar[bool] = False
     """Whether to note which module declares what: `make index` does."""
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, *packages: str) -> None:
         self.kind = kind
-        self.package = package
-        """Its modules, at any depth, may declare entries."""
+        self.packages = packages
+        """Their modules, at any depth, may declare entries."""
         self.entries: dict[str, list[T]] = {}
         """What was declared so far."""
         self.origins: dict[str, set[str]] = {}
@@ -53,7 +53,7 @@ class Catalog(Generic[T]):
         """Declare an entry; a name may have several, in the order of their declaration."""
         self.entries.setdefault(name, []).append(entry)
         if Catalog.recording:
-            self.origins.setdefault(_executing(self.package), set()).add(name)
+            self.origins.setdefault(_executing(self.packages), set()).add(name)
 
     def of(self, name: str) -> list[T]:
         """The entries of a name, after importing the modules that declare them."""
@@ -69,8 +69,9 @@ class Catalog(Generic[T]):
         return list(_modules_by_name(self.kind))
 
     def all(self) -> dict[str, list[T]]:
-        """All entries, after importing every module of the package."""
-        load_package(self.package)
+        """All entries, after importing every module of the packages."""
+        for package in self.packages:
+            load_package(package)
         return self.entries
 
     def lacks(self, name: str) -> bool:
@@ -131,12 +132,12 @@ def _index() -> dict[str, dict[str, str]]:
     return kinds
 
 
-def _executing(package: str) -> str:
-    """The module of a package whose top level is being executed."""
+def _executing(packages: tuple[str, ...]) -> str:
+    """The module of these packages whose top level is being executed."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
-        if frame.f_code.co_name == "<module>" and module.startswith(package):
+        if frame.f_code.co_name == "<module>" and module.startswith(packages):
             return module
         frame = frame.f_back
-    raise AssertionError(f"expected a declaration in a module of {package}, found one elsewhere")
+    raise AssertionError(f"expected a declaration in a module of {packages[0]}, found one elsewhere")

@@ -1,17 +1,14 @@
-"""Write a checkpoint for each way in which one can be malformed.
+"""A checkpoint for each way in which one can be malformed.
 
-    python tests/broken/make_checkpoints.py
-
-Each is written to `tests/broken/checkpoints/CASE/`, with the prefix `ckpt`. Beside it, `error.txt` has the
-error that opening it and reading every tensor must give. The script writes it for a new case; check it.
-File names in errors are relative to the folder of the case.
+`write` makes a folder for each case, with the prefix `ckpt`; `sentence` is the error of opening it and
+reading every tensor. File names in errors are relative to the folder of the case.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +26,6 @@ from tfport.formats.files import Folder
 from tfport.formats.proto import checkpoint_pb2 as pb
 from tfport.formats.proto import graph_pb2
 
-OUT = Path(__file__).parent / "checkpoints"
 INDEX, DATA = "ckpt.index", "ckpt.data-00000-of-00001"
 Rows = dict[bytes, bytes]
 Bytes = Callable[[bytes], bytes]
@@ -192,6 +188,16 @@ CASES: dict[str, Callable[[], object]] = {
 }
 
 
+def write(folder: Path) -> list[str]:
+    """Write all checkpoints below a folder; return the names of the cases."""
+    for name, break_it in CASES.items():
+        (folder / name).mkdir(parents=True)
+        with contextlib.chdir(folder / name):
+            good()
+            break_it()
+    return list(CASES)
+
+
 def sentence(folder: Path) -> str:
     """The error of a malformed checkpoint, without the folder."""
     try:
@@ -200,22 +206,4 @@ def sentence(folder: Path) -> str:
             checkpoint.read(name)
     except Error as error:
         return str(error).replace(f"{folder}{os.sep}", "")
-    return "nothing is wrong with it"
-
-
-def main() -> None:
-    here = Path.cwd()
-    for name, break_it in CASES.items():
-        folder = OUT / name
-        sentence_before = (folder / "error.txt").read_text() if (folder / "error.txt").exists() else None
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        os.chdir(folder)
-        good()
-        break_it()
-        os.chdir(here)
-        (folder / "error.txt").write_text(sentence_before or sentence(folder) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    raise AssertionError(f"nothing is wrong with {folder}")

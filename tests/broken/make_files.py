@@ -1,14 +1,10 @@
-"""Write a file for each kind of file that is not a model, and for each way to damage a model file.
+"""A file for each kind of file that is not a model, and for each way to damage a model file.
 
-    python tests/broken/make_files.py
-
-Each is written to `tests/broken/files/NAME`. Beside it, `NAME.error` has the error that reading it must
-give. The script writes it for a new case; check it.
+`write` makes all of them in a folder; `sentence` is the error of reading one.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import json
@@ -33,11 +29,10 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.read import read_tfjs
 from tfport.formats.tfjs.signature import TFJS
 
-OUT = Path(__file__).parent / "files"
 MESSAGES = {GRAPH_DEF: pb.GraphDef, SAVED_MODEL: sm.SavedModel, META_GRAPH: sm.MetaGraphDef}
 
 
-def read(name: str) -> None:
+def read(name: str | Path) -> None:
     """Read everything of a model file but its graph."""
     location = find_model(name)
     if location.format is TFJS:
@@ -224,20 +219,18 @@ def tar(data: bytes) -> bytes:
     return out.getvalue()
 
 
-def main() -> None:
-    OUT.mkdir(exist_ok=True)
-    os.chdir(OUT)
+def write(folder: Path) -> list[str]:
+    """Write all files to a folder; return their names."""
+    folder.mkdir()
     for name, data in cases().items():
-        Path(name).write_bytes(data)
-        error = Path(name + ".error")
-        if not error.exists():
-            with contextlib.suppress(Error):
-                try:
-                    read(name)
-                    raise SystemExit(f"{name} reads")
-                except Error as raised:
-                    error.write_text(f"{type(raised).__name__}: {raised}\n")
+        (folder / name).write_bytes(data)
+    return list(cases())
 
 
-if __name__ == "__main__":
-    main()
+def sentence(path: Path) -> str:
+    """The error of a file, without its folder."""
+    try:
+        read(path)
+    except Error as error:
+        return f"{type(error).__name__}: {error}".replace(f"{path.parent}{os.sep}", "")
+    raise AssertionError(f"nothing is wrong with {path}")

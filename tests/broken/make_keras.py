@@ -1,10 +1,7 @@
-"""Write a Keras file for each known way to make Keras execute, import, open or allocate something.
+"""A Keras file for each known way to make Keras execute, import, open or allocate something.
 
-    python tests/broken/make_keras.py
-
-Each is written to `tests/broken/keras/NAME`. Beside it, `NAME.expected` has what reading it must list, or
-the error that reading its weights must give. The script writes it for a new case; check it. Nothing here
-does harm: the code is not code, and the files that are named do not exist.
+`write` makes all of them in a folder; `sentence` is what reading one lists, and the error of reading its
+weights. Nothing here does harm: the code is not code, and the files that are named do not exist.
 """
 
 from __future__ import annotations
@@ -25,18 +22,17 @@ from tfport.errors import Error
 from tfport.formats.find import find_model
 from tfport.formats.keras.read import read_keras
 
-OUT = Path(__file__).parent / "keras"
 CODE = "bm90IHJlYWxseSBhIGZ1bmN0aW9u"
 
 
-def described(name: str) -> str:
-    """The unsafe content of a file, and the error of its weights."""
-    return "".join(f"{line}\n" for line in _lines(name))
+def sentence(path: Path) -> str:
+    """The unsafe content of a file, and the error of its weights; a line for each."""
+    return "\n".join(_lines(path)).replace(f"{path.parent}{os.sep}", "")
 
 
-def _lines(name: str) -> Iterator[str]:
+def _lines(path: Path) -> Iterator[str]:
     try:
-        location = find_model(name)
+        location = find_model(path)
         file = read_keras(location.files, location.name)
         yield from (f"{unsafe.kind}: {unsafe.where}: {unsafe.detail}" for unsafe in file.unsafe)
         for weights in file.weights.lists.values() if file.weights else ():
@@ -67,14 +63,13 @@ def hdf5(write: Any) -> bytes:
 
 
 def archive(config: dict[str, Any], weights: bytes | None = None, **members: bytes) -> bytes:
+    files = {"metadata.json": json.dumps({"keras_version": "3.9.0", "date_saved": ""}).encode()}
+    files |= {"config.json": json.dumps(config).encode()}
+    files |= {"model.weights.h5": weights} if weights is not None else {}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
-        file.writestr("metadata.json", json.dumps({"keras_version": "3.9.0", "date_saved": ""}))
-        file.writestr("config.json", json.dumps(config))
-        if weights is not None:
-            file.writestr("model.weights.h5", weights)
-        for name, data in members.items():
-            file.writestr(name, data)
+        for name, data in (files | members).items():
+            file.writestr(zipfile.ZipInfo(name), data)
     return buffer.getvalue()
 
 
@@ -155,16 +150,9 @@ def cases() -> dict[str, bytes]:
     }
 
 
-def main() -> None:
-    OUT.mkdir(exist_ok=True)
-    os.chdir(OUT)
+def write(folder: Path) -> list[str]:
+    """Write all files to a folder; return their names."""
+    folder.mkdir()
     for name, data in cases().items():
-        if not Path(name).exists():
-            Path(name).write_bytes(data)
-        expected = Path(name + ".expected")
-        if not expected.exists():
-            expected.write_text(described(name))
-
-
-if __name__ == "__main__":
-    main()
+        (folder / name).write_bytes(data)
+    return list(cases())

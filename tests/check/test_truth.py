@@ -5,13 +5,12 @@ it again); `beyond.toml` lists what cannot be decided without computing, each wi
 """
 
 import functools
-import json
 import re
 import tomllib
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 import pytest
+from tests.truth_models import TRUTH, read_questions
 from tests.truth_outcomes import group_of, read_small_model_outcomes
 
 import tfport
@@ -20,7 +19,6 @@ from tfport.check.check import Result, check_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding
 
-TRUTH = Path(__file__).parents[1] / "truth"
 RECORDS = read_small_model_outcomes()
 BEYOND = tomllib.loads((TRUTH / "beyond.toml").read_text())
 LEFT_OUT = [case for kind in ("shapes", "values", "damaged", "odd") for case in BEYOND[kind]]
@@ -45,15 +43,14 @@ NAMED = [  # messages of TensorFlow with the op or attribute that they name
 
 @functools.cache
 def questions() -> dict:
-    cases = json.loads((TRUTH / "questions.json").read_text())
-    return cases | json.loads((TRUTH / "keras/questions.json").read_text())
+    return read_questions(TRUTH / "questions.json") | read_questions(TRUTH / "keras/questions.json")
 
 
 @functools.cache
 def checked(case: str) -> CheckedModel | tfport.Error:
     question = questions()[case]
     try:
-        model = tfport.load(str(TRUTH.parents[1] / question["path"]))
+        model = tfport.load(question["path"])
     except tfport.Error as error:
         return error
     signatures = [name for name in question["signatures"] if name in model.signatures]

@@ -15,7 +15,7 @@ from tfport.cli.main import main, parse
 from tfport.explain import messages as known
 
 MESSAGE = "Op type not registered 'BatchMatMulV2' in binary running on box."
-LOG = str(Path(__file__).parents[1] / "check/explain/messages/serving.log")
+LOG = str(Path(__file__).parents[1] / "explain/messages/serving.log")
 
 
 @pytest.fixture

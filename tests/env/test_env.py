@@ -17,7 +17,7 @@ from tfport.errors import Error
 from tfport.reports.console import plain
 from tfport.reports.environments_text import render
 
-ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 NEW = "tensorflow==2.21.0"
 
 

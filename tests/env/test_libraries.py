@@ -10,7 +10,7 @@ from tfport.cli.main import main
 from tfport.env.compare import compare
 from tfport.errors import Error
 
-FOLDER = Path(__file__).parents[2] / "libraries"
+FOLDER = Path(__file__).parents[1] / "libraries"
 
 
 def library(case: str) -> str:

@@ -12,8 +12,8 @@ from tfport.env.compare import compare
 from tfport.errors import Error
 from tfport.graph.build import graph_to_def
 
-ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
-LIBRARIES = Path(__file__).parents[2] / "libraries"
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
+LIBRARIES = Path(__file__).parents[1] / "libraries"
 NIGHTLY = "is a nightly build; final releases are recorded; `tfport targets record` records any wheel"
 
 

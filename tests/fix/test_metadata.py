@@ -1,16 +1,15 @@
 """Shapes in the file that the target contradicts, or may contradict, are removed and nothing else."""
 
-from pathlib import Path
-
 import pytest
 from tests.recorded_models import graph
+from tests.truth_models import model_folder
 
 import tfport
 from tfport.check.shapes.infer import stated_shapes
 from tfport.graph.build import graph_to_def
 from tfport.graph.graph import Graph
 
-TRUTH = Path(__file__).parents[1] / "truth/models"
+TRUTH = "tests/truth/models"
 RULE = "without inferred shapes"
 
 
@@ -20,7 +19,7 @@ def names(graph: Graph) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", ["output_shapes_of_batch_norm_gradient", "output_shape_contradicts.main"])
 def test_contradicted_shapes_are_removed_and_nothing_else(name, tmp_path):
-    before = tfport.load(TRUTH / name)
+    before = tfport.load(model_folder(f"{TRUTH}/{name}"))
     assert tfport.check(before, on="tensorflow==2.8.4", loader="capi").findings[0].code == "TFP210"
     result = tfport.fix(before, target="tensorflow==2.8.4", loaders=("capi",))
     assert [entry.name for entry in result.attempt.journal.entries] == [RULE]
@@ -31,7 +30,8 @@ def test_contradicted_shapes_are_removed_and_nothing_else(name, tmp_path):
 
 
 def test_shapes_that_fit_stay():
-    result = tfport.fix(TRUTH / "output_shape_fits.main", target="tensorflow==2.8.4", loaders=("capi",))
+    model = model_folder(f"{TRUTH}/output_shape_fits.main")
+    result = tfport.fix(model, target="tensorflow==2.8.4", loaders=("capi",))
     assert not result.attempt.journal.entries
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.fix.certify.models import frozen
+from tests.truth_models import model_folder
 
 import tfport
 
@@ -79,7 +80,7 @@ def test_a_lossy_rule_is_named_only_where_it_would_help():
 
 def test_a_reduced_build_names_the_stock_release_and_what_it_lacks():
     build = "tests/truth/reduced/ops_to_register.h@tensorflow==1.4.1"
-    report = tfport.check("tests/truth/models/hash_table_v2", on=build)
+    report = tfport.check(model_folder("tests/truth/models/hash_table_v2"), on=build)
     advice = [way for finding in report.findings for way in finding.ways_out]
     lacks = "the reduced build lacks HashTableV2, InitializeTableV2, LookupTableFindV2"
     assert f"use stock tensorflow==1.4.1, which runs the model: {lacks}" in advice

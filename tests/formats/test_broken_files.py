@@ -1,31 +1,32 @@
-"""Each file of tests/broken/files gives the error in the file beside it."""
+"""Each file of `tests.broken.make_files` gives the sentence that is recorded."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
+from tests.broken import make_files
+from tests.broken.record import SENTENCES, recorded
 
-from tfport.errors import Error
-
-BROKEN = Path(__file__).parent.parent / "broken"
-CASES = sorted(path.name.removesuffix(".error") for path in (BROKEN / "files").glob("*.error"))
+EXPECTED = recorded("files")
+ON_PAGES = SENTENCES.with_name("files")
+"""The files that pages name."""
 
 
 @pytest.fixture(scope="module")
-def make_files():
-    spec = importlib.util.spec_from_file_location("make_files", BROKEN / "make_files.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("broken") / "files"
+    make_files.write(folder)
+    return folder
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_file_that_is_not_a_model_gives_its_error(name, make_files, monkeypatch):
-    monkeypatch.chdir(BROKEN / "files")
-    with pytest.raises(Error) as raised:
-        make_files.read(name)
-    assert f"{type(raised.value).__name__}: {raised.value}\n" == Path(name + ".error").read_text()
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_file_that_is_not_a_model_gives_its_error(name, folder):
+    assert make_files.sentence(folder / name) == EXPECTED[name]
 
 
-def test_each_file_is_one_that_the_script_writes(make_files):
-    assert sorted(make_files.cases()) == CASES
+def test_each_file_is_recorded():
+    assert sorted(make_files.cases()) == sorted(EXPECTED)
+
+
+def test_files_that_pages_name_are_those():
+    files = make_files.cases()
+    assert all(path.read_bytes() == files[path.name] for path in ON_PAGES.iterdir())

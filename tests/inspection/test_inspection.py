@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.recorded_models import EXPECTED, NAMES, OPS, load, path_of, shared
+from tests.truth_models import model_folder
 
 import tfport
 from tfport.formats.files import Folder
@@ -17,7 +18,7 @@ from tfport.inspection.sizes import byte_size
 from tfport.reports.console import plain
 from tfport.reports.inspection_text import render
 
-KERAS = Path(__file__).parents[2] / "truth" / "keras"
+KERAS = "tests/truth/keras"
 
 
 def copy(name: str, to: Path) -> Path:
@@ -335,7 +336,7 @@ KERAS_LAYERS = {
 @pytest.mark.parametrize("name", KERAS_LAYERS)
 def test_a_saved_model_of_keras_2_shows_its_layers(name):
     version, layers, custom = KERAS_LAYERS[name]
-    report = inspected(KERAS / name)
+    report = inspected(model_folder(f"{KERAS}/{name}"))
     keras = report.to_json()["keras"]
     assert (keras["layout"], keras["version"], keras["weights"]) == ("saved_model", version, True)
     assert keras["no_graph"] is None
@@ -347,7 +348,7 @@ def test_a_saved_model_of_keras_2_shows_its_layers(name):
 
 
 def test_damaged_keras_metadata_is_a_problem_of_the_model(tmp_path):
-    folder = Path(shutil.copytree(KERAS / "convolution-2.8.4", tmp_path / "m"))
+    folder = Path(shutil.copytree(model_folder(f"{KERAS}/convolution-2.8.4"), tmp_path / "m"))
     (folder / "keras_metadata.pb").write_bytes(b"\x0a\xff")
     report = inspected(folder)
     assert report.keras is None

@@ -12,7 +12,7 @@ from tfport.formats.elf.library import ARM, X86
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.lib.report import report_on
 
-FOLDER = Path(__file__).parents[2] / "libraries"
+FOLDER = Path(__file__).parents[1] / "libraries"
 ELSEWHERE = LoadOptions(machine=X86, use_this_machine=False)
 
 

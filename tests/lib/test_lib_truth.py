@@ -25,7 +25,7 @@ from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOpti
 from tfport.lib.host_system import this_machine
 from tfport.lib.visible_symbols import FRAMEWORK_ONLY
 
-FOLDER = Path(__file__).parents[2] / "libraries"
+FOLDER = Path(__file__).parents[1] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())
 OUTCOMES = RECORDED["outcomes"]
 UNDECIDABLE = {

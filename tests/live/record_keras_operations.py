@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-CASES = ROOT / "keras" / "operation_cases.txt"
+CASES = ROOT / "frontends" / "keras" / "operation_cases.txt"
 RECORDED = ROOT / "expected" / "keras_operations.npz"
 random = np.random.default_rng(7)
 

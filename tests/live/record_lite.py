@@ -5,8 +5,9 @@
 A family is a file `test_FAMILY.py` below `tests/frontends/lite` with a table `CASES`. Cases that are already
 recorded are not run again. The interpreter is TensorFlow's, or that of ai-edge-litert if it is installed too:
 some cases need its features. Each case runs in a process of its own with the reference kernels and with the
-optimized ones, both without delegates, and twice; `tests/frontends/lite/cases.py` says what is recorded of that. Floats
-that differ between the kernels are printed, and so are cases that fail or answer against their `fails`.
+optimized ones, both without delegates, and twice; `tests/frontends/lite/cases.py` says what is
+recorded of that. Floats that differ between the kernels are printed, and so are cases that fail or answer
+against their `fails`.
 """
 
 from __future__ import annotations

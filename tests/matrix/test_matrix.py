@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.recorded_models import graph, load, shared
+from tests.truth_models import model_folder
 
 import tfport
 from tfport.atlas.atlas import atlas
@@ -20,7 +21,7 @@ from tfport.matrix.settings import Setting, among, label
 from tfport.reports.console import plain
 from tfport.reports.matrix_text import CELL_MARKS, render
 
-ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 COMPARED = ("conditions", "devices", "estimator", "functional_loops", "keras_lstm", "strings", "tensor_lists")
 
 
@@ -136,7 +137,8 @@ def test_an_op_that_no_release_has_fails_everywhere():
 
 
 def test_a_verdict_that_is_not_known_has_its_own_symbol():
-    table = matrix_of(tfport.load("tests/truth/models/tensor_of_another_shape"), device="cpu", since="2.16")
+    model = tfport.load(model_folder("tests/truth/models/tensor_of_another_shape"))
+    table = matrix_of(model, device="cpu", since="2.16")
     assert {cell.verdict for strip in table.strips for cell in strip.cells} == {"unknown"}
     assert "? unknown" in str(table)
 

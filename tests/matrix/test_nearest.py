@@ -12,7 +12,7 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import CHECKS
 from tfport.check.loaders import LOADERS
 
-ATTENTION = str(Path(__file__).parents[3] / "examples/attention")
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 RELEASES = ["1.4.1", "1.13.2", "1.15.5", "2.3.4", "2.8.4", "2.21.0"]
 
 

@@ -13,7 +13,7 @@ from tfport.graph.load import load_model
 from tfport.startup import garbage
 from tfport.startup.garbage import no_search_for_garbage
 
-ATTENTION = str(Path(__file__).parents[1] / "examples/attention")
+ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 
 
 def load():

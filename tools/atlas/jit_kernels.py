@@ -17,6 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[2]))
+
+from tests.truth_models import model_folder
 from wheels import unpacked
 
 from tfport.formats.proto.kernel_pb2 import KernelDef, KernelList
@@ -24,7 +27,7 @@ from tfport.graph.dtypes import DType
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "src/tfport/check/compiled/jit_kernels.json.xz"
-MODEL = ROOT / "tests/truth/models/must_compile"
+MODEL = "tests/truth/models/must_compile"
 PROBE = Path(__file__).with_name("jit_kernels_probe.py")
 DEVICES = ("XLA_CPU_JIT", "XLA_GPU_JIT")
 
@@ -61,7 +64,8 @@ def probe(args: argparse.Namespace, release: str) -> bytes:
         unpacked(args.package, release, platform.machine()) as wheel,
         tempfile.NamedTemporaryFile() as out,
     ):
-        subprocess.run([sys.executable, PROBE, wheel.package, MODEL, out.name], check=True, stderr=-3)
+        command = [sys.executable, PROBE, wheel.package, model_folder(MODEL), out.name]
+        subprocess.run(command, check=True, stderr=-3)
         return Path(out.name).read_bytes()
 
 

@@ -18,6 +18,7 @@ from capi_tasks import tasks
 from gpu_probe import ROOT
 from outcomes import ROOT as REPOSITORY
 from records import release_order
+from tests.truth_models import read_questions
 
 QUESTIONS = REPOSITORY / "tests/truth/questions.json"
 PROGRAMS = (
@@ -33,7 +34,7 @@ CONFIGS = {"gpu": LOGGED, "gpu_soft": LOGGED + b"\x38\x01"}
 
 def main() -> None:
     args = arguments()
-    questions = json.loads(args.questions.read_text())
+    questions = read_questions(args.questions)
     models, graphs = args.folder / "models", args.folder / "graphs"
     for folder in (models, graphs):
         folder.mkdir(parents=True)
@@ -42,7 +43,7 @@ def main() -> None:
         shutil.copy(REPOSITORY / program, args.folder / program)
     lines = []
     for number, (case, question) in enumerate(questions.items()):
-        source = REPOSITORY / question["path"]
+        source = Path(question["path"])
         if size(source) > args.limit:
             continue
         shutil.copytree(source, models / str(number))

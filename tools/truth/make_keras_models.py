@@ -1,8 +1,9 @@
-"""Write tests/truth/keras: models saved by real releases, and a question for each.
+"""Write tests/truth/keras.tar.xz: models saved by real releases, and a question for each.
 
     python tools/truth/make_keras_models.py [RELEASE...] [--keep]
 
-Each release of the table below saves its models with `keras_models`, in its own environment.
+Each release of the table below saves its models with `keras_models`, in its own environment. Models that
+pages name become folders in tests/truth/keras instead (`tests.truth_models`).
 """
 
 import argparse
@@ -14,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 from environments import environment
-from record_python import QUIET, ROOT, TRUTH
+from record_python import QUIET
+from tests.truth_models import TRUTH, Models, read_model, store_models, stored_models
 
 from tfport.formats.proto.saved_model_pb2 import SavedModel, SignatureDef
 
@@ -60,43 +62,37 @@ def main() -> None:
     parser.add_argument("releases", nargs="*", default=list(WRITTEN))
     parser.add_argument("--keep", action="store_true", help="keep the environments of the releases")
     args = parser.parse_args()
+    models = stored_models(KERAS)
     for release in args.releases:
-        write(release, WRITTEN[release].split(), args.keep)
-    questions = {f"keras/{path.name}": question(path) for path in sorted(KERAS.iterdir()) if path.is_dir()}
+        models |= written_by(release, WRITTEN[release].split(), args.keep)
+    store_models(models, KERAS)
+    questions = {f"keras/{name}": question(name, files) for name, files in sorted(models.items())}
     lines = [f"{json.dumps(case)}: {json.dumps(asked)}" for case, asked in questions.items()]
     (KERAS / "questions.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def write(release: str, names: list[str], keep: bool) -> None:
+def written_by(release: str, names: list[str], keep: bool) -> Models:
+    """Return the models that a release saves, without their debug information."""
     with environment("tensorflow", release, keep) as python, tempfile.TemporaryDirectory() as out:
         command = [python, "-W", "ignore", MODELS, out, *names]
         subprocess.run(command, env={**os.environ, **QUIET}, check=True)
         for name in names:
-            copy_model(Path(out, name), KERAS / f"{name}-{release}")
+            shutil.rmtree(Path(out, name, "debug"), ignore_errors=True)
+        models = {f"{name}-{release}": read_model(Path(out, name)) for name in names}
+    for name, files in models.items():
+        print(f"{name}: {sum(map(len, files.values())) // 1024} kB", flush=True)
+    return models
 
 
-def copy_model(written: Path, kept: Path) -> None:
-    """Copy a model without its debug information."""
-    shutil.rmtree(written / "debug", ignore_errors=True)
-    shutil.rmtree(kept, ignore_errors=True)
-    shutil.copytree(written, kept)
-    size = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
-    print(f"{kept.name}: {size // 1024} kB", flush=True)
-
-
-def question(path: Path) -> dict:
-    name, release = path.name.rsplit("-", 1)
-    signatures = signatures_of(path)
+def question(model: str, files: dict[str, bytes]) -> dict:
+    name, release = model.rsplit("-", 1)
+    graph, *_ = SavedModel.FromString(files["saved_model.pb"]).meta_graphs
+    signatures = dict(graph.signature_def)
     return {
-        "path": path.relative_to(ROOT).as_posix(),
+        "path": f"tests/truth/keras/{model}",
         "about": f"{name.replace('_', ' ')}, written by {release}",
         "signatures": {s: values(name, signatures[s]) for s in ["serving_default"] if s in signatures},
     }
-
-
-def signatures_of(path: Path) -> dict[str, SignatureDef]:
-    graph, *_ = SavedModel.FromString((path / "saved_model.pb").read_bytes()).meta_graphs
-    return dict(graph.signature_def)
 
 
 def values(name: str, signature: SignatureDef) -> dict:

@@ -1,7 +1,8 @@
-"""Write the models of `cases/` to tests/truth/models, and tests/truth/questions.json.
+"""Write the models of `cases/` to tests/truth/models.tar.xz, and tests/truth/questions.json.
 
     python tools/truth/make_models.py
 
+Models that pages name become folders in tests/truth/models instead (`tests.truth_models`).
 questions.json has for each case the path, what it is about, and the values to feed for
 each signature. It includes the SavedModels of tests/models, with small values of their
 shapes (`sample_inputs`).
@@ -9,15 +10,19 @@ shapes (`sample_inputs`).
 
 import json
 import shutil
+import sys
 import tempfile
 from collections import ChainMap
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[2]))
+
 from capi_tasks import INIT_SIGNATURE
 from case_table import Case, cases
 from google.protobuf import text_format
 from sample_inputs import questions_about_recorded_models
+from tests.truth_models import ROOT, TRUTH, read_model, store_models
 
 from tfport.atlas.known_ops import known_ops
 from tfport.errors import MalformedGraph
@@ -33,8 +38,6 @@ from tfport.graph.parse_attrs import read_attrs
 from tfport.graph.tensors import Tensor
 from tfport.graph.tokens import Tokens
 
-ROOT = Path(__file__).parents[2]
-TRUTH = ROOT / "tests/truth"
 SERVING = "serving_default"
 PRODUCER = 24
 """The GraphDef version of 1.4, which all recorded releases can read."""
@@ -46,25 +49,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for case in todo:
             write(case, Path(scratch, case.name))
-        replace_changed(Path(scratch), TRUTH / "models")
+        store_models({case.name: read_model(Path(scratch, case.name)) for case in todo}, TRUTH / "models")
     questions = {case.name: question(case) for case in todo} | questions_about_recorded_models(ROOT)
     rows = [f"{json.dumps(name)}: {json.dumps(question)}" for name, question in sorted(questions.items())]
     (TRUTH / "questions.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
     print(f"{len(questions)} questions")
-
-
-def replace_changed(made: Path, models: Path) -> None:
-    """Replace only the models that changed: another process may be reading the others."""
-    models.mkdir(exist_ok=True)
-    for name in {path.name for folder in (made, models) for path in folder.iterdir()}:
-        if contents(made / name) != contents(models / name):
-            shutil.rmtree(models / name, ignore_errors=True)
-            if (made / name).exists():
-                shutil.copytree(made / name, models / name)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def write(case: Case, folder: Path) -> None:

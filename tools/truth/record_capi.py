@@ -25,12 +25,12 @@ sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
 from capi_tasks import tasks
 from elf import Library
-from outcomes import ROOT, Outcomes, capi_outcomes, summary, update_outcomes
+from outcomes import Outcomes, capi_outcomes, summary, update_outcomes
 from records import release_order
 from stubs import cuda_stubs
+from tests.truth_models import ROOT, TRUTH, read_questions
 from wheels import Wheel, unpacked
 
-TRUTH = ROOT / "tests/truth"
 PROBE = Path(__file__).with_name("capi_probe.py")
 SECONDS = 30
 WITHOUT_ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "0"}
@@ -38,7 +38,7 @@ WITHOUT_ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "0"}
 
 def main() -> None:
     args = arguments()
-    questions = json.loads(args.questions.read_text())
+    questions = read_questions(args.questions)
     asked = {c: q for c, q in questions.items() if any(fnmatchcase(c, pattern) for pattern in args.only)}
     group = "capi_without_onednn" if args.without_onednn else args.group
     for release in args.releases:
@@ -71,9 +71,7 @@ def record(wheel: Wheel, release: str, questions: dict[str, Any], environment: d
     by_case: Outcomes = {case: {} for case in questions}
     for (case, task), answer in zip(todo, answers, strict=True):
         by_case[case][task["loader"]] = answer
-    return {
-        case: capi_outcomes(by_loader, ROOT / questions[case]["path"]) for case, by_loader in by_case.items()
-    }
+    return {case: capi_outcomes(answers, Path(questions[case]["path"])) for case, answers in by_case.items()}
 
 
 def probe(wheel: Wheel, todo: list[dict], environment: dict[str, str]) -> list[dict]:

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from environments import environment, installed, release_order
-from outcomes import LONGEST, ROOT, Outcomes, normalize, summary, update_outcomes
+from outcomes import LONGEST, Outcomes, normalize, summary, update_outcomes
+from tests.truth_models import TRUTH, read_questions
 
-TRUTH = ROOT / "tests/truth"
 PROBE = Path(__file__).with_name("python_probe.py")
 SECONDS = 120
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1", "OPENBLAS_NUM_THREADS": "1"}
@@ -41,7 +41,7 @@ VARYING = [
 
 def main() -> None:
     args = arguments()
-    questions = {case: q for path in args.questions or QUESTIONS for case, q in read(path).items()}
+    questions = {case: q for path in args.questions or QUESTIONS for case, q in read_questions(path).items()}
     asked = {case: q for case, q in questions.items() if any(fnmatch(case, only) for only in args.only)}
     for release in args.releases:
         # one loader after the other: Keras, once imported, changes what tf.saved_model.load returns
@@ -68,12 +68,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--python", type=Path, help="a Python with the release (default: a new one)")
     parser.add_argument("--keep", action="store_true", help="keep the environment of the release")
     return parser.parse_args()
-
-
-def read(path: Path) -> dict[str, dict]:
-    """Return the questions of a file, with absolute paths."""
-    questions = json.loads(path.read_text())
-    return {case: {**q, "path": str((ROOT / q["path"]).resolve())} for case, q in sorted(questions.items())}
 
 
 def is_for(loader: str, case: str, release: str) -> bool:

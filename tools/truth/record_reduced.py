@@ -7,17 +7,17 @@ before the stock release and lets it register only the ops and kernels that
 tests/truth/reduced/ops_to_register.h keeps. That header was made for four models:
 
     tfport targets header --for tensorflow==1.4.1 -o tests/truth/reduced/ops_to_register.h \\
-        tests/truth/models/{all_is_well.main,variables,ref_variables,parse_example}
+        tests/truth/models.tar.xz/{all_is_well.main,variables,ref_variables,parse_example}
 """
 
-import json
 import os
 import re
 import subprocess
 from pathlib import Path
 
 from outcomes import summary, update_outcomes
-from record_capi import TRUTH, record
+from record_capi import record
+from tests.truth_models import TRUTH, read_questions
 from wheels import Wheel, unpacked
 
 from tfport.atlas.selective_registration import read_header
@@ -30,7 +30,7 @@ INCLUDED = re.compile(r"/tensorflow/include/(tensorflow|google|external|third_pa
 
 
 def main() -> None:
-    questions = json.loads((TRUTH / "questions.json").read_text())
+    questions = read_questions(TRUTH / "questions.json")
     with unpacked("tensorflow", RELEASE, more=INCLUDED) as wheel:
         outcomes = record(wheel, RELEASE, questions, reducing(wheel))
     header = {"package": "tensorflow", "version": RELEASE, "wheel": wheel.name, "sha256": wheel.sha256}

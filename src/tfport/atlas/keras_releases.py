@@ -51,7 +51,7 @@ class KerasObject:
     required: tuple[str, ...]
     """The arguments without a default value."""
     exports: tuple[str, ...]
-    """Its public names: `frontends.keras.layers.Dense`."""
+    """Its public names: `keras.layers.Dense`."""
     earlier: Mapping[str, str]
     """Arguments of Keras 1 that it accepts, with their present names."""
 

@@ -37,7 +37,7 @@ def failing_file(before: str) -> str:
 
 
 def imported_from(line: str, name: str) -> str | None:
-    """The module from which a line imports a name, as `frontends.keras.layers` or `.other`; None if it does not."""
+    """The module from which a line imports a name, as `keras.layers` or `.other`; None if it does not."""
     imports = IMPORT.findall(line)
     listing = [module for module, names in imports if re.search(rf"\b{re.escape(name)}\b", names)]
     if listing:

@@ -109,7 +109,7 @@ def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[NodeBuilder, Node], R
 
 def is_own(rule: Rule) -> bool:
     """Whether tfport declares a rule, not a user's file."""
-    return rule.origin.startswith(f"{RULES.package}.")
+    return rule.origin.startswith(f"{RULES.packages[0]}.")
 
 
 def rules_in(module: ModuleType) -> list[Rule]:

@@ -38,7 +38,7 @@ class Rulebook:
 
 def all_rules() -> list[Rule]:
     """Every rule of tfport, in the order in which they are tried."""
-    modules = sorted(modules_of(RULES.package), key=_last_name)
+    modules = sorted(modules_of(RULES.packages[0]), key=_last_name)
     return [rule for module in modules for rule in rules_in(importlib.import_module(module))]
 
 

@@ -1,27 +1,25 @@
-"""Each folder of tests/broken/checkpoints gives the error in its error.txt."""
+"""Each checkpoint of `tests.broken.make_checkpoints` gives the sentence that is recorded."""
 
-import os
 from pathlib import Path
 
 import pytest
+from tests.broken import make_checkpoints
+from tests.broken.record import recorded
 
-from tfport.errors import Error
-from tfport.formats.checkpoint.read import open_checkpoint
-from tfport.formats.files import Folder
-
-CASES = sorted((Path(__file__).parents[2] / "broken" / "checkpoints").iterdir())
+EXPECTED = recorded("checkpoints")
 
 
-@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
-def test_a_malformed_checkpoint_gives_its_error(folder):
-    with pytest.raises(Error) as raised:
-        read_everything(folder)
-    assert str(raised.value).replace(f"{folder}{os.sep}", "") == (folder / "error.txt").read_text().rstrip(
-        "\n"
-    )
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("broken")
+    make_checkpoints.write(folder)
+    return folder
 
 
-def read_everything(folder):
-    checkpoint = open_checkpoint(Folder(folder), "ckpt")
-    for name in checkpoint.names():
-        checkpoint.read(name)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_malformed_checkpoint_gives_its_error(name, folder):
+    assert make_checkpoints.sentence(folder / name) == EXPECTED[name]
+
+
+def test_each_checkpoint_is_recorded():
+    assert sorted(make_checkpoints.CASES) == sorted(EXPECTED)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.truth_models import TRUTH, model_folder, read_questions
 
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Folder
 from tfport.formats.keras.saved_model import keras_config_of_saved_model
 from tfport.formats.saved_model.read import read_saved_model
 
-RECORDED = Path(__file__).parents[2] / "truth" / "keras"
 CASES = [  # model, class, version of Keras, the classes of its layers
     ("functional_adam-2.0.4", "Model", "2.2.4-tf", ["InputLayer", "Dense"]),
     ("functional_adam-2.3.4", "Functional", "2.4.0", ["InputLayer", "Dense"]),
@@ -29,15 +29,15 @@ def read(folder: Path):
 
 @pytest.mark.parametrize(("name", "kind", "version", "layers"), CASES)
 def test_the_configuration(name, kind, version, layers):
-    file = read(RECORDED / name)
+    file = read(model_folder(f"tests/truth/keras/{name}"))
     assert (file.layout, file.weights, file.unsafe) == ("saved_model", None, [])
     assert (file.config["class_name"], file.keras_version) == (kind, version)
     assert [layer["class_name"] for layer in file.config["config"]["layers"]] == layers
 
 
 def test_every_recorded_model_is_read():
-    folders = sorted(path.parent for path in RECORDED.rglob("saved_model.pb"))
-    files = {folder.name: read(folder) for folder in folders}
+    questions = read_questions(TRUTH / "keras/questions.json")
+    files = {case: read(Path(question["path"])) for case, question in questions.items()}
     assert len(files) > 20
     assert {file.layout for file in files.values() if file} == {"saved_model"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import warnings
@@ -13,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.broken import make_keras
+from tests.broken.record import recorded
 from tests.formats.keras.samples import (
     DENSE,
     MODEL,
@@ -31,26 +32,23 @@ from tfport.formats.keras.read import read_keras
 from tfport.formats.keras.records import KerasFile
 from tfport.formats.keras.unsafe import unsafe_config
 
-BROKEN = Path(__file__).parents[2] / "broken"
-FILES = sorted(path.name.removesuffix(".expected") for path in (BROKEN / "keras").glob("*.expected"))
+EXPECTED = recorded("keras")
 
 
 @pytest.fixture(scope="module")
-def make_keras():
-    spec = importlib.util.spec_from_file_location("make_keras", BROKEN / "make_keras.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("broken") / "keras"
+    make_keras.write(folder)
+    return folder
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_with_unsafe_content(name, make_keras, monkeypatch):
-    monkeypatch.chdir(BROKEN / "keras")
-    assert make_keras.described(name) == Path(name + ".expected").read_text()
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_file_with_unsafe_content(name, folder):
+    assert make_keras.sentence(folder / name) == EXPECTED[name]
 
 
-def test_each_file_is_one_that_the_script_writes(make_keras):
-    assert sorted(make_keras.cases()) == FILES
+def test_each_file_is_recorded():
+    assert sorted(make_keras.cases()) == sorted(EXPECTED)
 
 
 def function(module, name):

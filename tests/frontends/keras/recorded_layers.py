@@ -20,7 +20,7 @@ from tests.frontends.keras.layer_elements import elements, inputs_of
 from tfport.frontends.keras.keras1 import with_dim_ordering
 from tfport.graph.model import Model
 
-RECORDED = Path(__file__).parents[1] / "expected" / "keras_layers.npz"
+RECORDED = Path(__file__).parents[2] / "expected" / "keras_layers.npz"
 PREFIX = "release "
 
 

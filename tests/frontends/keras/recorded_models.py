@@ -1,4 +1,4 @@
-"""Read the models of tests/frontends/keras/recorded: files that real releases of Keras saved, and their answers.
+"""Read the models of tests/frontends/keras/recorded: files that real Keras releases saved, and their answers.
 
     for model in recorded("convolution", release="keras-3.15.1"):
         path = model.write(tmp_path)

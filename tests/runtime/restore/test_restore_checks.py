@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.recorded_models import graph
+from tests.truth_models import model_folder
 
 import tfport
 from tfport.formats.checkpoint.write import write_bundle
@@ -13,7 +14,6 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.build import graph_to_def
 
 FLOAT, DOUBLE = graph_pb2.DT_FLOAT, graph_pb2.DT_DOUBLE
-TRUTH = "tests/truth/models"
 
 GRAPH = """
     file = Const() {{dtype=string, value=string()["model"]}}
@@ -120,10 +120,11 @@ SAVED_MODELS = {
 
 @pytest.mark.parametrize(("name", "text"), SAVED_MODELS.items(), ids=SAVED_MODELS)
 def test_a_saved_model_is_refused_and_its_own_target_says_so(name, text):
+    model = model_folder(f"tests/truth/models/{name}")
     with pytest.raises(tfport.Error) as caught:
-        tfport.Session(f"{TRUTH}/{name}")
+        tfport.Session(model)
     assert text in str(caught.value)
-    result = tfport.check(f"{TRUTH}/{name}", on="tfport").results[0]
+    result = tfport.check(model, on="tfport").results[0]
     assert (result.verdict, result.stage) == ("fails", "load")
 
 

@@ -1,8 +1,8 @@
-// The ops and kernels that these models need of tensorflow 1.4.1 (cpu), written by tfport:
-//   tests/truth/models/all_is_well.main
-//   tests/truth/models/variables
-//   tests/truth/models/ref_variables
-//   tests/truth/models/parse_example
+// The ops and kernels that these models need from tensorflow 1.4.1 (cpu), written by tfport:
+//   tests/truth/models.tar.xz/all_is_well.main
+//   tests/truth/models.tar.xz/variables
+//   tests/truth/models.tar.xz/ref_variables
+//   tests/truth/models.tar.xz/parse_example
 #ifndef OPS_TO_REGISTER
 #define OPS_TO_REGISTER
 

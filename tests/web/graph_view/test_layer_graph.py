@@ -9,7 +9,7 @@ from tfport.web.graph_view.columns import GraphCall
 from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.graph_view.layer_graph import LayerGraphs
 
-REVIEWS = Path(__file__).parents[2] / "keras/models/reviews.h5"
+REVIEWS = Path(__file__).parents[2] / "frontends/keras/models/reviews.h5"
 
 
 def test_layers_come_before_the_graph_that_they_compute():

@@ -10,16 +10,17 @@ index.json says which files a case has, and which answers are theirs.
 
 import io
 import json
-import lzma
 import sys
-import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).parents[3]))
+
+from tests.truth_models import pack
+
 HERE = Path(__file__).parent
-RECORDED = HERE.parents[2] / "tests" / "keras" / "recorded"
+RECORDED = HERE.parents[2] / "tests" / "frontends" / "keras" / "recorded"
 SUFFIXES = ("h5", "keras", "weights.h5", "json")
 SAME = 1e-6
 """Relative to the largest answer: a tenth of the accuracy that tests ask for."""
@@ -32,8 +33,8 @@ def main(corpus: Path, releases: list[str]) -> None:
     index = {}
     for family, cases in sorted(families().items()):
         packed = {case: pack_case(corpus, releases, family, case) for case in cases}
-        archive = archive_of(member for _, members in packed.values() for member in members)
-        if archive:
+        if members := [member for _, members in packed.values() for member in members]:
+            archive = pack(members)
             (RECORDED / f"{family}.tar.xz").write_bytes(archive)
             index[family] = {case: entry for case, (entry, _) in packed.items() if entry}
             print(f"{family}: {len(index[family])} cases, {len(archive) // 1024} kB", flush=True)
@@ -101,16 +102,6 @@ def saved(arrays: Arrays) -> bytes:
     out = io.BytesIO()
     np.savez(out, **arrays)
     return out.getvalue()
-
-
-def archive_of(members: Iterator[tuple[str, bytes]]) -> bytes:
-    out, count = io.BytesIO(), 0
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, data in members:
-            info, count = tarfile.TarInfo(name), count + 1
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return lzma.compress(out.getvalue(), preset=9) if count else b""
 
 
 if __name__ == "__main__":

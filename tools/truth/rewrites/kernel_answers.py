@@ -3,8 +3,8 @@
     python tools/truth/rewrites/kernel_answers.py 1.15.5 2.3.4 2.4.4 [--python COMMAND]
 
 The programs are those of tests/check/kernel_programs.py, which has what came of it, as
-`check.kernel_differences` has. Today's release is the TensorFlow of .venv-live. A release that does not register
-the op prints its message. `--python` is for machines that are not x86-64 (see `release`).
+`check.kernel_differences` has. Today's release is the TensorFlow of .venv-live. A release that does not
+register the op prints its message. `--python` is for machines that are not x86-64 (see `release`).
 """
 
 import argparse

@@ -16,7 +16,7 @@ FUNCTIONAL_KEYS = ("name", "layers", "input_layers", "output_layers")
 UNWRAPPED = ("LSTM", "GRU", "SimpleRNN", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D")
 """Layers whose `from_config` calls the constructor and nothing else."""
 FUNCTIONS = ("add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract")
-"""Functions of `frontends.keras.layers`; since 3.14 the HDF5 loader puts them in place of words in a configuration."""
+"""Functions of `keras.layers`; since 3.14 the HDF5 loader puts them in place of words in a configuration."""
 QUANTIZED = ("Dense", "EinsumDense", "Embedding")
 """Layers whose `from_config` adds `quantization_config` since 3.13."""
 LAMBDA_ARGUMENTS = ("module", "function_type", "output_shape_type", "output_shape_module")

@@ -1,8 +1,8 @@
 """Build the graph of a Keras model: every call of a layer becomes TensorFlow ops.
 
 `ModelBuilder(file, ops).build()` fills its graph and returns the signature. The layers come from
-`frontends.keras.layers`, the elements of the weights from the file, on request. If parts cannot be built, the error
-names all of them.
+`frontends.keras.layers`, the elements of the weights from the file, on request. If parts cannot be
+built, the error names all of them.
 """
 
 from __future__ import annotations

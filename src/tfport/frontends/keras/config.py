@@ -54,7 +54,7 @@ class LayerConfig:
     config: Mapping[str, Json]
     calls: list[LayerCall] = field(default_factory=list)
     module: str = ""
-    """The module that Keras 2.12 and later store: `frontends.keras.layers`."""
+    """The module that Keras 2.12 and later store: `keras.layers`."""
     registered_name: str = ""
     """For a custom class: the name with its package, `my_package>MyLayer`."""
     model: ModelConfig | None = None

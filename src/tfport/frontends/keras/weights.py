@@ -1,8 +1,8 @@
 """Give the weights of a built model the arrays of its file.
 
-Which array belongs to which weight depends on the layout: `frontends.keras.layer_weights` (lists by layer) and
-`frontends.keras.path_weights` (paths of objects). Here the shapes are compared: everything that is missing or does
-not fit is one error.
+Which array belongs to which weight depends on the layout: `frontends.keras.layer_weights` (lists by
+layer) and `frontends.keras.path_weights` (paths of objects). Here the shapes are compared: everything that is
+missing or does not fit is one error.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class ReportFormat(ABC):
         """Join the parts of all models into the text to print."""
 
 
-REPORT_FORMATS = Catalog[type[ReportFormat]]("report formats", "tfport.reports.check")
+REPORT_FORMATS = Catalog[type[ReportFormat]]("report formats", "tfport.reports", "tfport.web.html_format")
 FormatClass = TypeVar("FormatClass", bound=type[ReportFormat])
 
 

@@ -13,7 +13,7 @@ from tfport.errors import CannotRun
 from tfport.formats.keras.records import BY_PATH, KerasFile, StoredWeights
 from tfport.graph.model import Model
 
-RECORDED = dict(np.load(Path(__file__).parents[2] / "expected" / "keras_quantized.npz"))
+RECORDED = dict(np.load(Path(__file__).parents[3] / "expected" / "keras_quantized.npz"))
 """By release and case: the configuration, the arrays of the layer, an input and the answer to it."""
 CASES = [
     (key.removeprefix("release "), name)

@@ -1,6 +1,6 @@
 """Save models with RNN cells of one's own, and the answers of the Keras that saves them.
 
-    PYTHON tests/frontends/keras/models/make_custom_cells.py FOLDER       with TensorFlow 2.15, and 2.21 with Keras 3
+    PYTHON tests/frontends/keras/models/make_custom_cells.py FOLDER  TensorFlow 2.15, and 2.21 with Keras 3
     tar -C FOLDER -cJf tests/frontends/keras/models/custom_cells.tar.xz .
 
 `.h5` and `.keras` files have the models, the `.npz` beside each the inputs (`x`, `s`, `c`) and the answer.

@@ -17,7 +17,7 @@ from tests.frontends.keras.recorded_layers import references, renamed
 
 from tfport.frontends.keras.build import SIGNATURE
 
-RECORDED = Path(__file__).parents[3] / "expected" / "keras_operations.npz"
+RECORDED = Path(__file__).parents[4] / "expected" / "keras_operations.npz"
 
 
 @cache

@@ -1,1 +1,0 @@
-/annex/objects/SHA256E-s3--00.pb

@@ -1,7 +1,0 @@
-
-
-xPlaceholder*
-dtype0
-
-ÿIdentityx*
-T0"

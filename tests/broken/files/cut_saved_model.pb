@@ -1,8 +1,0 @@
-I
-"serve>
-
-xPlaceholder*
-dtype0
-
-yIdentityx*
-T0

@@ -1,2 +1,0 @@
-
-root"_tf_keras_model*{}

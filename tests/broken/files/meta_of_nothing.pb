@@ -1,4 +1,0 @@
-JabcbI
-"serve>
-
-x

@@ -1,3 +1,0 @@
-
-<!DOCTYPE html>
-<html><body>Sign in</body></html>

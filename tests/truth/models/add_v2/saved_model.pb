@@ -1,16 +1,0 @@
-¹
-"serveS
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yAddV2xx*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

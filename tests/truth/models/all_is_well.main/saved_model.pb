@@ -1,19 +1,0 @@
-ä
-"servet
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yMatMulxx*
-T0
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

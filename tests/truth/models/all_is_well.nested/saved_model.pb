@@ -1,46 +1,0 @@
-Ý
-"serveì
-2
-xPlaceholder*
-dtype0*
-shape
-:
-O
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-f	R
-outer
-!
-answerIdentitycall*
-T0½
-u
-
-outer
-x
-rK
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body"
-r
-y:output:0
-D
-
-body
-x
-r
-yMatMulxx*
-T0"
-ry:product:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-Ö
-"servep
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentityx*
-T0
-
-a bIdentityx*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-Ï
-"servei
-2
-xPlaceholder*
-dtype0*
-shape
-:
-/
-yIdentityx*
-T0*
-_class
-
-loc:@x"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,22 +1,0 @@
-‰
-"serve¢
-2
-xPlaceholder*
-dtype0*
-shape
-:
-(
-aIdentityx"/device:CPU:0*
-T0
->
-yIdentityx"/device:GPU:0*
-T0*
-_class
-
-loc:@a"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

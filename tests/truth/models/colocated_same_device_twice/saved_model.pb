@@ -1,22 +1,0 @@
-ø
-"serve‘
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-aExpx"/gpu:0*
-T0
-9
-yNega"/device:GPU:0*
-T0*
-_class
-
-loc:@a"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,31 +1,0 @@
-É
-"serveâ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-b
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-_XlaMustCompile(*
-fR
-bodyD
-B
-
-body
-x
-y
-mCholeskyx*
-T0"
-y
-m:output:0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

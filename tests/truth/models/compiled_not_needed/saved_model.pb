@@ -1,34 +1,0 @@
-Ø
-"serveñ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yNegx*
-T0
-b
-cStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-_XlaMustCompile(*
-fR
-body=
-;
-
-body
-x
-y
-mSpencex*
-T0"
-
-ym:y:0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

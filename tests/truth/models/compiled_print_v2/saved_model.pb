@@ -1,37 +1,0 @@
-ÿ
-"serve˜
-2
-xPlaceholder*
-dtype0*
-shape
-:
-b
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-_XlaMustCompile(*
-fR
-bodyz
-x
-
-body
-x
-y 
-sStringFormatx*
-
-T
-2
-pPrintV2
-s:output:0
-mNegx^p*
-T0"
-
-ym:y:0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,25 +1,0 @@
-¡
-"serve´
-.
-xPlaceholder*
-dtype0*
-shape:
-"
-sStringLowerx"/device:GPU:0
-
-lStringLengths
-$
-yCastl*
-
-DstT0*
-
-SrcT0
-
-answerIdentityy*
-T0"*_
-serving_defaultL
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

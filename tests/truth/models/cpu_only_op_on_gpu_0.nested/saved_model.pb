@@ -1,53 +1,0 @@
-¦
-"serve¹
-.
-xPlaceholder*
-dtype0*
-shape:
-O
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-f	R
-outer
-!
-answerIdentitycall*
-T0Ž
-u
-
-outer
-x
-rK
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body"
-r
-y:output:0
-”
-
-body
-x
-r"
-sStringLowerx"/device:GPU:0
-lStringLength
-s:output:0-
-yCast
-l:output:0*
-
-DstT0*
-
-SrcT0"
-
-ry:y:0"*_
-serving_defaultL
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,18 +1,0 @@
-ð
-"serve|
-6
-xPlaceholder*
-dtype0*
-shape:
-
-yBatchCholeskyx*
-T0
-
-answerIdentityy*
-T0"*g
-serving_defaultT
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

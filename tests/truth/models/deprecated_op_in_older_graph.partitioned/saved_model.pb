@@ -1,32 +1,0 @@
-ï
-"serveú
-6
-xPlaceholder*
-dtype0*
-shape:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0I
-G
-
-body
-x
-r
-yBatchCholeskyx*
-T0"
-r
-y:output:0"*g
-serving_defaultT
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

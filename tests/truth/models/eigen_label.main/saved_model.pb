@@ -1,20 +1,0 @@
-ù
-"serveˆ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-.
-yMatMulxx*
-T0*
-_kerneleigen
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,33 +1,0 @@
-î
-"serveý
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-bodyS
-Q
-
-body
-x
-r(
-yIdentityx"/device:GPU:0*
-T0"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

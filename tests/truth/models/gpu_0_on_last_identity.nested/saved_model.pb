@@ -1,51 +1,0 @@
-¤
-"serve³
-2
-xPlaceholder*
-dtype0*
-shape
-:
-O
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-f	R
-outer
-!
-answerIdentitycall*
-T0„
-u
-
-outer
-x
-rK
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body"
-r
-y:output:0
-Š
-
-body
-x
-r
-aExpx*
-T0
-bSqrta:y:0*
-T00
-yIdentityb:y:0^a"/device:GPU:0*
-T0"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

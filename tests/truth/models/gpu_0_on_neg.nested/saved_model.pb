@@ -1,47 +1,0 @@
-à
-"serveï
-2
-xPlaceholder*
-dtype0*
-shape
-:
-O
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-f	R
-outer
-!
-answerIdentitycall*
-T0À
-u
-
-outer
-x
-rK
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body"
-r
-y:output:0
-G
-
-body
-x
-r#
-yNegx"/device:GPU:0*
-T0"
-
-ry:y:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,34 +1,0 @@
-ƒ
-"serve’
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-callbodyx
-!
-answerIdentitycall*
-T0£
- 
-
-body
-x
-r
-aExpx*
-T0,
-pIdentitya:y:0"/device:GPU:0*
-T0
-bExp
-p:output:0*
-T0
-ySqrtb:y:0*
-T0"
-
-ry:y:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-ë
-"serve{
-2
-xPlaceholder*
-dtype0*
-shape
-:
-!
-yIdentityx"/gpu:0*
-T0
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-í
-"serve}
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-#
-yNegx"/device:GPU:1*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-â
-"serve|
-2
-xPlaceholder*
-dtype0*
-shape
-:
-(
-aIdentityx"/device:GPU:0*
-T0
-
-yAcmeZapa*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

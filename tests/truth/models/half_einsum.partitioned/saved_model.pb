@@ -1,35 +1,0 @@
-…
-"serve”
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0g
-e
-
-body
-x
-r<
-yEinsumxx*
-N*
-T0*
-equation	ij,jk->ik"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,25 +1,0 @@
-ˆ
-JA
-?
-Identity
-
-input"T
-output"T"	
-Ttype"
-acmeint"serve_
-2
-xPlaceholder*
-dtype0*
-shape
-:
-%
-yIdentityx*
-T0*
-
-acme"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,16 +1,0 @@
-¼
-"serveV
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentityx*
-T0"†x*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

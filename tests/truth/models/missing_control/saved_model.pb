@@ -1,16 +1,0 @@
-Á
-"serve[
-2
-xPlaceholder*
-dtype0*
-shape
-:
-!
-yIdentityx^ghost*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

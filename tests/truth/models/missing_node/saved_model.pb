@@ -1,19 +1,0 @@
-Ø
-"server
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentityx*
-T0
-
-dIdentityghost*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,15 +1,0 @@
-°
-"serveJ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentityx"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

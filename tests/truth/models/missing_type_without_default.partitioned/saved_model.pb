@@ -1,31 +1,0 @@
-Ù
-"serveè
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0;
-9
-
-body
-x
-r
-ySoftmaxx"
-ry:softmax:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,7 +1,0 @@
-¹
-"serveS
-2
-xPlaceholder*
-dtype0*
-shape
-:

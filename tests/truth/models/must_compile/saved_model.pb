@@ -1,33 +1,0 @@
-å
-"serveþ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-b
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-_XlaMustCompile(*
-fR
-body`
-^
-
-body
-x
-y
-mMatMulxx*
-T0
-eExpm:product:0*
-T0"
-
-ye:y:0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,30 +1,0 @@
-Å
-"serveÞ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-b
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2	*
-_XlaMustCompile(*
-fR
-body@
->
-
-body
-x
-y	
-wWherex*
-T0"
-y	w:index:0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0	tensorflow/serving/predict

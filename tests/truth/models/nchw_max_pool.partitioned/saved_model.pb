@@ -1,38 +1,0 @@
-Å
-"serveÌ
-:
-xPlaceholder*
-dtype0*
-shape:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0–
-“
-
-body
-x
-rj
-yMaxPoolx*
-T0*
-data_formatNCHW*
-ksize
-*
-paddingSAME*
-strides
-"
-r
-y:output:0"*k
-serving_defaultX
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

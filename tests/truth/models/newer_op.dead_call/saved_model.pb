@@ -1,32 +1,0 @@
-ï
-"serveú
-6
-xPlaceholder*
-dtype0*
-shape:
-
-answerIdentityx*
-T0
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-bodyL
-J
-
-body
-x
-r!
-yBatchMatMulV2xx*
-T0"
-r
-y:output:0"*g
-serving_defaultT
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,46 +1,0 @@
-ë
-"serveö
-6
-xPlaceholder*
-dtype0*
-shape:
-O
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-f	R
-outer
-!
-answerIdentitycall*
-T0Ã
-u
-
-outer
-x
-rK
-yStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body"
-r
-y:output:0
-J
-
-body
-x
-r!
-yBatchMatMulV2xx*
-T0"
-r
-y:output:0"*g
-serving_defaultT
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,24 +1,0 @@
-Ÿ
-"serveª
-6
-xPlaceholder*
-dtype0*
-shape:
-
-answerIdentityx*
-T0L
-J
-
-body
-x
-r!
-yBatchMatMulV2xx*
-T0"
-r
-y:output:0"*g
-serving_defaultT
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,41 +1,0 @@
-è
-"serveû
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-bodyt
-r
-
-body
-x
-r$
-iCastx*
-
-DstT0*
-
-SrcT0(
-yCasti:y:0*
-
-DstT0*
-
-SrcT0"
-
-ry:y:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

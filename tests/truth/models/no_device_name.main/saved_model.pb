@@ -1,19 +1,0 @@
-î
-"serve~
-2
-xPlaceholder*
-dtype0*
-shape
-:
-$
-yIdentityx"	somewhere*
-T0
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,27 +1,0 @@
-¥
-"serveº
-6
-xPlaceholder*
-dtype0*
-shape:
-$
-cCastx*
-
-DstT0*
-
-SrcT0
-0
-rBatchMatMulV2cc"/device:GPU:0*
-T0
-$
-yCastr*
-
-DstT0*
-
-SrcT0"*]
-serving_defaultJ
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

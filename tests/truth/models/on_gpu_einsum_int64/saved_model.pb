@@ -1,30 +1,0 @@
-¸
-"serveÑ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-$
-cCastx*
-
-DstT0	*
-
-SrcT0
-K
-rEinsumcc"/device:GPU:0*
-N*
-T0	*
-equation	ij,jk->ik
-$
-yCastr*
-
-DstT0*
-
-SrcT0	"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,16 +1,0 @@
-Â
-"serve\
-2
-xPlaceholder*
-dtype0*
-shape
-:
-"
-yQrx"/device:GPU:0*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,22 +1,0 @@
-ÿ
-"serveŽ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-4
-yNegx*
-T0*
-_output_shapes
-
-:"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

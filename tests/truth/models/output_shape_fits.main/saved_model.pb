@@ -1,21 +1,0 @@
-ˆ
-"serve—
-2
-xPlaceholder*
-dtype0*
-shape
-:
-=
-yNegx*
-T0*'
-_output_shapes
-:ÿÿÿÿÿÿÿÿÿ
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

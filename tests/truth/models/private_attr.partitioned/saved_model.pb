@@ -1,34 +1,0 @@
-ï
-"serveþ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0Q
-O
-
-body
-x
-r&
-yIdentityx*
-T0*
-_acme"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,20 +1,0 @@
-û
-"serveŠ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-0
-yMatMulxx*
-T0*
-transpose_ayes"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,28 +1,0 @@
-¨
-"serve·
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-callbodyx
-!
-answerIdentitycall*
-T0I
-G
-
-body
-x
-r
-yTopKx*
-T0*
-k"
-r
-y:values:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,34 +1,0 @@
-ä
-"serveó
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-bodyI
-G
-
-body
-x
-r
-yTopKx*
-T0*
-k"
-r
-y:values:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

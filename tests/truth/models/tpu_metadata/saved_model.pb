@@ -1,19 +1,0 @@
-ì
-"serve…
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentityx*
-T0
-0
-metaTPUReplicateMetadata*
-num_replicas"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

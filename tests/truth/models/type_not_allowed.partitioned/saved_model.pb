@@ -1,32 +1,0 @@
-â
-"serveñ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0D
-B
-
-body
-x
-r
-ySoftmaxx*
-T0"
-ry:softmax:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

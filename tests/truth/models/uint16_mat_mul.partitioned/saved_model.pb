@@ -1,32 +1,0 @@
-ä
-"serveó
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0F
-D
-
-body
-x
-r
-yMatMulxx*
-T0"
-ry:product:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,21 +1,0 @@
-ï
-"serve
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-%
-yIdentityx*
-T0*
-
-acme"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,35 +1,0 @@
-ë
-"serveú
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-bodyP
-N
-
-body
-x
-r%
-yIdentityx*
-T0*
-
-acme"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,21 +1,0 @@
-ï
-"serve
-2
-xPlaceholder*
-dtype0*
-shape
-:
-%
-yIdentityx*
-T0*
-
-acme
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,27 +1,0 @@
-›
-"serveª
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0P
-N
-
-body
-x
-r%
-yIdentityx*
-T0*
-
-acme"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

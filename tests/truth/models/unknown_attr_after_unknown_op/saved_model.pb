@@ -1,21 +1,0 @@
-ß
-"servey
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-aAcmeZapx*
-T0
-%
-yIdentitya*
-T0*
-
-acme"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,20 +1,0 @@
-ù
-"serveˆ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-.
-yIdentityx*
-T0*
-_kernelnobody"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

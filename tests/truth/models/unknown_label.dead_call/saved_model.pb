@@ -1,34 +1,0 @@
-ô
-"serveƒ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-bodyY
-W
-
-body
-x
-r.
-yIdentityx*
-T0*
-_kernelnobody"
-r
-y:output:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,20 +1,0 @@
-ù
-"serveˆ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-.
-yIdentityx*
-T0*
-_kernelnobody
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

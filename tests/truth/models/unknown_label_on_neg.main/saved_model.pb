@@ -1,20 +1,0 @@
-ô
-"serveƒ
-2
-xPlaceholder*
-dtype0*
-shape
-:
-)
-yNegx*
-T0*
-_kernelnobody
-
-answerIdentityy*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-â
-"server
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0
-
-yAcmeZapx*
-T0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,25 +1,0 @@
-‰
-"serve˜
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-answerIdentityx*
-T0>
-<
-
-body
-x
-r
-yAcmeZapx*
-T0"
-
-ry:y:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,19 +1,0 @@
-Ó
-"servem
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentitya*
-T0
-
-aAcmeZapx*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

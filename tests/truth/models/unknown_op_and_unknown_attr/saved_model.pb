@@ -1,21 +1,0 @@
-ß
-"servey
-2
-xPlaceholder*
-dtype0*
-shape
-:
-%
-aIdentityx*
-T0*
-
-acme
-
-yAcmeZapa*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

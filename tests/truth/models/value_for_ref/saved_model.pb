@@ -1,19 +1,0 @@
-Õ
-"serveo
-2
-xPlaceholder*
-dtype0*
-shape
-:
-
-yIdentityx*
-T0
-
-aAssignxx*
-T0"*Y
-serving_defaultF
-
-x
-x:0
-y
-y:0tensorflow/serving/predict

@@ -1,40 +1,0 @@
-Þ
-"serveí
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0¿
-¼
-
-body
-x
-r
-aExpx*
-T0H
-pIdentitya:y:0")/job:worker/replica:0/task:0/device:GPU:0*
-T0
-bExp
-p:output:0*
-T0
-ySqrtb:y:0*
-T0"
-
-ry:y:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict

@@ -1,33 +1,0 @@
-ë
-"serveú
-2
-xPlaceholder*
-dtype0*
-shape
-:
-N
-callStatefulPartitionedCallx*
-Tin
-2*
-Tout
-2*
-fR
-body
-!
-answerIdentitycall*
-T0M
-K
-
-body
-x
-r'
-yNegx"/device:XLA_GPU:0*
-T0"
-
-ry:y:0"*c
-serving_defaultP
-
-x
-x:0
-answer
-answer:0tensorflow/serving/predict
