@@ -12,6 +12,7 @@ import numpy as np
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.layout_state import LayoutState, Perm, like
+from tfport.runtime.onnx.op_facts import REDUCTIONS, TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -26,19 +27,6 @@ def _layout_rule(ops: str) -> Callable[[LayoutRule], LayoutRule]:
         return function
 
     return declare
-
-
-UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast Ceil Celu Clip Cos Cosh Elu Erf Exp Floor Gelu "
-    "HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink "
-    "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
-)
-"""Elementwise ops with one tensor; further inputs are scalars."""
-TOGETHER = (
-    "Add Sub Mul Div Mod Pow Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Where Max Min Sum Mean "
-    "BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu"
-)
-"""Elementwise ops that broadcast their inputs."""
 
 
 @_layout_rule(UNARY)
@@ -124,9 +112,7 @@ def _pad(state: LayoutState, node: OnnxNode) -> bool:
     return state.add_transposed(node, [x.inner, state.ints(*pairs.reshape(-1)), *node.inputs[2:]], x.perm)
 
 
-@_layout_rule(
-    "ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceL1 ReduceL2 ReduceLogSumExp ReduceSumSquare"
-)
+@_layout_rule(REDUCTIONS)
 def _reduce(state: LayoutState, node: OnnxNode) -> bool:
     x = state.transposed.get(_first(node))
     axes = node.inputs[1] if len(node.inputs) > 1 else None

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+from tfport.runtime.onnx.op_facts import REDUCTIONS, TOGETHER, UNARY
 from tfport.runtime.onnx.shape_rule import Attrs, Inputs, broadcast, first_two, required, shape_rule
 from tfport.runtime.operand import Dims, Operand
 
 
 @shape_rule(
-    "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitwiseNot Cast Ceil Celu Clip Cos Cosh CumSum "
-    "DequantizeLinear Elu Erf Exp Floor Gelu HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN "
-    "LayerNormalization LeakyRelu Log LogSoftmax Mish Neg Not QuantizeLinear Reciprocal Relu "
-    "ReverseSequence Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus "
-    "Softsign Sqrt Tan Tanh ThresholdedRelu Trilu"
+    f"{UNARY} BatchNormalization CumSum DequantizeLinear Hardmax LRN LayerNormalization LogSoftmax "
+    "QuantizeLinear ReverseSequence ScatterElements ScatterND Softmax Trilu"
 )
 def _same(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     first = inputs[0].shape if inputs[0] is not None else None
     return [first] * outputs
 
 
-@shape_rule(
-    "Add Sub Mul Div Mod Pow Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Where Max Min Sum Mean "
-    "BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu"
-)
+@shape_rule(TOGETHER)
 def _broadcast(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     return [broadcast(*(operand.shape for operand in inputs if operand is not None))]
 
 
-@shape_rule(
-    "ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceL2 ReduceL1 ReduceLogSumExp ReduceSumSquare"
-)
+@shape_rule(REDUCTIONS)
 def _reduce(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     x, axes = required(inputs[0]), inputs[1] if len(inputs) > 1 else None
     keep = attrs.get("keepdims", 1)

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tfport.graph.dtypes import INT64
-from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
 from tfport.runtime.onnx.layout_state import like
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass

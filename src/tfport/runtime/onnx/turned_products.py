@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.onnx.layout_rules import UNARY
 from tfport.runtime.onnx.layout_state import like
+from tfport.runtime.onnx.op_facts import UNARY
 from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode

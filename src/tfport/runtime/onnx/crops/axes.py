@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass

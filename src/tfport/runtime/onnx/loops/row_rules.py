@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.layout_rules import TOGETHER, UNARY
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
 from tfport.runtime.onnx.shape_rule import broadcast, first_two, required
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode
