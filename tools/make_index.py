@@ -21,6 +21,7 @@ CATALOGS = (
     "tfport.cli.commands",
     "tfport.fix.lite.rule",
     "tfport.fix.rule",
+    "tfport.graph.op_facts.rule",
     "tfport.frontends.keras.layer",
     "tfport.frontends.lite.operator",
     "tfport.runtime.lower",

@@ -8,12 +8,9 @@ recorded are not run again.
 
 from __future__ import annotations
 
-import importlib
 import os
-import re
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -21,26 +18,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its empty convolutions ha
 import numpy as np
 import tensorflow as tf
 from tests.runtime.answers import recorded_answers, write_answers
-from tests.runtime.cases import Case
-
-ROOT = Path(__file__).parents[2]
-
-
-def families() -> dict[str, str]:
-    """Return the modules with tables of cases, by the name of the recorded answers that their tests check."""
-    modules = {}
-    for file in sorted(ROOT.glob("tests/runtime/**/test_*.py")):
-        text = file.read_text()
-        checked = re.search(r'\bcheck\("(\w+)", c, ways?\)', text)
-        if "\nCASES" in text and checked:
-            modules[checked[1]] = ".".join(file.relative_to(ROOT).with_suffix("").parts)
-    return modules
-
-
-def cases_of(family: str) -> list[Case]:
-    """Return the cases of a family."""
-    table: list[Case] = importlib.import_module(families()[family]).CASES
-    return table
+from tests.runtime.cases import Case, cases_of, families
 
 
 def answer(c: Case) -> Any:

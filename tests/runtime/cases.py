@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +40,7 @@ from tfport.graph.tensors import Tensor
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
 from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
+ROOT = Path(__file__).parents[2]
 DEVICE = os.environ.get("TFPORT_TEST_DEVICE", "cpu")
 """Where islands run: `cuda` to run each case on a GPU, in the way `engine` only; `stand-in` for the engine of
 a GPU with the CPU in its place; `openvino` or `litert` for `engines.all_elsewhere`."""
@@ -190,6 +194,23 @@ def _run_program(c: Case, graph_def: bytes, engine: str, feeds: dict[str, Any]) 
         return session_elsewhere(model, DEVICE).run(c.outputs(), feeds)
     device = "cpu" if engine == "none" else DEVICE
     return tfport.Session(model, engine=engine, device=device, gpu=GPU).run(c.outputs(), feeds)
+
+
+def families() -> dict[str, str]:
+    """The modules with tables of cases, by the name of the recorded answers that their tests check."""
+    modules = {}
+    for file in sorted(ROOT.glob("tests/runtime/**/test_*.py")):
+        text = file.read_text()
+        checked = re.search(r'\bcheck\("(\w+)", c, ways?\)', text)
+        if "\nCASES" in text and checked:
+            modules[checked[1]] = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    return modules
+
+
+def cases_of(family: str) -> list[Case]:
+    """The cases of a family."""
+    table: list[Case] = importlib.import_module(families()[family]).CASES
+    return table
 
 
 def recorded(family: str, c: Case) -> Any:

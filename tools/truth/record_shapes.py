@@ -3,8 +3,8 @@
     python tools/truth/record_shapes.py 1.4.1 2.21.0
 
 Each row of the file is a graph with a node called `node`; a row with `"inferred": {}` is new. A release
-that does not have the op, or all of its attributes, has no entry. `tests/check/shapes/test_functions.py`
-compares `tfport.check.shapes.functions` with the file.
+that does not have the op, or all of its attributes, has no entry. `tests/graph/op_facts/test_compared.py`
+compares the rules of `tfport.graph.op_facts` with the file.
 """
 
 import base64

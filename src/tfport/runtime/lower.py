@@ -17,7 +17,8 @@ output.
 The decorator restricts attribute values: `@host("Qr", T=(FLOAT32, DType.parse("float64")))`.
 Several declarations of one op are tried in order. A lowering raises `CannotLower` for what it does
 not support; the host kernel runs the node then. `@structure` ops are handled while planning: calls,
-branches, loops, reads of variables. `@shapes` infers output shapes of host kernels.
+branches, loops, reads of variables. Output shapes of host kernels come
+from the rules of `graph.op_facts`; `@shapes` declares those that depend on a resource of the session.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def control_units(ops: str) -> Callable[[F], F]:
 def shapes(ops: str) -> Callable[[F], F]:
     """Declare the output shapes of host kernels: `f(inputs, attrs)`, from flat operands to a list of Dims.
 
-    Needed only where a lowered op that follows must know the rank, and `lowered_shapes` does not.
+    Only for what the rules of `graph.op_facts` cannot know: it depends on a resource, such as a table.
     """
 
     def declare(function: F) -> F:

@@ -28,10 +28,10 @@ from tfport.runtime.effect_order import READS, is_ordered, is_unseeded, required
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
+from tfport.runtime.host_shapes import host_shapes
 from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
-from tfport.runtime.lower import CONTROL_UNITS, LOWERINGS, Context
+from tfport.runtime.lower import CONTROL_UNITS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
-from tfport.runtime.lowered_shapes import lowered_shapes
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.order import ControlUnits, reached, walk
 from tfport.runtime.passes.pass_list import run_node_passes
@@ -390,8 +390,8 @@ class Tracer:
     def _shapes(self, node: Node, inputs: list[Operand], attrs: CallAttrs, count: int) -> list[Dims | None]:
         rule = self.implementations.shapes_of(node.op)
         if rule is None:
-            own = self.implementations.definition_of(node.op) is None and LOWERINGS.of(node.op)
-            return lowered_shapes(node.op, inputs, attrs) if own else [None] * count
+            own = self.implementations.definition_of(node.op) is None
+            return host_shapes(node.op, inputs, attrs, count) if own else [None] * count
         try:
             return rule(inputs, attrs)
         except CannotRun as error:

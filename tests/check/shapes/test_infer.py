@@ -9,9 +9,10 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.shapes import shapes_fit
 from tfport.check.loaders import loader_for
 from tfport.check.release_quirks import since
-from tfport.check.shapes.functions import CHANGED_IN, FUNCTIONS
 from tfport.check.shapes.infer import refused_shapes
 from tfport.graph.build import graph_to_def
+from tfport.graph.op_facts.compared import COMPARED
+from tfport.graph.op_facts.rule import CHANGED_IN
 
 X = "x = Placeholder() {dtype=float32, shape=(2, 3)}\n"
 BATCH_NORM = """
@@ -126,7 +127,7 @@ def body(a: float32) -> (r: float32):
     assert checked(X + text, "2.21.0", "capi").verdict == "fails"
 
 
-@pytest.mark.parametrize("op", FUNCTIONS)
+@pytest.mark.parametrize("op", COMPARED)
 @pytest.mark.parametrize("shape", ["(...)", "()", "(2, 3)"])
 def test_missing_inputs_are_left_to_other_findings(op, shape):
     made = graph(f"x = Placeholder() {{dtype=float32, shape={shape}}}\ny = Identity(x) {{T=float32}}")

@@ -10,8 +10,8 @@ from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import INPUT_SHAPES, OUTPUT_SHAPES
 from tfport.check.loaders import Loader
 from tfport.check.release_quirks import since
-from tfport.check.shapes.functions import CHANGED_IN, Changes, text
 from tfport.check.shapes.infer import RefusedShapes, UndecidedShapes, refused_shapes, stated_shapes
+from tfport.graph.op_facts.rule import CHANGED_IN, Changes, text
 
 STRIP = "delete the attribute `_output_shapes` from all nodes: nothing needs it"
 
@@ -137,7 +137,7 @@ def _undecided(undecided: list[UndecidedShapes]) -> Finding:
         nodes=[shapes.node for shapes in undecided],
         op=first.node.op,
         output=first.output,
-        stated=text(first.stated),
+        stated=text(first.stated.dims),
         edited=first.edited.name,
         edited_op=first.edited.op,
         has_shapes=bool(stated_shapes(first.edited)),
@@ -147,13 +147,13 @@ def _undecided(undecided: list[UndecidedShapes]) -> Finding:
 def _refused(refused: RefusedShapes) -> Finding:
     node = refused.node
     if refused.output is None:
-        inputs = ", ".join(map(text, refused.inputs))
+        inputs = ", ".join(text(shape.dims) for shape in refused.inputs)
         return UnfitShapes(nodes=[node], op=node.op, inputs=inputs, sentence=refused.message)
     return ContradictedOutputShapes(
         nodes=[node],
         op=node.op,
         output=refused.output,
-        stated=text(refused.stated),
-        inferred=text(refused.inferred),
+        stated=text(refused.stated.dims),
+        inferred=text(refused.inferred.dims),
         sentence=refused.message,
     )

@@ -1,11 +1,11 @@
-"""Infer shapes as importing a graph does, and report where TensorFlow refuses a node.
+"""Where TensorFlow refuses a node for its shapes when it imports a graph.
 
 TensorFlow infers the shapes of each node from those of its inputs, and then adds what the file says
 (`_output_shapes`). It refuses a node whose inputs cannot fit, and a file whose shapes contradict its own.
 A function is inferred with unknown arguments, and for the shapes of each call.
-`shapes.functions` has the ops that are known. For any other op the shapes in the file are those that
-the writer inferred, and stay true as long as its inputs are as the writer saw them: a node after an edit,
-of an op without a shape function here, is reported as undecided.
+Only rules of `graph.op_facts` that were compared with real releases count. For any other op the shapes
+in the file are those that the writer inferred, and stay true as long as its inputs are as the writer saw
+them: a node after an edit, of an op without such a rule, is reported as undecided.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, zip_longest
 
-from tfport.check.shapes.functions import (
-    CHANGED_IN,
-    FUNCTIONS,
-    Changes,
-    ShapeConflict,
-    ShapeFunction,
-    Shapes,
-    merge,
-)
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
+from tfport.graph.op_facts.compared import COMPARED
+from tfport.graph.op_facts.node_call import NodeCall, inferred_dims
+from tfport.graph.op_facts.rule import (
+    CHANGED_IN,
+    Changes,
+    Dims,
+    Outputs,
+    ShapeConflict,
+    ShapeRule,
+    merge,
+)
 from tfport.graph.reach import in_order, is_listed_in_order
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.startup.dataclass import dataclass
 
+Shapes = list[Shape]
 OUTPUT_SHAPES = "_output_shapes"
 MOST_FUNCTION_NODES = 2000
 """Larger function libraries are not inferred: it would take longer than the rest of a check."""
@@ -82,8 +85,8 @@ class _Inference:
 
     def __init__(self, changes: Changes, *, follow_calls: bool) -> None:
         self._changes, self._follow_calls = changes, follow_calls
-        self._known: dict[Node, Shapes] = {}
-        self._called: set[tuple[Function, tuple[Shape, ...]]] = set()
+        self._known: dict[Node, Outputs] = {}
+        self._called: set[tuple[Function, tuple[Dims | None, ...]]] = set()
         self._edits: dict[Node, Node] = {}
         """By node whose shapes the writer of the file may not have seen: the node that was edited."""
 
@@ -94,17 +97,17 @@ class _Inference:
         for node in nodes:
             if self._follow_calls and depth < MOST_CALLS and (called := callee(node)) is not None:
                 yield from self._refused_in_call(called, self._inputs(node), depth + 1)
-            function, stated = FUNCTIONS.get(node.op), shapes_in_file.get(node, [])
-            if function is None and stated and self._edit_before(node) is None:
-                self._known[node] = stated  # nothing to compare with, and no reason for doubt
+            rule, stated = COMPARED.get(node.op), shapes_in_file.get(node, [])
+            if rule is None and stated and self._edit_before(node) is None:
+                self._known[node] = _dims(stated)  # nothing to compare with, and no reason for doubt
                 continue
-            if function is not None or stated:
-                yield from self._refused(node, function, stated)
+            if rule is not None or stated:
+                yield from self._refused(node, rule, stated)
             if shapes_in_file:
                 self._note_edit(node, stated)
 
-    def _refused_in_call(self, called: Function, passed: Shapes, depth: int) -> Iterator[RefusedShapes]:
-        if (called, tuple(passed)) in self._called or not any(shape.dims for shape in passed):
+    def _refused_in_call(self, called: Function, passed: Outputs, depth: int) -> Iterator[RefusedShapes]:
+        if (called, tuple(passed)) in self._called or not any(passed):
             return
         self._called.add((called, tuple(passed)))
         self._known.update(
@@ -116,21 +119,22 @@ class _Inference:
                 yield refused
 
     def _refused(
-        self, node: Node, function: ShapeFunction | None, stated: Shapes
+        self, node: Node, rule: ShapeRule | None, stated: Shapes
     ) -> Iterator[RefusedShapes | UndecidedShapes]:
-        inputs, inferred = self._inputs(node), []
+        inputs = self._inputs(node)
+        inferred: Outputs = []
         try:
-            inferred = function(node, inputs, self._changes) if function is not None else []
+            if rule is not None:
+                inferred = inferred_dims(NodeCall(node, inputs, changes=self._changes), rule) or []
         except ShapeConflict as conflict:
-            yield RefusedShapes(node, str(conflict), tuple(inputs))
-        except (IndexError, ValueError):
-            pass  # inputs are missing, which is another finding
+            yield RefusedShapes(node, str(conflict), tuple(map(Shape, inputs)))
         outputs = self._known[node] = []
-        for own, added in zip_longest(inferred, stated, fillvalue=UNKNOWN):
+        for own, added in zip_longest(inferred, _dims(stated)):
             try:
                 outputs.append(merge(own, added))
             except ShapeConflict as conflict:
-                yield RefusedShapes(node, str(conflict), tuple(inputs), len(outputs), added, own)
+                shapes = tuple(map(Shape, inputs))
+                yield RefusedShapes(node, str(conflict), shapes, len(outputs), Shape(added), Shape(own))
                 return  # TensorFlow stops at the first
         edited = self._edit_before(node)
         if edited is not None and not (node.op in CHANGED_IN and all(map(_is_complete, inputs))):
@@ -146,31 +150,35 @@ class _Inference:
     def _note_edit(self, node: Node, stated: Shapes) -> None:
         """Note whether the outputs may have other shapes than the writer of the file saw."""
         edited = self._edit_before(node)
-        if not stated or (not node.inputs and self._known[node] != stated):
+        if not stated or (not node.inputs and self._known[node] != _dims(stated)):
             edited = edited or node
-        elif edited is not None and all(map(_is_complete, stated)):
+        elif edited is not None and all(map(_is_complete, _dims(stated))):
             edited = None  # they are those of the file, or TensorFlow refuses the node
         if edited is not None:
             self._edits[node] = edited
 
-    def _inputs(self, node: Node) -> Shapes:
+    def _inputs(self, node: Node) -> Outputs:
         return [self._shape(value) for value in node.inputs]
 
-    def _shape(self, value: Value) -> Shape:
+    def _shape(self, value: Value) -> Dims | None:
         shapes = self._known.get(value.node, ())
-        return shapes[value.index] if 0 <= value.index < len(shapes) else UNKNOWN
+        return shapes[value.index] if 0 <= value.index < len(shapes) else None
 
 
-def _undecided(node: Node, inferred: Shapes, stated: Shapes, edited: Node) -> Iterator[UndecidedShapes]:
+def _undecided(node: Node, inferred: Outputs, stated: Shapes, edited: Node) -> Iterator[UndecidedShapes]:
     """The outputs whose shape in the file nothing here contradicts or confirms."""
-    pairs = zip(inferred or [UNKNOWN] * len(stated), stated, strict=False)
+    pairs = zip(inferred or [None] * len(stated), stated, strict=False)
     for index, (own, added) in enumerate(pairs):
         if added.dims is not None and not _is_complete(own):
             yield UndecidedShapes(node, index, added, edited)
 
 
-def _is_complete(shape: Shape) -> bool:
-    return shape.dims is not None and None not in shape.dims
+def _is_complete(shape: Dims | None) -> bool:
+    return shape is not None and None not in shape
+
+
+def _dims(shapes: Shapes) -> Outputs:
+    return [shape.dims for shape in shapes]
 
 
 def stated_shapes(node: Node) -> Shapes:

@@ -14,19 +14,12 @@ import numpy as np
 from tfport.graph.constants import Order, constant, inverse, permutation
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.op_facts.kinds import ELEMENTWISE
 from tfport.graph.reach import in_order
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-ELEMENTWISE = (
-    "Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atanh Cast Ceil Cos Cosh Div Elu Equal Erf Erfc Exp Expm1 "
-    "Floor FloorDiv FloorMod Greater GreaterEqual Identity Inv LeakyRelu Less LessEqual Log Log1p "
-    "LogicalAnd LogicalNot LogicalOr Maximum Minimum Mul Neg NotEqual Pow RealDiv Reciprocal Relu Relu6 "
-    "Rint Round Rsqrt Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Square SquaredDifference Sub Tan Tanh"
-)
-"""Ops that compute each element from the elements at the same index, with broadcasting."""
 
 
 def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> list[str]:
@@ -140,7 +133,7 @@ def _padded(graph: Graph, node: Node, order: Order) -> list[Value] | None:
 
 
 MOVED: dict[str, Callable[[Graph, Node, Order], list[Value] | None]] = {
-    **dict.fromkeys(ELEMENTWISE.split(), _elementwise),
+    **dict.fromkeys(ELEMENTWISE, _elementwise),
     "ConcatV2": _joined,
     "MirrorPad": _padded,
     "Pad": _padded,

@@ -23,23 +23,13 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.node_inputs import attr_value, node_inputs, type_of, typed_array
+from tfport.graph.op_facts.kinds import ELEMENTWISE
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tfport.frontends.keras.build import ModelBuilder
-
-ELEMENTWISE = frozenset(
-    """
-    Abs Acos Acosh Add AddV2 Asin Asinh Atan Atan2 Atanh BitwiseAnd BitwiseOr BitwiseXor Ceil Cos Cosh Div
-    DivNoNan Elu Equal Erf Erfc Exp Expm1 Floor FloorDiv FloorMod Greater GreaterEqual Identity Invert
-    IsFinite IsInf IsNan LeakyRelu LeftShift Less LessEqual Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
-    Minimum Mod Mul Neg NotEqual OnesLike Pow RealDiv Reciprocal Relu Relu6 RightShift Rint Round Rsqrt Selu
-    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Square SquaredDifference Sub Tan Tanh TruncateDiv ZerosLike
-    """.split()  # noqa: SIM905
-)
-"""Ops with one output whose shape is that of the inputs after broadcasting."""
 
 MOST_NODES = 50_000
 """The nodes of one call of a layer: an unrolled loop over thousands of steps needs fewer."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.runtime.onnx.graph import OnnxGraph
-from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from tfport.runtime.onnx.shape_rule import (
-    TOGETHER,
-    UNARY,
-    Attrs,
-    Inputs,
-    broadcast,
-    first_two,
-    required,
-    shape_rule,
-)
+from tfport.runtime.onnx.op_facts import REDUCTIONS, TOGETHER, UNARY
+from tfport.runtime.onnx.shape_rule import Attrs, Inputs, broadcast, first_two, required, shape_rule
 from tfport.runtime.operand import Dims, Operand
 
 
@@ -29,9 +21,7 @@ def _broadcast(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     return [broadcast(*(operand.shape for operand in inputs if operand is not None))]
 
 
-@shape_rule(
-    "ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceL2 ReduceL1 ReduceLogSumExp ReduceSumSquare"
-)
+@shape_rule(REDUCTIONS)
 def _reduce(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     x, axes = required(inputs[0]), inputs[1] if len(inputs) > 1 else None
     keep = attrs.get("keepdims", 1)

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from tfport.errors import CannotRun, RunFailed
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.graph import Node
+from tfport.graph.op_facts.records import declared_ranks
 from tfport.runtime.host import Group, group_inputs, host_run, inferred_attrs
 from tfport.runtime.lower import CONTEXT, Context, Implementation, structure
 from tfport.runtime.operand import Dims, Operand
@@ -82,7 +83,9 @@ def _trace(
                 _describe(answer, own, attrs)
         return answers
 
-    ranks = declared_ranks(attrs) if types and types[0].name != "variant" else [None]
+    ranks: Sequence[Dims | None] = [None]
+    if types and types[0].name != "variant":
+        ranks = declared_ranks(attrs["output_types"], attrs["output_shapes"])
     outputs = [Operand(t, rank, name=node.name) for t, rank in zip(types, ranks, strict=True)]
     made = Step(node.name, node.op, (*inputs, *around), tuple(outputs), run=run, effect=signature.stateful)
     made.programs = tuple(programs.values())
@@ -97,14 +100,6 @@ def _describe(made: Dataset, inputs: Sequence[Any], attrs: Attrs) -> None:
     if not made.types:
         made.types = attrs.get("output_types") or attrs.get("Toutput_types") or ()
         made.shapes = attrs.get("output_shapes") or ()
-
-
-def declared_ranks(attrs: Mapping[str, Attr]) -> list[Dims | None]:
-    """The ranks that an op declares for the element it returns; unknown for variants."""
-    return [
-        None if dtype.name == "variant" or shape.dims is None else (None,) * len(shape.dims)
-        for dtype, shape in zip(attrs["output_types"], attrs["output_shapes"], strict=True)
-    ]
 
 
 def _refuse_unnamed(kernel: Implementation, node: Node, attrs: Attrs, decided: frozenset[str]) -> None:

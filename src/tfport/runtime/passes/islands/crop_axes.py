@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass

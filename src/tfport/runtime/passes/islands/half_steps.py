@@ -15,6 +15,7 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.onnx.graph import captured_by
+from tfport.runtime.onnx.op_facts import MOVES, REDUCTIONS, TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import CPU, island_pass
@@ -29,20 +30,20 @@ _SELECTS = frozenset([
     "Round", "Sign", "Where",
 ])  # fmt: skip
 """Float16 can represent the result of rounded inputs: there is nothing to round."""
-_MOVES = frozenset([
-    "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherND", "Identity", "Pad", "Reshape",
-    "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
-])  # fmt: skip
+_MOVES = frozenset(MOVES.split())
 _FUSED = frozenset([
     "Add", "BatchNormalization", "Cast", "Clip", "Div", "Elu", "LeakyRelu", "Mul", "Relu", "Sub",
 ])  # fmt: skip
 """What may follow a sum without a rounding between them."""
-_COMPUTES = frozenset([
-    "Acos", "Acosh", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Cos",
-    "Cosh", "Equal", "Erf", "Exp", "Gelu", "GlobalAveragePool", "Greater", "GreaterOrEqual", "IsInf",
-    "IsNaN", "LRN", "LayerNormalization", "Less", "LessOrEqual", "Log", "LogSoftmax", "Not", "Or", "Pow",
-    "Reciprocal", "ReduceMean", "ReduceProd", "ReduceSum", "Resize", "Selu", "Sigmoid", "Sin", "Sinh",
-    "Softmax", "Softplus", "Softsign", "Sqrt", "Sum", "Tan", "Tanh", "TopK", "Xor",
+_OTHERS = frozenset([
+    "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Celu", "HardSigmoid", "HardSwish",
+    "Mean", "Mish", "Mod", "PRelu", "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceSumSquare", "Shrink",
+    "ThresholdedRelu",
+])  # fmt: skip
+"""Elementwise ops and reductions that stay in float16."""
+_COMPUTES = frozenset(f"{UNARY} {TOGETHER} {REDUCTIONS}".split()) - _OTHERS | frozenset([
+    "ArgMax", "ArgMin", "AveragePool", "GlobalAveragePool", "LRN", "LayerNormalization", "LogSoftmax",
+    "Resize", "Softmax", "TopK",
 ])  # fmt: skip
 _IN_FLOAT32 = _COMPUTES | _FUSED | _MOVES | _SELECTS | _SUMS
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.graph import captured_by, like
-from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
+from tfport.runtime.onnx.op_facts import REDUCTIONS, TOGETHER, UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.islands.layout_state import LayoutState, Perm, Transposed
@@ -158,9 +158,7 @@ def _pad(state: LayoutState, node: OnnxNode) -> bool:
     return state.add_transposed(node, [x.inner, state.ints(*pairs.reshape(-1)), *node.inputs[2:]], x.perm)
 
 
-@_layout_rule(
-    "ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceL1 ReduceL2 ReduceLogSumExp ReduceSumSquare"
-)
+@_layout_rule(REDUCTIONS)
 def _reduce(state: LayoutState, node: OnnxNode) -> bool:
     x = state.transposed.get(_first(node))
     axes = node.inputs[1] if len(node.inputs) > 1 else None

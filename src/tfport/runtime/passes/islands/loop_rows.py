@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY, broadcast, first_two, required
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
+from tfport.runtime.onnx.shape_rule import broadcast, first_two, required
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import OnnxNode, Program
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.onnx.graph import captured_by, like
-from tfport.runtime.onnx.shape_rule import TOGETHER, UNARY
+from tfport.runtime.onnx.op_facts import TOGETHER, UNARY
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import island_pass

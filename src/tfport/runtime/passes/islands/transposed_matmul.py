@@ -16,7 +16,7 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.onnx.graph import like
-from tfport.runtime.onnx.shape_rule import UNARY
+from tfport.runtime.onnx.op_facts import UNARY
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import island_pass

@@ -13,19 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-import numpy as np
-
-from tfport.errors import Error
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
-from tfport.runtime.bounds.output_sizes import output_bytes
+from tfport.runtime.evaluate import folded
 from tfport.runtime.operand import Operand, operand_key
 from tfport.runtime.passes.pass_list import node_pass
 from tfport.runtime.trace import NodeToTrace, Tracer
 
-MAX_FOLDED_BYTES = 1 << 24
-"""The largest outputs that are folded, unless the inputs are at least half as large."""
 _PLAIN = (int, str, bytes, DType, Shape)
 _SHARED_STATE = frozenset(("resource", "variant"))
 
@@ -39,19 +34,8 @@ def constant_folding(tracer: Tracer, node: NodeToTrace) -> Sequence[Operand] | N
     if node.run is None or node.is_ordered:
         return None
     values = [operand.value for operand in node.inputs]
-    if any(value is None for value in values):
-        return None
-    size_before = sum(v.nbytes for v in values if isinstance(v, np.ndarray))
-    most = max(MAX_FOLDED_BYTES, 2 * size_before)
-    if output_bytes(node.op, values, node.attrs, node.types) > most:
-        return None
-    try:
-        with np.errstate(all="ignore"):
-            outputs = node.run(values)
-    except (Error, MemoryError):
-        return None
-    size_after = sum(a.nbytes for a in outputs if isinstance(a, np.ndarray))
-    if size_after > most or any(a is None for a in outputs):
+    outputs = folded(node.run, node.op, values, node.attrs, node.types)
+    if outputs is None:
         return None
     return [Operand(t, value=a, name=node.name) for t, a in zip(node.types, outputs, strict=True)]
 

@@ -10,8 +10,9 @@ from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.tensorflow.function import tensors_of, tf_function
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.dtypes import BOOL, FLOAT32, DType
+from tfport.graph.op_facts.kinds import UNARY
 
-UNARY = {
+FUNCTIONS = {
     "Abs": "math.abs abs", "Acos": "math.acos acos", "Acosh": "math.acosh acosh", "Asin": "math.asin asin",
     "Asinh": "math.asinh asinh", "Atan": "math.atan atan", "Atanh": "math.atanh atanh",
     "Ceil": "math.ceil compat.v1.ceil", "Cos": "math.cos cos", "Cosh": "math.cosh cosh", "Elu": "nn.elu",
@@ -25,9 +26,6 @@ UNARY = {
     "Sinh": "math.sinh sinh", "Softplus": "math.softplus nn.softplus", "Softsign": "nn.softsign",
     "Sqrt": "math.sqrt sqrt", "Square": "math.square square", "Tan": "math.tan tan",
     "Tanh": "math.tanh tanh nn.tanh",
-}  # fmt: skip
-"""Ops of one tensor, and the functions that are nothing else."""
-BINARY = {
     "Add": "math.add add __operators__.add", "Atan2": "math.atan2 atan2",
     "BitwiseAnd": "bitwise.bitwise_and", "BitwiseOr": "bitwise.bitwise_or",
     "BitwiseXor": "bitwise.bitwise_xor",
@@ -40,7 +38,7 @@ BINARY = {
     "NotEqual": "math.not_equal not_equal __operators__.ne",
     "Pow": "math.pow pow", "SquaredDifference": "math.squared_difference", "Sub": "math.subtract subtract",
 }  # fmt: skip
-"""Ops of two tensors, and the functions that are nothing else."""
+"""Ops of one or two tensors, and the functions that are nothing else."""
 
 
 def _unary(op: str) -> Callable[..., LayerTensor]:
@@ -59,9 +57,8 @@ def _binary(op: str) -> Callable[..., LayerTensor]:
     return function
 
 
-for _table, _make in ((UNARY, _unary), (BINARY, _binary)):
-    for _op, _names in _table.items():
-        tf_function(_names)(_make(_op))
+for _op, _names in FUNCTIONS.items():
+    tf_function(_names)(_unary(_op) if _op in UNARY else _binary(_op))
 
 
 @tf_function("math.truediv truediv math.divide divide __operators__.truediv")

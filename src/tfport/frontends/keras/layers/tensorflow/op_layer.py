@@ -12,7 +12,7 @@ from tfport.formats.keras.records import Json
 from tfport.frontends.keras.arrays import batch_matmul, concat, expand_dims, gather, select, split, stack
 from tfport.frontends.keras.indexing import Range, get_item
 from tfport.frontends.keras.layer import layer
-from tfport.frontends.keras.layer_builder import ELEMENTWISE, LayerBuilder
+from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.operations.linear import matrix_product
 from tfport.frontends.keras.layers.tensorflow.function import tensors_of
 from tfport.frontends.keras.rearranging import padded, reshaped, squeezed, tiled, transposed
@@ -20,8 +20,9 @@ from tfport.frontends.keras.reductions import arg_extreme, reduced
 from tfport.frontends.keras.softmax import log_softmax, softmax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.dtypes import INT32, DType
+from tfport.graph.op_facts.kinds import ELEMENTWISE, REDUCTIONS
 
-REDUCTIONS = ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")
+HANDLED = ("alpha", "incompatible_shape_error")
 Attrs = Mapping[str, Any]
 Rule = Callable[..., Any]
 """A function of the builder, the attributes and the inputs of a node."""
@@ -34,15 +35,23 @@ def tensorflow_op(b: LayerBuilder, inputs: Any, *, node_def: Json, constants: Js
     for place, value in sorted((int(key), value) for key, value in (constants or {}).items()):
         operands.insert(place, value)
     op, attrs = node["op"], {name: _attr(value) for name, value in node.get("attr", {}).items()}
-    if op in ELEMENTWISE:
-        numbers = {"alpha": float(attrs["alpha"])} if "alpha" in attrs else {}
-        return getattr(b, op)(*operands, **numbers)
-    if op in REDUCTIONS:
+    if op in RULES:
+        return RULES[op](b, attrs, *operands)
+    if op in REDUCTIONS.split():
         x, axis = operands
         return reduced(b, op, x, axis, attrs.get("keep_dims", False))
-    if op not in RULES:
+    if op not in ELEMENTWISE or not _is_plain(b, op):
         raise b.refuse(f"it computes the op `{op}`, which tfport does not build")
-    return RULES[op](b, attrs, *operands)
+    numbers = {"alpha": float(attrs["alpha"])} if "alpha" in attrs else {}
+    return getattr(b, op)(*operands, **numbers)
+
+
+def _is_plain(b: LayerBuilder, op: str) -> bool:
+    """Whether an op has single tensors as inputs, and besides types no attribute that is not handled here."""
+    signature = b.model.graph.ops.get(op)
+    if signature is None or not signature.flat_inputs:
+        return False
+    return all(kind == "type" or name in HANDLED for name, kind in signature.attr_types.items())
 
 
 def _node(b: LayerBuilder, stored: Json) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, quick, shapes
+from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.shared.axes import FEW, axis_in, check_places, first_place, full, text_of, zero_of
 
 
@@ -136,11 +136,6 @@ def where(input):
     return np.argwhere(input)
 
 
-@shapes("Where")
-def where_shape(inputs, attrs):
-    return [(None, inputs[0].rank)]
-
-
 @host("DynamicPartition")
 def dynamic_partition(data, partitions, *, num_partitions):
     if data.shape[: partitions.ndim] != partitions.shape:
@@ -151,14 +146,6 @@ def dynamic_partition(data, partitions, *, num_partitions):
     rows = data.reshape(partitions.size, *data.shape[partitions.ndim :])
     flat = partitions.reshape(-1)
     return [rows[flat == i] for i in range(num_partitions)]
-
-
-@shapes("DynamicPartition")
-def dynamic_partition_shapes(inputs, attrs):
-    data, partitions = inputs
-    if data.shape is None or partitions.rank is None:
-        return [None] * attrs["num_partitions"]
-    return [(None, *data.shape[partitions.rank :])] * attrs["num_partitions"]
 
 
 @host("DynamicStitch ParallelDynamicStitch")
@@ -175,12 +162,3 @@ def dynamic_stitch(indices, data):
     for places, values in zip(indices, data, strict=True):
         made[places.reshape(-1)] = values.reshape(places.size, *rest)
     return made
-
-
-@shapes("DynamicStitch ParallelDynamicStitch")
-def dynamic_stitch_shape(inputs, attrs):
-    half = len(inputs) // 2
-    places, values = inputs[0], inputs[half]
-    if places.rank is None or values.shape is None:
-        return [None]
-    return [(None, *values.shape[places.rank :])]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import axis_in
 from tfport.runtime.ops.shared.precision import NARROW, wide_type
 
@@ -37,11 +37,6 @@ def unique_v2(x, axis, *, out_idx):
 @host("UniqueWithCountsV2")
 def unique_with_counts_v2(x, axis, *, out_idx):
     return _unique(x, axis, out_idx)
-
-
-@shapes("Unique")
-def unique_shape(inputs, attrs):
-    return [(None,), inputs[0].shape]
 
 
 def _unique(x, axis, out_idx):
@@ -105,8 +100,3 @@ def list_diff(x, y, *, out_idx):
         wide = wide_type(x.dtype)
         kept = ~np.isin(x.astype(wide), y.astype(wide))
     return x[kept], np.flatnonzero(kept).astype(out_idx.numpy)
-
-
-@shapes("ListDiff")
-def list_diff_shapes(inputs, attrs):
-    return [(None,), (None,)]

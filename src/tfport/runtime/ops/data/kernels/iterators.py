@@ -10,12 +10,11 @@ from tfport.errors import RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
-from tfport.runtime.lower import host, shapes, structure
+from tfport.runtime.lower import host, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.functional import function_of
 from tfport.runtime.ops.control.structure_steps import InnerProgram
 from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
-from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
 from tfport.runtime.ops.strings.byte_strings import scalar_value
 from tfport.runtime.ops.tables.table import StaticTable
@@ -85,11 +84,6 @@ def get_next(iterator, *, output_types, output_shapes):
     if element is None:
         raise RunFailed(f"end of sequence: iterator `{iterator.name}` has no more elements")
     return check_element(output_types, output_shapes, element)
-
-
-@shapes("IteratorGetNext IteratorGetNextSync")
-def shapes_of_next(inputs, attrs):
-    return declared_ranks(attrs)
 
 
 @host("IteratorGetNextAsOptional")
@@ -186,11 +180,6 @@ def dataset_to_single_element(dataset, *, output_types, output_shapes, metadata)
     if next(elements, None) is not None:
         raise RunFailed("the dataset must have one element, found more")
     return check_element(output_types, output_shapes, element)
-
-
-@shapes("DatasetToSingleElement")
-def shapes_of_single_element(inputs, attrs):
-    return declared_ranks(attrs)
 
 
 @host("InitializeTableFromDataset")

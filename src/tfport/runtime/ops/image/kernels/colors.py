@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
-
-
-@shapes("RGBToHSV HSVToRGB AdjustSaturation AdjustHue AdjustContrastv2 AdjustContrast")
-def _same(inputs, attrs):
-    return [inputs[0].shape]
+from tfport.runtime.lower import host
 
 
 def _wide(images: Any) -> Any:

@@ -7,17 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import ONE, round_away
-
-
-@shapes("CropAndResize")
-def _cropped(inputs, attrs):
-    image, boxes, _, size = inputs
-    count = boxes.shape[0] if boxes.rank == 2 else None
-    channels = image.shape[3] if image.rank == 4 else None
-    height, width = size.known if size.known is not None and len(size.known) == 2 else (None, None)
-    return [(count, height, width, channels)]
 
 
 class _CropAxis(NamedTuple):

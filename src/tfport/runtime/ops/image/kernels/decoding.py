@@ -12,21 +12,10 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.image import gif as _gif
 from tfport.runtime.ops.image import jpeg as _jpeg
 from tfport.runtime.ops.image import png as _png
-
-
-@shapes("DecodeJpeg DecodeAndCropJpeg DecodePng DecodeBmp")
-def _pictures(inputs, attrs):
-    return [(None, None, attrs["channels"] or None)]
-
-
-@shapes("DecodeGif")
-def _frames(inputs, attrs):
-    return [(None, None, None, 3)]
-
 
 _FAST_DCT = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
 _RATIOS = (1, 2, 4, 8)

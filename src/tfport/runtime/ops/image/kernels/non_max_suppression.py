@@ -10,29 +10,8 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.image.tie_order import are_distinct, popped, sorted_order
-
-
-@shapes("NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps")
-def _indices_shape(inputs, attrs):
-    return [(None,)]
-
-
-@shapes("NonMaxSuppressionV4")
-def _indices_and_count_shape(inputs, attrs):
-    return [(None,), ()]
-
-
-@shapes("NonMaxSuppressionV5")
-def _indices_and_scores_shape(inputs, attrs):
-    return [(None,), (None,), ()]
-
-
-@shapes("CombinedNonMaxSuppression")
-def _detections_shape(inputs, attrs):
-    batch = inputs[0].shape[0] if inputs[0].shape else None
-    return [(batch, None, 4), (batch, None), (batch, None), (batch,)]
 
 
 def _scalar(value: Any, what: str) -> Any:

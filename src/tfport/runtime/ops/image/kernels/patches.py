@@ -7,21 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
-
-
-@shapes("ExtractImagePatches ExtractVolumePatches")
-def _patches_shape(inputs, attrs):
-    x, sizes = inputs[0], attrs["ksizes"]
-    depth = x.shape[-1] if x.shape else None
-    return [
-        (x.shape[0] if x.shape else None, *[None] * (len(sizes) - 2), depth and depth * int(np.prod(sizes)))
-    ]
-
-
-@shapes("ExtractGlimpse ExtractGlimpseV2")
-def _glimpses_shape(inputs, attrs):
-    return [(None, None, None, None)]
+from tfport.runtime.lower import host
 
 
 def _patches(x: Any, sizes: list[int], strides: list[int], rates: list[int], padding: str) -> Any:

@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import round_away
 
 ONE = np.float32(1)
-
-
-@shapes("ImageProjectiveTransformV2 ImageProjectiveTransformV3")
-def _images(inputs, attrs):
-    batch, *_, channels = inputs[0].shape if inputs[0].rank == 4 else (None, None, None, None)
-    return [(batch, None, None, channels)]
 
 
 def _reflected(at: Any, size: int) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import (
     ONE,
     Taps,
@@ -22,14 +22,6 @@ from tfport.runtime.ops.image.resize_samples import (
 )
 from tfport.runtime.ops.image.sampling_kernels import KERNELS, SamplingKernel
 from tfport.runtime.ops.shared.precision import widen
-
-
-@shapes("ResizeNearestNeighbor ResizeBilinear ResizeBicubic ResizeArea ScaleAndTranslate")
-def _resized(inputs, attrs):
-    images, size = inputs[0], inputs[1]
-    batch, *_, channels = images.shape if images.rank == 4 else (None, None, None, None)
-    height, width = size.known if size.known is not None and len(size.known) == 2 else (None, None)
-    return [(batch, height, width, channels)]
 
 
 def _check_centers(align_corners: bool, half_pixel_centers: bool) -> None:

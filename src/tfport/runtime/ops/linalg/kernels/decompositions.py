@@ -7,23 +7,8 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.precision import widen
-
-
-@shapes("Cholesky CholeskyGrad MatrixInverse MatrixExponential MatrixLogarithm MatrixSquareRoot")
-def _same(inputs, attrs):
-    return [inputs[0].shape]
-
-
-@shapes("MatrixSolve TridiagonalSolve")
-def _shape_of_rhs(inputs, attrs):
-    return [inputs[1].shape]
-
-
-@shapes("MatrixDeterminant")
-def _batch_shape(inputs, attrs):
-    return [inputs[0].shape[:-2] if inputs[0].shape else None]
 
 
 def square(x: Any) -> Any:

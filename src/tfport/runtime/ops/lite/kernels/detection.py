@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
-
-
-@shapes("LiteDetections")
-def _shapes(inputs, attrs):
-    count = attrs["max_detections"] * (1 if attrs["use_regular_nms"] else attrs["max_classes_per_detection"])
-    return [(1, count, 4), (1, count), (1, count), (1,)]
+from tfport.runtime.lower import host
 
 
 @host("LiteDetections")

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from tfport.errors import CannotRun
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.precision import sigmoid
 
 ACTIVATIONS = {
@@ -81,13 +81,6 @@ def _normal(x, scale, shift):
     return apart / np.sqrt(variance + EPSILON) * scale + shift
 
 
-@shapes("LiteLstm LiteRnn")
-def sequence_shapes(inputs, attrs):
-    sequence, state = inputs[0].shape, inputs[-2 if len(inputs) > 5 else -1].shape
-    steps = None if sequence is None or state is None else (sequence[0], *state)
-    return [steps, state, inputs[-1].shape] if len(inputs) > 5 else [steps, state]
-
-
 # Activations rounded to the 8-bit steps of their rows, as TensorFlow Lite's hybrid kernels do.
 #
 # The steps are symmetric (-127 to 127, zero at 0) or asymmetric (-128 to 127, zero at a rounded point).
@@ -145,8 +138,3 @@ def _asymmetric(x, low, high):
 
 def _round(x):
     return np.trunc(x + np.copysign(x.dtype.type(0.5), x))
-
-
-@shapes("LiteHybridInput")
-def same_shape(inputs, attrs):
-    return [inputs[0].shape]

@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
 
 MOST_GRAMS = 1_000_000
 SPACES = b" \t\n\v\f\r"
-
-
-@shapes("LiteSkipGram")
-def _grams_shape(inputs, attrs):
-    return [(None,)]
 
 
 @host("LiteSkipGram")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import check_places, full
 from tfport.runtime.ops.shared.precision import widen
 
@@ -68,11 +68,6 @@ def segment(data, segment_ids, *, context):
     return _reduced(data, segment_ids, count, context.op.removeprefix("Segment"))
 
 
-@shapes("SegmentSum SegmentMean SegmentProd SegmentMax SegmentMin")
-def segment_shape(inputs, attrs):
-    return [inputs[0].shape and (None, *inputs[0].shape[1:])]
-
-
 @host("SegmentSumV2 SegmentProdV2 SegmentMaxV2 SegmentMinV2")
 def segment_v2(data, segment_ids, num_segments, *, context):
     _check_sorted(data, segment_ids)
@@ -83,14 +78,6 @@ def segment_v2(data, segment_ids, num_segments, *, context):
 @host("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin")
 def unsorted_segment(data, segment_ids, num_segments, *, context):
     return _unsorted(data, segment_ids, int(num_segments), context.op.removeprefix("UnsortedSegment"))
-
-
-@shapes("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin")
-def unsorted_segment_shape(inputs, attrs):
-    data, ids, count = inputs
-    if data.shape is None or ids.rank is None:
-        return [None]
-    return [(count.known[0] if count.known else None, *data.shape[ids.rank :])]
 
 
 def _unsorted(data, segment_ids, count, kind):
@@ -141,14 +128,6 @@ def sparse_segment_with_num_segments(data, indices, segment_ids, num_segments, *
             f"segment ids must be less than num_segments={count}, found {segment_ids[-1:].tolist()}"
         )
     return _gathered(data, indices, segment_ids, count, context.op)
-
-
-@shapes(
-    "SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseSegmentSumWithNumSegments "
-    "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments"
-)
-def sparse_segment_shape(inputs, attrs):
-    return [inputs[0].shape and (None, *inputs[0].shape[1:])]
 
 
 def _gathered(data, indices, segment_ids, count, op):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.errors import CannotRun, RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.ops.nn.cudnn_params import CudnnRnnConfig
 
@@ -59,25 +59,6 @@ def cudnn_rnn_v3(
 def _cells(input_c, input_h):
     """The cell states; only an LSTM has them, and other modes ignore this input."""
     return input_c if np.ndim(input_c) == 3 else input_h
-
-
-@shapes("CudnnRNN")
-def _shapes(inputs, attrs):
-    return [*_output_shapes(inputs, attrs), (None,)]
-
-
-@shapes("CudnnRNNV2 CudnnRNNV3")
-def _shapes_v2(inputs, attrs):
-    return [*_output_shapes(inputs, attrs), (None,), (None,)]
-
-
-def _output_shapes(inputs, attrs):
-    x, h = inputs[0].shape, inputs[1].shape
-    out = None
-    if x is not None and h is not None and len(x) == len(h) == 3:
-        units = h[2]
-        out = (x[0], x[1], units and units * (2 if attrs["direction"] == "bidirectional" else 1))
-    return [out, h, h if attrs["rnn_mode"] == "lstm" else None]
 
 
 def _layers(x, h, c, params, mode, input_mode, direction, lengths=None):

@@ -8,28 +8,10 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.random import distributions as draw
 from tfport.runtime.ops.random.philox import PHILOX, Philox, from_seed, from_words
 from tfport.runtime.ops.random.rejection import binomial, gamma, laid_out, per_parameter, poisson
-
-_FIRST_IS_SHAPE = (
-    "StatelessRandomUniform StatelessRandomUniformInt StatelessRandomUniformFullInt StatelessRandomNormal "
-    "StatelessTruncatedNormal StatelessRandomUniformV2 StatelessRandomUniformIntV2 StatelessRandomNormalV2 "
-    "StatelessRandomUniformFullIntV2 StatelessTruncatedNormalV2 StatelessRandomGammaV2 "
-    "StatelessRandomGammaV3 StatelessRandomPoisson StatelessRandomBinomial "
-    "StatelessParameterizedTruncatedNormal RandomUniform RandomUniformInt RandomStandardNormal "
-    "TruncatedNormal ParameterizedTruncatedNormal"
-)
-
-
-@shapes(_FIRST_IS_SHAPE)
-def shape_of_first_input(inputs, attrs):
-    shape = inputs[0]
-    if shape.known is not None and shape.rank == 1:
-        return [shape.known]
-    length = shape.shape[0] if shape.rank == 1 else None
-    return [None if length is None else (None,) * length]
 
 
 @host("StatelessRandomGetKeyCounter")

@@ -8,19 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
+from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import round_away
-
-
-@shapes("AudioSpectrogram Mfcc")
-def _of_channels_and_frames(inputs, attrs):
-    return [(None, None, None)]
-
-
-@shapes("DecodeWav")
-def _sound(inputs, attrs):
-    return [(None, None), ()]
-
 
 _SKIPPED = (b"JUNK", b"bext", b"iXML", b"qlty", b"mext", b"levl", b"link", b"axml")
 

@@ -7,17 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import host, shapes
-
-
-@shapes("FFT IFFT FFT2D IFFT2D FFT3D IFFT3D")
-def _same(inputs, attrs):
-    return [inputs[0].shape]
-
-
-@shapes("RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D")
-def _of_lengths(inputs, attrs):
-    return [(None,) * inputs[0].rank if inputs[0].rank is not None else None]
+from tfport.runtime.lower import host
 
 
 def _axes(x: Any, count: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.lower import Context, host
+from tfport.runtime.lower import Context, host, shapes
 from tfport.runtime.ops.tables.table import DenseTable, LookupTable, MutableTable, Shape, StaticTable
 
 if TYPE_CHECKING:
@@ -178,6 +178,15 @@ def _check_static(table: LookupTable) -> None:
 @host("LookupTableImport LookupTableImportV2")
 def lookup_table_import(table_handle, keys, values):
     table_handle.fill(keys, values)
+
+
+@shapes("LookupTableFind LookupTableFindV2")
+def looked_up(inputs, attrs):
+    """A value for each key; keys and values of some tables are vectors."""
+    table, keys = inputs[0].value, inputs[1].shape
+    if not isinstance(table, LookupTable) or keys is None or len(keys) < len(table.key_shape):
+        return [None]
+    return [(*keys[: len(keys) - len(table.key_shape)], *table.value_shape)]
 
 
 @host("LookupTableFind LookupTableFindV2")

@@ -1,0 +1,1 @@
+"""What an op is: one table of kinds, shape rules and changes by release."""

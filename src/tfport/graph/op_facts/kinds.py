@@ -1,0 +1,64 @@
+"""What kind of op an op is: elementwise, moving elements, reducing.
+
+Everything that treats ops of a kind alike reads these names. The shape rules are beside this module, and
+are found by `compared.shape_rule_of`.
+"""
+
+from __future__ import annotations
+
+COMPARED_UNARY = (
+    "Identity StopGradient PreventGradient Snapshot CheckNumerics ZerosLike OnesLike Cast Abs Acos Acosh "
+    "Asin Asinh Atan Atanh Ceil Cos Cosh Digamma Elu Erf Erfc Exp Expm1 Floor Inv Invert IsFinite IsInf "
+    "IsNan LeakyRelu Lgamma Log Log1p LogicalNot Neg Reciprocal Relu Relu6 Rint Round Rsqrt Selu Sigmoid "
+    "Sign Sin Sinh Softplus Softsign Sqrt Square Tan Tanh"
+)
+"""Ops of one tensor, each element by itself; all releases were compared with."""
+OTHER_UNARY = (
+    "Angle BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e "
+    "BesselY0 BesselY1 Bucketize CheckNumericsV2 ClipByValue ComplexAbs Conj Dawsn Erfinv Expint "
+    "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FresnelCos FresnelSin Imag Ndtri PopulationCount Real "
+    "Spence AsString RegexFullMatch RegexReplace StaticRegexFullMatch StaticRegexReplace StringLength "
+    "StringLower StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong "
+    "StringToNumber StringUpper UnicodeScript UnicodeTranscode"
+)
+"""More of them; what they read beside the tensor are scalars."""
+COMPARED_BROADCASTING = (
+    "Add AddV2 Sub Mul Div RealDiv FloorDiv TruncateDiv FloorMod Mod TruncateMod Pow Maximum Minimum "
+    "SquaredDifference Atan2 Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr Complex DivNoNan "
+    "MulNoNan Xdivy Xlogy"
+)
+"""Ops of several tensors, broadcast against each other; all releases were compared with."""
+OTHER_BROADCASTING = (
+    "Xlog1py NextAfter Igamma Igammac IgammaGradA RandomGammaGrad Betainc Zeta Polygamma ApproximateEqual "
+    "SelectV2 LeftShift RightShift Prelu"
+)
+BITWISE = "BitwiseAnd BitwiseOr BitwiseXor"
+COMPARISONS = "Equal NotEqual"
+"""They may accept shapes that do not fit: then the answer is a scalar."""
+MERGED_GRADIENTS = "ReluGrad Relu6Grad EluGrad SeluGrad"
+OTHER_GRADIENTS = "SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad"
+MORE_GRADIENTS = "LeakyReluGrad ReciprocalGrad SoftplusGrad SoftsignGrad"
+SUMS = "AddN AccumulateNV2"
+"""Of tensors of one shape, element by element."""
+REDUCTIONS = "Sum Mean Prod Max Min All Any"
+OTHER_REDUCTIONS = "EuclideanNorm"
+
+UNARY = frozenset(f"{COMPARED_UNARY} {OTHER_UNARY}".split())
+"""Each element of the output is a function of one element of the first input, and of scalars."""
+BROADCASTING = frozenset(f"{COMPARED_BROADCASTING} {OTHER_BROADCASTING} {BITWISE} {COMPARISONS}".split())
+"""Each element of the output is a function of the elements of all inputs at its index, after broadcasting."""
+ALIKE = frozenset(f"{MERGED_GRADIENTS} {OTHER_GRADIENTS} {MORE_GRADIENTS} {SUMS}".split())
+"""The same of inputs that all have the shape of the output."""
+ELEMENTWISE = UNARY | BROADCASTING | ALIKE
+REDUCING = frozenset(f"{REDUCTIONS} {OTHER_REDUCTIONS}".split())
+"""They reduce the axes of their second input; `keep_dims` keeps them with size 1."""
+MOVING = frozenset(
+    """
+    BatchToSpace BatchToSpaceND BroadcastTo Concat ConcatV2 DepthToSpace EnsureShape ExpandDims Gather
+    GatherNd GatherV2 Identity Pack Reshape Reverse ReverseSequence ReverseV2 Roll Slice Snapshot SpaceToBatch
+    SpaceToBatchND SpaceToDepth Split SplitV Squeeze StopGradient StridedSlice Tile Transpose Unpack
+    """.split()  # noqa: SIM905
+)
+"""Every element of the output is an element of an input."""
+PASSING = frozenset("Identity StopGradient PreventGradient Snapshot EnsureShape".split())  # noqa: SIM905
+"""The output is the first input."""
