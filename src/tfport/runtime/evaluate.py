@@ -47,7 +47,10 @@ def evaluated(node: Node, arrays: Sequence[NDArray[Any]], state: State) -> list[
         run = host_run(kernel, groups, kernel_arguments(kernel, node, attrs, signature), context)
     except CannotRun:
         return None
-    return folded(run, node.op, [operand.value for operand in inputs], attrs, types)
+    outputs = folded(run, node.op, [operand.value for operand in inputs], attrs, types)
+    if outputs is None:
+        return None
+    return [Operand(dtype, value=output).array for dtype, output in zip(types, outputs, strict=True)]
 
 
 def folded(
