@@ -21,10 +21,10 @@ def dense(node: OnnxNode, producers: Producers) -> OnnxNode | None:
     if x is None or weights is None or weights.rank != 2 or weights.shape is None:
         return None
     inner, outer = weights.shape
-    if x.shape is None or x.shape[-1] is None or x.shape[-1] != inner or _columns(rows) != inner:
+    if not x.shape or x.shape[-1] is None or x.shape[-1] != inner or _columns(rows) != inner:
         return None
     shape = node.outputs[0].shape
-    if shape is None or shape[-1] != outer or not _same_rows(x.shape[:-1], shape[:-1]):
+    if not shape or shape[-1] != outer or not _same_rows(x.shape[:-1], shape[:-1]):
         return None
     return OnnxNode("MatMul", (x, weights), node.outputs, {})
 
