@@ -26,11 +26,12 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.fix.engine import complete
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import put_in_place, replacement_values
-from tfport.fix.rule import EXACT, Refusal, Rule
+from tfport.fix.rule import EXACT, Rule
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.build import graph_to_def
+from tfport.graph.building.node_builder import Refusal
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -125,14 +126,14 @@ def apply(rule: Rule, model: Model, target: str = NEWEST) -> list[str]:
     node = node_for(model, rule)
     complete(node)
     facts, checker = Facts(model), NodeChecker(resolve_targets(target)[0], PRODUCER)
-    builder = NodeBuilder(node, facts, checker)
+    builder = RuleBuilder(node, facts, checker)
     try:
         values = replacement_values(node, rule.make(builder, node))
     except Refusal:
         builder.undo()
         raise
-    ops = [made.op for made in builder.made]
-    put_in_place(node, values, builder.made, facts, named=node.graph is model.graph)
+    ops = [made.op for made in builder.added]
+    put_in_place(node, values, builder.added, facts, named=node.graph is model.graph)
     return ops
 
 

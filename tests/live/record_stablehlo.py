@@ -1,4 +1,4 @@
-"""Serialize the programs of `tests/runtime/ops/xla/stablehlo/programs.py`, and record TensorFlow's answers.
+"""Serialize the programs of `tests/frontends/stablehlo/programs.py`, and record TensorFlow's answers.
 
 python -m tests.live.record_stablehlo
 """
@@ -12,9 +12,9 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.mlir.stablehlo import stablehlo
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+from tests.frontends.stablehlo.programs import PROGRAMS, VERSIONS
 from tests.runtime.answers import write_answers
-from tests.runtime.ops.xla.stablehlo.programs import PROGRAMS, VERSIONS
-from tests.runtime.ops.xla.stablehlo.test_stablehlo import result_types
+from tests.runtime.ops.xla.test_call_module import result_types
 
 
 def serialized(text: str, version: str) -> Any:

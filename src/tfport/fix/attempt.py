@@ -24,7 +24,6 @@ from tfport.fix.node_checker import NodeChecker
 from tfport.fix.options import FixOptions
 from tfport.fix.rule import RULES, Rulebook
 from tfport.fix.rules.nn.layout import channels_last
-from tfport.fix.stablehlo.expand import expand_modules
 from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
@@ -39,6 +38,7 @@ from tfport.fix.structure.signature_outputs import (
 )
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.structure.working_copy import working_copy
+from tfport.fix.xla_programs import expand_modules
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Node
 from tfport.graph.inference_outputs import possible_outputs

@@ -13,10 +13,11 @@ from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import Values, put_in_place, replacement_values
-from tfport.fix.rule import LOSSY, Refusal, Rule, Rulebook, is_own
+from tfport.fix.rule import LOSSY, OtherProblem, Rule, Rulebook, is_own
 from tfport.graph.attrs import Attr
+from tfport.graph.building.node_builder import Refusal
 from tfport.graph.graph import Function, Node, Value
 from tfport.registry.unresolved import Unresolved
 from tfport.startup.dataclass import dataclass, field
@@ -45,7 +46,7 @@ class RuleChain:
     """The result of a rule and the rules after it; the target runs all of its nodes."""
 
     rule: Rule
-    builder: NodeBuilder
+    builder: RuleBuilder
     values: Values
     steps: list[tuple[Rule, str, str]] = field(default_factory=list)
     """Every applied rule, with the name and op of the node."""
@@ -54,7 +55,7 @@ class RuleChain:
     def cost(self) -> tuple[bool, int]:
         """The sort key of chains; a chain that begins with a user's rule comes before all others."""
         price = sum(rule.keeps.price + 1 for rule, _, _ in self.steps)
-        return is_own(self.rule), price + len(self.builder.made)
+        return is_own(self.rule), price + len(self.builder.added)
 
 
 class RuleEngine:
@@ -87,8 +88,8 @@ class RuleEngine:
             if chain is None:
                 stuck.append(Stuck(node, problems, refusals))
                 continue
-            put_in_place(node, chain.values, chain.builder.made, self.facts, named=_is_known(node, named))
-            self.journal.replaced(chain.steps, _in_graph([node, *chain.builder.made]), _function(node))
+            put_in_place(node, chain.values, chain.builder.added, self.facts, named=_is_known(node, named))
+            self.journal.replaced(chain.steps, _in_graph([node, *chain.builder.added]), _function(node))
         return _without_unread(stuck, nodes, read, named)
 
     def _cheapest(
@@ -102,7 +103,7 @@ class RuleEngine:
             try:
                 chain = self._chain(node, rule, path, refusals)
             except Refusal as refusal:
-                if refusal.is_reason:
+                if not isinstance(refusal, OtherProblem):
                     refusals.append((rule, refusal.why))
                 continue
             if rule.keeps is LOSSY and not self.allow_lossy:
@@ -120,7 +121,7 @@ class RuleEngine:
     def _chain(
         self, node: Node, rule: Rule, path: tuple[tuple[str, str], ...], refusals: Refusals
     ) -> RuleChain:
-        builder = NodeBuilder(node, self.facts, self.checker)
+        builder = RuleBuilder(node, self.facts, self.checker)
         try:
             chain = RuleChain(
                 rule,
@@ -128,7 +129,7 @@ class RuleEngine:
                 replacement_values(node, rule.make(builder, node)),
                 [(rule, node.name, node.op)],
             )
-            for made in list(builder.made):
+            for made in list(builder.added):
                 if problems := self.checker.unresolved(made):
                     self._replace_new_node(chain, made, problems, (*path, (rule.name, node.op)), refusals)
             if lost := next((v for v in node.read_outputs if chain.values[v.index] is None), None):
@@ -151,10 +152,10 @@ class RuleEngine:
         if further is None:
             raise Refusal(f"{BUILDS} {made.op}, which the target does not run ({problems[0].question.value})")
         chain.steps += further.steps
-        own, new = chain.builder.made, further.builder.made
+        own, new = chain.builder.added, further.builder.added
         placed = put_in_place(made, further.values, new, self.facts, named=False)
         chain.values = [_placed(v, placed) if v and v.node is made else v for v in chain.values]
-        chain.builder.made = [
+        chain.builder.added = [
             new_node for new_node in (*own, *new) if new_node.graph.nodes.get(new_node.name) is new_node
         ]
 

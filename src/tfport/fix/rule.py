@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 
 from tfport.discovery import STALE, Catalog, modules_of
 from tfport.errors import Error
+from tfport.graph.building.node_builder import Refusal
 from tfport.graph.graph import Node, Value
 from tfport.python_file import execute
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from tfport.fix.nodes.builder import NodeBuilder
+    from tfport.fix.nodes.builder import RuleBuilder
 
 
 ANY = "*"
@@ -53,26 +54,13 @@ class Keeps(Enum):
 EXACT, ROUNDING, LOSSY = Keeps.EXACT, Keeps.ROUNDING, Keeps.LOSSY
 
 
-class Refusal(Exception):
-    """Why a rule does not apply; returned by the rule, or raised by a function that it calls."""
-
-    is_reason = True
-    """Whether users need to know: not if the rule is for other problems than those of the node."""
-
-    @property
-    def why(self) -> str:
-        return str(self)
-
-
 def refuse(why: str) -> Refusal:
     """Make the result of a rule that does not apply."""
     return Refusal(why)
 
 
 class OtherProblem(Refusal):
-    """The refusal of a rule that solves another problem than this node has."""
-
-    is_reason = False
+    """The refusal of a rule that solves another problem than this node has: users need not know it."""
 
 
 Replacement = Node | Value | Sequence[Node | Value | None] | Refusal
@@ -88,7 +76,7 @@ class Rule:
     keeps: Keeps
     says: str
     """What it does, in one sentence for users."""
-    make: Callable[[NodeBuilder, Node], Replacement]
+    make: Callable[[RuleBuilder, Node], Replacement]
     origin: str
     """The module that declares it."""
 
@@ -97,10 +85,10 @@ RULES = Catalog[Rule]("rules", "tfport.fix.rules")
 """The rules of tfport by op, and under `ANY` those for every op."""
 
 
-def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[NodeBuilder, Node], Replacement]], Rule]:
+def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[RuleBuilder, Node], Replacement]], Rule]:
     """Declare a rule for one or more ops, `"Add AddV2"`; the function's docstring is its sentence."""
 
-    def declare(make: Callable[[NodeBuilder, Node], Replacement]) -> Rule:
+    def declare(make: Callable[[RuleBuilder, Node], Replacement]) -> Rule:
         says = " ".join((make.__doc__ or make.__name__).partition("\n\n")[0].split())
         declared = Rule(make.__name__, tuple(ops.split()), keeps, says, make, make.__module__ or "")
         if is_own(declared):

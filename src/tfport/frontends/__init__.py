@@ -1,1 +1,1 @@
-"""Keras files, TensorFlow Lite files and StableHLO modules as graphs, as their makers meant them."""
+"""Models of other frameworks as graphs: what each file means, in TensorFlow ops."""

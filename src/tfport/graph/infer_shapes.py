@@ -41,6 +41,16 @@ def node_shapes(
     return [UNKNOWN if dims is None else Shape(dims) for dims in output_dims(call, node.declared_outputs)]
 
 
+def infer_node(node: Node, inferred: InferredShapes) -> None:
+    """Add to what is known the shapes and small integers of the outputs of a new node."""
+    passed: list[_Passed] = []
+    for value in node.inputs:
+        dims = inferred.dims.get(value, value.shape.dims)
+        passed.append((dims, inferred.elements.get(value) or constant_elements(value), None))
+    for index, known in enumerate(_by_rule(node, passed)):
+        _note(node.output(index), known, inferred, {})
+
+
 class InferredShapes:
     """The shapes and small integers of the values of a graph."""
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,8 @@ class Model:
     """The Keras file that the graph was built from."""
     lite: LiteFile | None = None
     """The TensorFlow Lite file that the graph was built from."""
+    unchanged_file: Callable[[Graph], memoryview | None] | None = None
+    """The content of a TensorFlow Lite file, if a graph is still as it was built from it."""
     no_graph: str = ""
     """Why the graph of a Keras or TensorFlow Lite model could not be built; empty for every other model."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfport.frontends.keras.summary import LayerSummary
-from tfport.frontends.keras.tensor import Dims
+from tfport.graph.building.node_builder import Dims
 from tfport.inspection.inspection import KERAS_2
 from tfport.inspection.keras import KerasInspection, is_custom
 from tfport.reports.console import GAP, INDENT, facts, indented, more, title

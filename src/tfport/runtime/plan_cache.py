@@ -11,7 +11,7 @@ others in the same way.
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from tfport.graph.model import Signature
 from tfport.runtime.fed_tensor import FedValue
@@ -20,7 +20,10 @@ from tfport.runtime.plan import Plan
 from tfport.runtime.stored.stored_island import StoredPlan
 from tfport.startup.dataclass import dataclass
 
-AnyPlan = Plan | PlacedPlan | StoredPlan
+if TYPE_CHECKING:
+    from tfport.runtime.engines.litert.whole_file import WholeFilePlan
+
+AnyPlan = Union[Plan, PlacedPlan, StoredPlan, "WholeFilePlan"]
 
 Assumed = int | FedValue | None
 """What a plan assumes of a fed tensor: its rank, its value, or only what the graph declares."""

@@ -48,7 +48,6 @@ class NeverLowered(StrEnum):
     NO_LOWERING = "it has no lowering"
     SPARSE = "it is sparse"
     XLA_OP = "an XLA op"
-    XLA_PROGRAM = "an XLA program"
 
 
 @dataclass(eq=False, slots=True)

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from tfport.runtime.custom.stub import Stubs
+    from tfport.runtime.engines.litert.whole_file import WholeFilePlan
     from tfport.runtime.stored.stored_plans import StoredPlans
 
 Feeds = Mapping[str, "ArrayLike"]
@@ -90,6 +91,8 @@ class Session:
         self.model = model if isinstance(model, Model) else load_any_model(find_model(model), definitions)
         self.model.require_graph()
         self.state = State(self.model)
+        is_litert = engine == "litert" and device == "cpu" and not limits.max_bytes
+        self._hands_over_files = is_litert and self.model.lite is not None
         if isinstance(engine, str):
             engine = make_engine(engine, threads, max_bytes=limits.max_bytes, device=device, gpu=gpu)
         self.engine = engine
@@ -244,6 +247,8 @@ class Session:
 
     def _new_plan(self, key: PlanKey, in_advance: bool) -> tuple[AnyPlan, int]:
         """A plan for a key, and the version of the state that it is for."""
+        if (whole := self._whole_file(key)) is not None:
+            return whole, self.state.version
         self._initialize()
         program, version = self._tracer.runnable(key.fetches, key.feeds, key.assumed, self.engine)
         rival = self.engine.rival
@@ -263,6 +268,15 @@ class Session:
         plan = PlacedPlan(program, made_for, rival)
         traced.clear()
         return plan, version
+
+    def _whole_file(self, key: PlanKey) -> WholeFilePlan | None:
+        """A plan that hands a TensorFlow Lite file to LiteRT as it is, if nothing else is asked."""
+        if not self._hands_over_files or key.is_special or current_recorder() is not None:
+            return None
+        from tfport.runtime.engines.litert.whole_file import whole_file  # few models need it
+
+        file = whole_file(self.model, self.engine.threads)
+        return None if file is None else file.plan(key.fetches, key.feeds)
 
     def _stored_plan(self, key: PlanKey) -> tuple[AnyPlan, int] | None:
         """The plan that an earlier session stored, unless a variable was assigned to in this one."""

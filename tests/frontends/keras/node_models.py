@@ -10,6 +10,7 @@ from tests.frontends.keras.built_models import built
 
 import tfport
 from tfport.frontends.keras.build import SIGNATURE
+from tfport.graph.model import Model
 
 NAMES = ("x", "y", "i")
 """The inputs."""
@@ -55,12 +56,18 @@ def function(symbol: str, first: Any, **kwargs: Any) -> dict[str, Any]:
     }
 
 
-def results(nodes: Sequence[Mapping[str, Any]], inputs: Inputs, version: str) -> list[Any]:
-    """What each node computes: a list of arrays for a node."""
+def model_of(
+    nodes: Sequence[Mapping[str, Any]],
+    inputs: Mapping[str, np.ndarray | str],
+    version: str,
+    weights: Mapping[str, Sequence[Any]] | None = None,
+) -> Model:
+    """The model of nodes, which are called n000, n001, …; inputs are arrays, or types of matrices."""
     layers: list[dict[str, Any]] = []
-    for name, array in inputs.items():
-        dtype = "string" if array.dtype == object else array.dtype.name
-        config = {"name": name, "batch_shape": [None, *array.shape[1:]], "dtype": dtype}
+    for name, like in inputs.items():
+        dtype = like if isinstance(like, str) else "string" if like.dtype == object else like.dtype.name
+        shape = [None, 2] if isinstance(like, str) else [None, *like.shape[1:]]
+        config = {"name": name, "batch_shape": shape, "dtype": dtype}
         layers.append({"class_name": "InputLayer", "name": name, "config": config, "inbound_nodes": []})
     names = [f"n{number:03}" for number in range(len(nodes))]
     for name, node in zip(names, nodes, strict=True):
@@ -71,6 +78,10 @@ def results(nodes: Sequence[Mapping[str, Any]], inputs: Inputs, version: str) ->
         "input_layers": [[name, 0, 0] for name in inputs],
         "output_layers": [[name, 0, 0] for name in names],
     }
-    model = built({"class_name": "Functional", "config": config}, {}, version)
-    answers = tfport.Session(model).signature(SIGNATURE)(**inputs)
-    return [answers[name] for name in names]
+    return built({"class_name": "Functional", "config": config}, weights or {}, version)
+
+
+def results(nodes: Sequence[Mapping[str, Any]], inputs: Inputs, version: str) -> list[Any]:
+    """What each node computes: an array for a node."""
+    answers = tfport.Session(model_of(nodes, inputs, version)).signature(SIGNATURE)(**inputs)
+    return [answers[name] for name in sorted(answers)]

@@ -11,9 +11,9 @@ from tests.frontends.keras.built_models import answers, built, functional, seque
 
 import tfport
 from tfport.errors import BadRegistration, CannotRun
-from tfport.frontends.keras.arrays import matmul
 from tfport.frontends.keras.build import SIGNATURE
 from tfport.frontends.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
+from tfport.graph.building.arrays import matmul
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.fix.rule import Refusal
 from tfport.formats.lite.records import (
     LiteFile,
     LiteOperator,
@@ -18,6 +17,7 @@ from tfport.formats.lite.records import (
 )
 from tfport.formats.lite.schema import lite_schema
 from tfport.frontends.lite.constants import NAMES, constant_array, has_data
+from tfport.graph.building.node_builder import Refusal
 from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:

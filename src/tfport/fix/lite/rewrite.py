@@ -15,11 +15,12 @@ from tfport.check.lite.op_versions import needed_version
 from tfport.fix.journal import Journal
 from tfport.fix.lite.editor import SubgraphEditor, copied_options
 from tfport.fix.lite.rule import LITE_RULES, LiteRule
-from tfport.fix.rule import LOSSY, Refusal
+from tfport.fix.rule import LOSSY
 from tfport.formats.lite.metadata import MIN_RUNTIME
 from tfport.formats.lite.records import CUSTOM, LiteFile, LiteOperator, Subgraph
 from tfport.formats.lite.schema import lite_schema
 from tfport.frontends.lite.constants import constant_array, external_data, has_data
+from tfport.graph.building.node_builder import Refusal
 from tfport.startup.dataclass import dataclass, field, replace
 
 SIGNED = ("INT4", "INT2")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast, sizes
+from tfport.fix.nodes.builder import RuleBuilder
+from tfport.graph.building.sizes import shape_of
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Value
 
@@ -62,7 +62,7 @@ class Term:
 class NodeFunctions:
     """The functions of a formula of `x`, a term: each adds a node of the shape and dtype of x."""
 
-    def __init__(self, op: NodeBuilder, x: Value) -> None:
+    def __init__(self, op: RuleBuilder, x: Value) -> None:
         self.op, self.x = op, Term(self, x)
         self._constants: dict[tuple[float, bool], Value] = {}
         self.abs, self.exp, self.log1p = self._named("Abs"), self._named("Exp"), self._named("Log1p")
@@ -78,9 +78,7 @@ class NodeFunctions:
 
     def node(self, op: str, *parts: Term | float) -> Term:
         inputs = [part.value if isinstance(part, Term) else self._constant(part) for part in parts]
-        made = self.op.node(op, *inputs).output(0)
-        self.op.facts.set_shape(made, self.op.facts.shape(self.x.value))
-        return Term(self, made)
+        return Term(self, self.op.tensor(self.op.node(op, *inputs), self.op.shape(self.x.value)))
 
     def _named(self, op: str) -> Callable[[Term], Term]:
         return lambda x: self.node(op, x)
@@ -90,7 +88,7 @@ class NodeFunctions:
         kind = self.x.value.dtype.base
 
         def rounded(x: Term) -> Term:
-            return Term(self, cast(self.op, self.op.node(op, cast(self.op, x.value, FLOAT64)), kind))
+            return Term(self, self.op.cast(self.op.node(op, self.op.cast(x.value, FLOAT64)), kind))
 
         return rounded
 
@@ -104,6 +102,6 @@ class NodeFunctions:
             return known
         made = self.op.const(number, self.x.value.dtype.base)
         if full:
-            made = self.op.Fill(sizes(self.op, self.x.value), made).output(0)
+            made = self.op.Fill(shape_of(self.op, self.x.value), made).output(0)
         self._constants[number, full] = made
         return made

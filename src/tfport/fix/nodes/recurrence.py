@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.graph.frame_loop import FrameLoop, free_frame_name
 from tfport.graph.graph import Node, Value
 from tfport.graph.node_inputs import OperandLike
@@ -17,12 +17,12 @@ from tfport.graph.node_inputs import OperandLike
 MOST_UNROLLED = 64
 Inside = Mapping[str, Value]
 """The loop-invariant values of a cell by name."""
-Cell = Callable[[NodeBuilder, Inside, Value, list[Value]], tuple[list[Value], list[Value]]]
+Cell = Callable[[RuleBuilder, Inside, Value, list[Value]], tuple[list[Value], list[Value]]]
 """Computes outputs and new states from the input of a step and the previous states."""
 
 
 def run_cell(
-    op: NodeBuilder,
+    op: RuleBuilder,
     cell: Cell,
     x: Value,
     states: Sequence[Value],
@@ -43,7 +43,7 @@ def run_cell(
 
 
 def _unrolled(
-    op: NodeBuilder,
+    op: RuleBuilder,
     cell: Cell,
     x: Value,
     states: list[Value],
@@ -60,7 +60,7 @@ def _unrolled(
 
 
 def _looped(
-    op: NodeBuilder,
+    op: RuleBuilder,
     cell: Cell,
     x: Value,
     states: Sequence[Value],
@@ -94,7 +94,7 @@ def _looped(
 
 
 def _step(
-    op: NodeBuilder, cell: Cell, inside: Inside, at: OperandLike, row: Value, states: list[Value]
+    op: RuleBuilder, cell: Cell, inside: Inside, at: OperandLike, row: Value, states: list[Value]
 ) -> tuple[list[Value], list[Value]]:
     outputs, after = cell(op, inside, row, states)
     if "lengths" not in inside:
@@ -105,7 +105,7 @@ def _step(
     return shown, kept
 
 
-def _value(op: NodeBuilder, operand: OperandLike) -> Value:
+def _value(op: RuleBuilder, operand: OperandLike) -> Value:
     if isinstance(operand, Node):
         return operand.output(0)
     return operand if isinstance(operand, Value) else op.const(operand)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
-from tfport.fix.rule import Refusal, Replacement
+from tfport.fix.rule import Replacement
+from tfport.graph.building.node_builder import Refusal
 from tfport.graph.graph import Node, Value
 
 Values = list[Value | None]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import rank
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, Replacement, rule
+from tfport.graph.building.sizes import rank
 from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.graph import Node
 
@@ -17,13 +17,13 @@ STATEFUL = {
 
 
 @rule(" ".join(STATEFUL), keeps=EXACT)
-def as_stateful_twin(op: NodeBuilder, n: Node) -> Replacement:
+def as_stateful_twin(op: RuleBuilder, n: Node) -> Replacement:
     """The stateful variant runs the same functions; it differs only in that it is never folded or pruned."""
     return op.node(STATEFUL[n.op], *n.inputs, **n.attrs)
 
 
 @rule("DisableCopyOnRead", keeps=EXACT)
-def nothing(op: NodeBuilder, n: Node) -> Replacement:
+def nothing(op: RuleBuilder, n: Node) -> Replacement:
     """DisableCopyOnRead affects only how a variable's memory is shared, so it becomes NoOp."""
     return op.NoOp()
 
@@ -32,7 +32,7 @@ def nothing(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("ToBool", keeps=EXACT)
-def not_zero_or_not_empty(op: NodeBuilder, n: Node) -> Replacement:
+def not_zero_or_not_empty(op: RuleBuilder, n: Node) -> Replacement:
     """A scalar is true if it is not zero or empty; any other tensor is true if it has elements."""
     x = n.inputs[0]
     if rank(op, x, "tensor"):

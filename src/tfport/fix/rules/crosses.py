@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
@@ -24,7 +24,7 @@ class CrossColumn:
 
 
 @rule("RaggedCross", keeps=EXACT)
-def crossed_as_sparse(op: NodeBuilder, n: Node) -> Replacement:
+def crossed_as_sparse(op: RuleBuilder, n: Node) -> Replacement:
     """SparseCross combines the columns as sparse matrices; its rows give the row splits."""
     hashed = bool(n.attrs["hashed_output"])
     columns = [
@@ -51,7 +51,7 @@ def crossed_as_sparse(op: NodeBuilder, n: Node) -> Replacement:
     return [made.output(1), splits]
 
 
-def _in_order(op: NodeBuilder, n: Node) -> list[CrossColumn]:
+def _in_order(op: RuleBuilder, n: Node) -> list[CrossColumn]:
     """The ragged, sparse and dense columns in the order in which they are crossed."""
     names = ("ragged_values_types", "ragged_splits_types", "sparse_values_types", "dense_types")
     ragged, _, sparse, dense = (len(types) if isinstance(types := n.attrs[a], list) else 0 for a in names)
@@ -72,27 +72,27 @@ def _in_order(op: NodeBuilder, n: Node) -> list[CrossColumn]:
     return [waiting[letter].pop(0) for letter in order]
 
 
-def _of_ragged(op: NodeBuilder, values: Value, splits: Value) -> CrossColumn:
+def _of_ragged(op: RuleBuilder, values: Value, splits: Value) -> CrossColumn:
     lengths = lengths_of(op, wide(op, splits))
     shape = op.Pack([count_of(op, lengths), longest(op, lengths)])
     return CrossColumn(indices_of(op, lengths), values, shape)
 
 
-def _of_dense(op: NodeBuilder, matrix: Value) -> CrossColumn:
+def _of_dense(op: RuleBuilder, matrix: Value) -> CrossColumn:
     shape = op.Shape(matrix, out_type="int32")
     every = op.Where(op.Fill(shape, op.const(True)))
     return CrossColumn(every, op.Reshape(matrix, [-1]), op.Cast(shape, DstT="int64"))
 
 
-def _text(op: NodeBuilder, values: NodeOrValue) -> NodeOrValue:
+def _text(op: RuleBuilder, values: NodeOrValue) -> NodeOrValue:
     kind = (values.output(0) if isinstance(values, Node) else values).dtype.base
     return values if kind == STRING else op.AsString(values)
 
 
 @rule("SparseCrossV2", keeps=EXACT)
-def crossed_with_the_usual_separator(op: NodeBuilder, n: Node) -> Replacement:
+def crossed_with_the_usual_separator(op: RuleBuilder, n: Node) -> Replacement:
     """SparseCross writes the same separator, `_X_`, between the features."""
-    separator = op.constant(n.inputs[-1])
+    separator = op.array(n.inputs[-1])
     if separator is None or separator.item() != SEPARATOR:
         return refuse("SparseCross has only the separator `_X_`")
     count = n.attrs["N"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.formula import FLOAT64, NodeFunctions, Term
-from tfport.fix.nodes.shapes import NodeOrValue, cast, rank
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.graph.building.sizes import NodeOrValue, rank
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.startup.dataclass import dataclass
@@ -49,7 +49,7 @@ class Ranges:
 
 
 @rule("QuantizeV2", keeps=EXACT)
-def quantized_by_channel(op: NodeBuilder, n: Node) -> Replacement:
+def quantized_by_channel(op: RuleBuilder, n: Node) -> Replacement:
     """Each channel is scaled by its own range, rounded, and its bits are read as quantized numbers."""
     mode, narrow, rounding = n.attrs["mode"], bool(n.attrs["narrow_range"]), str(n.attrs["round_mode"])
     room = float(np.float32(n.attrs["ensure_minimum_range"]))
@@ -78,13 +78,13 @@ def quantized_by_channel(op: NodeBuilder, n: Node) -> Replacement:
         low, high = float(lowest) / scale, float(highest) / scale
         scaled = op.Mul(r.clipped(x, low, high), r.along(scale))
         whole = op.Rint(scaled) if rounding == "HALF_TO_EVEN" else _away(op, scaled)
-    wide = op.Minimum(op.Maximum(cast(op, whole, FLOAT64), float(_limits(kind)[0])), float(highest))
+    wide = op.Minimum(op.Maximum(op.cast(whole, FLOAT64), float(_limits(kind)[0])), float(highest))
     plain = op.Cast(wide, DstT=DType.parse(PLAIN[kind.name]))
     return [op.Bitcast(plain, type=kind), low.value, high.value]
 
 
 @rule("Dequantize", keeps=EXACT)
-def dequantized_by_channel(op: NodeBuilder, n: Node) -> Replacement:
+def dequantized_by_channel(op: RuleBuilder, n: Node) -> Replacement:
     """The bits are read as integers, and each channel is scaled by its own range."""
     mode, narrow = n.attrs["mode"], bool(n.attrs["narrow_range"])
     axis = _axis(n, narrow)
@@ -106,7 +106,7 @@ def dequantized_by_channel(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("QuantizeAndDequantizeV2 QuantizeAndDequantizeV4", keeps=EXACT)
-def round_trip_by_channel(op: NodeBuilder, n: Node) -> Replacement:
+def round_trip_by_channel(op: RuleBuilder, n: Node) -> Replacement:
     """Each channel is scaled by its own range, rounded, and scaled back."""
     narrow, bits = bool(n.attrs["narrow_range"]), int(n.attrs["num_bits"])
     axis = _axis(n, narrow)
@@ -138,7 +138,7 @@ def _axis(n: Node, is_different: bool) -> int:
     return axis
 
 
-def _ranges(op: NodeBuilder, x: Value, low: Value, high: Value, axis: int) -> Ranges:
+def _ranges(op: RuleBuilder, x: Value, low: Value, high: Value, axis: int) -> Ranges:
     m = NodeFunctions(op, low)
     return Ranges(m, m.x, Term(m, high), axis, rank(op, x, "tensor") if axis != -1 else 0)
 
@@ -161,7 +161,7 @@ def _scales(r: Ranges, lowest: int, highest: int, low: Term, high: Term) -> tupl
     return by_low, r.m.where(high * float(highest) > 0.0, float(highest) / high, most)
 
 
-def _away(op: NodeBuilder, x: Node) -> Node:
+def _away(op: RuleBuilder, x: Node) -> Node:
     """Round halves away from zero, in float64, where adding a half rounds nothing."""
     wide = op.Cast(x, DstT=FLOAT64)
     return op.Mul(op.Sign(wide), op.Floor(op.Add(op.Abs(wide), op.const(0.5, FLOAT64))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import (
     column,
     count_of,
@@ -15,8 +15,8 @@ from tfport.fix.nodes.row_splits import (
     starts_of,
     wide,
 )
-from tfport.fix.nodes.shapes import item
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.graph.building.sizes import item
 from tfport.graph.dtypes import INT64, DType
 from tfport.graph.graph import Node, Value
 
@@ -24,7 +24,7 @@ Size = Node | Value
 
 
 @rule("RaggedTensorToSparse", keeps=EXACT)
-def sparse_by_places(op: NodeBuilder, n: Node) -> Replacement:
+def sparse_by_places(op: RuleBuilder, n: Node) -> Replacement:
     """The index of a value is, for each level, its row and its index in the row."""
     values = n.inputs[-1]
     if (dims := op.shape(values)) is None or len(dims) != 1:
@@ -38,14 +38,14 @@ def sparse_by_places(op: NodeBuilder, n: Node) -> Replacement:
     return [index.output(0) if isinstance(index, Node) else index, values, op.Pack(sizes)]
 
 
-def _deeper(op: NodeBuilder, index: Size, places: Node) -> Node:
+def _deeper(op: RuleBuilder, index: Size, places: Node) -> Node:
     """The index of each value of the next level, from the index of its row."""
     rows, within = column(op, places, 0), column(op, places, 1)
     return op.ConcatV2([op.Gather(index, rows), op.ExpandDims(within, 1)], 1)
 
 
 @rule("RaggedTensorToTensor", keeps=EXACT)
-def dense_by_places(op: NodeBuilder, n: Node) -> Replacement:
+def dense_by_places(op: RuleBuilder, n: Node) -> Replacement:
     """Each element of the result is gathered from the values, with the default appended."""
     shape, values, default, *partitions = n.inputs
     rows, levels = _levels(op, partitions, n.attrs["row_partition_types"])
@@ -65,7 +65,7 @@ def dense_by_places(op: NodeBuilder, n: Node) -> Replacement:
     return op.Gather(op.ConcatV2([values, _element(op, values, default)], 0), where)
 
 
-def _levels(op: NodeBuilder, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
+def _levels(op: RuleBuilder, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
     """The number of rows, and for each level the lengths and offsets of its rows."""
     assert isinstance(types, list)
     kinds = [name.decode() if isinstance(name, bytes) else str(name) for name in types]
@@ -89,9 +89,9 @@ def _levels(op: NodeBuilder, tensors: Sequence[Value], types: object) -> tuple[S
     return rows, levels
 
 
-def _asked(op: NodeBuilder, shape: Value, rank: int) -> list[Size | None]:
+def _asked(op: RuleBuilder, shape: Value, rank: int) -> list[Size | None]:
     """The requested sizes, None for an open one; sizes of the elements are not changed."""
-    known, dims = op.constant(shape), op.shape(shape)
+    known, dims = op.array(shape), op.shape(shape)
     if known is not None:
         sizes = known.reshape(-1).tolist()
         sizes = [-1] * rank if known.ndim == 0 else sizes
@@ -102,14 +102,14 @@ def _asked(op: NodeBuilder, shape: Value, rank: int) -> list[Size | None]:
     return [item(op, wanted, i) for i in range(rank)]
 
 
-def _unless_open(op: NodeBuilder, asked: Size, actual: Size) -> Size:
+def _unless_open(op: RuleBuilder, asked: Size, actual: Size) -> Size:
     """The requested size, or the actual one for -1."""
-    if op.constant(asked.output(0) if isinstance(asked, Node) else asked) is not None:
+    if op.array(asked.output(0) if isinstance(asked, Node) else asked) is not None:
         return asked
     return op.Select(op.Less(asked, op.const(0, INT64)), actual, asked)
 
 
-def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
+def _element(op: RuleBuilder, values: Value, default: Value) -> Size:
     """The default as an element of the values."""
     dims, spread = op.shape(values), op.shape(default)
     if dims is not None and len(dims) == 1:
@@ -125,7 +125,7 @@ def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
 
 
 @rule("RaggedGather", keeps=EXACT)
-def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Replacement:
+def rows_gathered_by_places(op: RuleBuilder, n: Node) -> Replacement:
     """The values of each requested row are gathered from its start, for its length."""
     *nested, values, indices = n.inputs
     if (dims := op.shape(indices)) is None or len(dims) != 1:
@@ -143,7 +143,7 @@ def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("RaggedRange", keeps=EXACT)
-def ranges_by_places(op: NodeBuilder, n: Node) -> Replacement:
+def ranges_by_places(op: RuleBuilder, n: Node) -> Replacement:
     """Each value of a row is its start plus its index times delta."""
     kind = n.attrs["T"]
     if not isinstance(kind, DType) or not kind.is_integer:
@@ -157,11 +157,11 @@ def ranges_by_places(op: NodeBuilder, n: Node) -> Replacement:
     return [_as(op, splits_of(op, lengths), n.attrs["Tsplits"]), op.Add(start, op.Mul(within, delta))]
 
 
-def _of_rows(op: NodeBuilder, value: Value, lengths: Node, rows: Node) -> Node:
+def _of_rows(op: RuleBuilder, value: Value, lengths: Node, rows: Node) -> Node:
     """Spread one number per row, or one for all rows, to the values."""
     zeros = op.Cast(op.ZerosLike(lengths), DstT=value.dtype.base)
     return op.Gather(op.Add(zeros, value), rows)
 
 
-def _as(op: NodeBuilder, splits: Node, kind: object) -> Node:
+def _as(op: RuleBuilder, splits: Node, kind: object) -> Node:
     return splits if kind == INT64 else op.Cast(splits, DstT=kind)

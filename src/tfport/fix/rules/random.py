@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
@@ -29,16 +28,16 @@ KEYS = ("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg")
 
 
 @rule(" ".join(FIRST_FORMS), keeps=EXACT)
-def from_the_seed(op: NodeBuilder, n: Node) -> Replacement:
+def from_the_seed(op: RuleBuilder, n: Node) -> Replacement:
     """The older op takes the seed from which the newer op's Philox key and counter were computed."""
     shape, key, counter, algorithm, *bounds = n.inputs
     seed = _seed(key, counter)
-    known = op.constant(algorithm)
+    known = op.array(algorithm)
     if known is None and algorithm.node.op not in ("StatelessRandomGetAlg", KEYS[1]):
         return refuse("its algorithm is unknown")
     if known is not None and int(known) not in (PHILOX, CHOSEN_BY_DEVICE):
         return refuse(f"its algorithm {int(known)} is not Philox")
-    return op.node(FIRST_FORMS[n.op], shape, cast(op, seed, INT64), *bounds, dtype=n.attrs["dtype"])
+    return op.node(FIRST_FORMS[n.op], shape, op.cast(seed, INT64), *bounds, dtype=n.attrs["dtype"])
 
 
 def _seed(key: Value, counter: Value) -> Value:
@@ -49,9 +48,9 @@ def _seed(key: Value, counter: Value) -> Value:
 
 
 @rule("StatelessRandomUniformFullInt", keeps=EXACT)
-def from_a_range_and_a_parity(op: NodeBuilder, n: Node) -> Replacement:
+def from_a_range_and_a_parity(op: RuleBuilder, n: Node) -> Replacement:
     """A draw below the largest integer, and one of two numbers for the bits that the range maps to zero."""
-    shape, seed = n.inputs[0], cast(op, n.inputs[1], INT64)
+    shape, seed = n.inputs[0], op.cast(n.inputs[1], INT64)
     kind = n.attrs["dtype"]
     signed = INT32 if kind.numpy.itemsize == INT32.numpy.itemsize else INT64
     least, greatest = np.iinfo(signed.numpy).min, np.iinfo(signed.numpy).max
@@ -72,7 +71,7 @@ def from_a_range_and_a_parity(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule(" ".join(FIRST_FORMS), keeps=LOSSY)
-def other_numbers_for_a_key(op: NodeBuilder, n: Node) -> Replacement:
+def other_numbers_for_a_key(op: RuleBuilder, n: Node) -> Replacement:
     """Different random numbers of the same distribution, independent of key and generator."""
     if (made := STATEFUL.get(FIRST_FORMS[n.op])) is None:
         return refuse("no older op draws from the full range of integers")
@@ -81,7 +80,7 @@ def other_numbers_for_a_key(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule(" ".join(STATEFUL), keeps=LOSSY)
-def other_numbers(op: NodeBuilder, n: Node) -> Replacement:
+def other_numbers(op: RuleBuilder, n: Node) -> Replacement:
     """Different random numbers of the same distribution, which change in every run."""
     size, *rest = n.inputs
     if n.op == "StatelessMultinomial":
@@ -92,7 +91,7 @@ def other_numbers(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("RngReadAndSkip", keeps=LOSSY)
-def no_generator(op: NodeBuilder, n: Node) -> Replacement:
+def no_generator(op: RuleBuilder, n: Node) -> Replacement:
     """The state of the generator is not used and not updated when different numbers are drawn."""
     if op.has("StatelessRandomUniformV2"):
         return refuse("the target draws by key and counter, and would always draw the same numbers")
@@ -100,10 +99,10 @@ def no_generator(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Multinomial", keeps=EXACT)
-def drawn_in_int64(op: NodeBuilder, n: Node) -> Replacement:
+def drawn_in_int64(op: RuleBuilder, n: Node) -> Replacement:
     """The older op draws the same numbers as int64."""
     kind = n.outputs[0].dtype.base
     if kind == INT64:
         return OtherProblem("its output is int64 already")
     seeds = {"seed": n.attrs["seed"], "seed2": n.attrs["seed2"]}
-    return cast(op, op.Multinomial(*n.inputs, output_dtype="int64", **seeds), kind)
+    return op.cast(op.Multinomial(*n.inputs, output_dtype="int64", **seeds), kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
@@ -13,7 +13,7 @@ GRADIENTS = "SparseSegmentMeanGrad SparseSegmentSqrtNGrad SparseSegmentSumGrad"
 
 
 @rule(f"{SEGMENTS} {NUMBERED} {GRADIENTS}", keeps=EXACT)
-def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Replacement:
+def segment_ids_of_32_bits(op: RuleBuilder, n: Node) -> Replacement:
     """The segment ids are cast to int32, as older releases require; row numbers of a tensor fit int32."""
     if n.attrs["Tsegmentids"] != INT64:
         return OtherProblem("its segment ids are int32 already")
@@ -23,7 +23,7 @@ def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule(NUMBERED, keeps=EXACT)
-def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Replacement:
+def rows_of_zeros_behind(op: RuleBuilder, n: Node) -> Replacement:
     """Segments after the last one that has rows are zeros."""
     data, indices, ids, count = n.inputs
     made = op.node(n.op.removesuffix("WithNumSegments"), data, indices, ids)
@@ -36,14 +36,14 @@ def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("SparseSegmentSumGrad", keeps=ROUNDING)
-def gradients_added_by_row(op: NodeBuilder, n: Node) -> Replacement:
+def gradients_added_by_row(op: RuleBuilder, n: Node) -> Replacement:
     """The gradient of a row is the sum of the gradients of its segments."""
     gradient, indices, ids, count = n.inputs
     return op.UnsortedSegmentSum(op.Gather(gradient, ids), indices, count)
 
 
 @rule("SparseToDense", keeps=EXACT)
-def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
+def gathered_by_number(op: RuleBuilder, n: Node) -> Replacement:
     """The indices of the values are made dense, and the values gathered, with the default appended."""
     indices, shape, values, default = n.inputs
     if (rank := op.shape(values)) is None or len(rank) != 1:
@@ -59,7 +59,7 @@ def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("SparseTensorDenseMatMul", keeps=EXACT)
-def indices_of_64_bits(op: NodeBuilder, n: Node) -> Replacement:
+def indices_of_64_bits(op: RuleBuilder, n: Node) -> Replacement:
     """The indices are cast to int64, the only dtype that the first releases support."""
     if n.attrs["Tindices"] == INT64:
         return OtherProblem("its indices are int64 already")

@@ -5,28 +5,27 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import with_dims
-from tfport.fix.nodes.sizes import Size, Sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import Size, Sizes
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.xla.dimension_numbers import DOT, dimension_numbers
 
 
 @rule("XlaSharding", keeps=EXACT)
-def on_one_device(op: NodeBuilder, n: Node) -> Replacement:
+def on_one_device(op: RuleBuilder, n: Node) -> Replacement:
     """Sharding over devices changes nothing on one device."""
     return op.Identity(n.inputs[0])
 
 
 @rule("XlaOptimizationBarrier", keeps=EXACT)
-def without_barrier(op: NodeBuilder, n: Node) -> Replacement:
+def without_barrier(op: RuleBuilder, n: Node) -> Replacement:
     """An optimization barrier does not change values."""
     return op.IdentityN(list(n.inputs))
 
 
 @rule("XlaLaunch", keeps=EXACT)
-def as_call(op: NodeBuilder, n: Node) -> Replacement:
+def as_call(op: RuleBuilder, n: Node) -> Replacement:
     """A compiled function has the same results when it is called."""
     types = [value.dtype.base for value in n.inputs]
     return op.StatefulPartitionedCall(
@@ -35,28 +34,28 @@ def as_call(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("XlaIf", keeps=EXACT)
-def as_if(op: NodeBuilder, n: Node) -> Replacement:
+def as_if(op: RuleBuilder, n: Node) -> Replacement:
     """If calls the same functions."""
     return op.If(n.inputs[0], list(n.inputs[1:]), **n.attrs)
 
 
 @rule("XlaWhile", keeps=EXACT)
-def as_while(op: NodeBuilder, n: Node) -> Replacement:
+def as_while(op: RuleBuilder, n: Node) -> Replacement:
     """While calls the same functions."""
     return op.While(list(n.inputs), **n.attrs)
 
 
 @rule("XlaEinsum", keeps=EXACT)
-def as_einsum(op: NodeBuilder, n: Node) -> Replacement:
+def as_einsum(op: RuleBuilder, n: Node) -> Replacement:
     """Einsum computes the same sums of products."""
     return op.Einsum(list(n.inputs), equation=n.attrs["equation"])
 
 
 @rule("XlaPad", keeps=EXACT)
-def as_pad(op: NodeBuilder, n: Node) -> Replacement:
+def as_pad(op: RuleBuilder, n: Node) -> Replacement:
     """Padding without interior padding is PadV2."""
     image, value, *amounts = n.inputs
-    known = [op.constant(array) for array in amounts]
+    known = [op.array(array) for array in amounts]
     if any(array is None for array in known):
         return refuse("its paddings are not constant")
     low, high, inside = (array.tolist() for array in known if array is not None)
@@ -68,14 +67,14 @@ def as_pad(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("XlaDynamicSlice", keeps=EXACT)
-def as_slice(op: NodeBuilder, n: Node) -> Replacement:
+def as_slice(op: RuleBuilder, n: Node) -> Replacement:
     """The start of the slice is clamped so that it lies inside the tensor."""
     image, begin, size = n.inputs
     return op.Slice(image, _inside(op, image, begin, size), size)
 
 
 @rule("XlaDynamicUpdateSlice", keeps=EXACT)
-def as_choice(op: NodeBuilder, n: Node) -> Replacement:
+def as_choice(op: RuleBuilder, n: Node) -> Replacement:
     """The update is padded to the whole shape, and selected at its position; other elements are unchanged."""
     image, update, begin = n.inputs
     kind = begin.dtype.base
@@ -87,13 +86,13 @@ def as_choice(op: NodeBuilder, n: Node) -> Replacement:
     return op.Select(is_updated, op.Pad(update, margins), image)
 
 
-def _inside(op: NodeBuilder, image: Value, begin: Value, size: Value) -> Any:
+def _inside(op: RuleBuilder, image: Value, begin: Value, size: Value) -> Any:
     room = op.Sub(op.Shape(image, out_type=begin.dtype.base), size)
     return op.Maximum(op.Minimum(begin, room), 0)
 
 
 @rule("XlaDot XlaDotV2", keeps=ROUNDING)
-def as_batch_matmul(op: NodeBuilder, n: Node) -> Replacement:
+def as_batch_matmul(op: RuleBuilder, n: Node) -> Replacement:
     """The factors are transposed and reshaped to matrices, and multiplied."""
     kind = n.attrs.get("preferred_element_type", n.attrs.get("T"))
     if any(value.dtype.base != kind for value in n.inputs):
@@ -106,7 +105,7 @@ def as_batch_matmul(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _matrix(
-    op: NodeBuilder, value: Value, batch: list[int], summed: list[int], *, last: bool
+    op: RuleBuilder, value: Value, batch: list[int], summed: list[int], *, last: bool
 ) -> tuple[Any, list[Size], list[Size]]:
     """A factor as a batch of matrices; the sizes of its free axes, and all sizes in the new order."""
     sizes = Sizes(op)
@@ -118,7 +117,7 @@ def _matrix(
     shape = [*(dims[place] for place in batch), *(ends if last else reversed(ends))]
     made = op.Reshape(op.Transpose(value, order), sizes.vector(shape))
     known = [size if isinstance(size, int) else None for size in shape]
-    return with_dims(op, made, known), kept, [dims[place] for place in order]
+    return op.tensor(made, known), kept, [dims[place] for place in order]
 
 
 def _product(sizes: Sizes, several: list[Size]) -> Size:

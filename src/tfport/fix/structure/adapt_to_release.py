@@ -15,7 +15,7 @@ from tfport.check.release_quirks import (
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import put_in_place
 from tfport.fix.rule import ROUNDING
 from tfport.fix.structure.unwritten_elements import append_unwritten
@@ -88,15 +88,15 @@ def normalize_log_probabilities(
         if value is None or not (value.uses or (is_main and value.name in tensors)):
             continue
         changed.append((node.name, node.op))
-        op = NodeBuilder(node, facts, checker)
+        op = RuleBuilder(node, facts, checker)
         decoded = op.node(DECODER, *node.inputs, **node.attrs)
         *paths, log_probability = decoded.outputs
         corrected = op.Sub(log_probability, _missing(op, *node.inputs)).output(0)
-        put_in_place(node, [*paths, corrected], op.made, facts, named=is_main and node.name in names)
+        put_in_place(node, [*paths, corrected], op.added, facts, named=is_main and node.name in names)
     return changed
 
 
-def _missing(op: NodeBuilder, logits: Value, lengths: Value) -> Node:
+def _missing(op: RuleBuilder, logits: Value, lengths: Value) -> Node:
     """What the log probabilities of each sequence are too large by in this release: a column."""
     shifted = op.Sub(logits, op.Max(logits, 2, keep_dims=True))
     steps = op.Log(op.Sum(op.Exp(shifted), 2))
@@ -106,7 +106,7 @@ def _missing(op: NodeBuilder, logits: Value, lengths: Value) -> Node:
     return op.ExpandDims(op.Sum(op.Select(is_missing, steps, op.ZerosLike(steps)), 0), 1)
 
 
-def _is_not_normalized(op: NodeBuilder) -> Node:
+def _is_not_normalized(op: RuleBuilder) -> Node:
     """Whether the release that runs the graph does not normalize: a matrix of one element."""
     logits = op.const(np.zeros(PROBED_SHAPE, np.float32))
     probe = op.node(DECODER, logits, op.const([1]), beam_width=1, top_paths=1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import put_in_place
 from tfport.fix.structure.function_bodies import drop_lost_colocations
 from tfport.fix.structure.tables import (
@@ -63,9 +63,9 @@ def tables_to_constants(graph: Graph, facts: Facts, checker: NodeChecker) -> Cha
         changed += [(node.name, node.op) for node in (entries.table, *readers)]
         for node in readers:
             if node.op in FINDS:
-                _find(node, entries, NodeBuilder(node, facts, checker))
+                _find(node, entries, RuleBuilder(node, facts, checker))
             elif node.op in SIZES:
-                _size(node, entries, NodeBuilder(node, facts, checker))
+                _size(node, entries, RuleBuilder(node, facts, checker))
         _clear(entries.table, others)
     return changed
 
@@ -106,7 +106,7 @@ def _distinct(table: Node, keys: NDArray[Any], values: NDArray[Any]) -> tuple[ND
     return keys[kept], values[kept]
 
 
-def _find(node: Node, entries: TableEntries, op: NodeBuilder) -> None:
+def _find(node: Node, entries: TableEntries, op: RuleBuilder) -> None:
     """Gather from the values and the default, which is appended: at the index of the key, or at the end."""
     _, keys, default = node.inputs
     node.set_inputs((keys, default))  # constants then stay in the branch or loop of the keys
@@ -119,11 +119,11 @@ def _find(node: Node, entries: TableEntries, op: NodeBuilder) -> None:
     values = op.ConcatV2([stored, op.Reshape(default, [1])], 0)
     matches = op.Gather(values, op.Add(back, op.const(count, INT32)))
     answer = op.Reshape(matches, op.Shape(keys, out_type="int32"))
-    put_in_place(node, [answer.output(0)], op.made, op.facts, named=True)
+    put_in_place(node, [answer.output(0)], op.added, op.facts, named=True)
 
 
-def _size(node: Node, entries: TableEntries, op: NodeBuilder) -> None:
-    put_in_place(node, [op.const(len(entries.keys), INT64)], op.made, op.facts, named=True)
+def _size(node: Node, entries: TableEntries, op: RuleBuilder) -> None:
+    put_in_place(node, [op.const(len(entries.keys), INT64)], op.added, op.facts, named=True)
 
 
 def _clear(table: Node, readers: list[Node]) -> None:

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import put_in_place
 from tfport.fix.nodes.row_splits import count_of, lengths_of, splits_of, wide
-from tfport.fix.nodes.shapes import cast, first
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.list_groups import MAKERS, ListGroup, list_groups
 from tfport.graph.dtypes import INT32, INT64, VARIANT, DType
@@ -183,7 +182,7 @@ def _convert(rows: RowList, facts: Facts, checker: NodeChecker) -> None:
             read.set_inputs(read.inputs[:1])
             read.become("TensorListConcat", attrs)
         for unpack in unpacks:
-            _unpack(unpack, read, NodeBuilder(unpack, facts, checker))
+            _unpack(unpack, read, RuleBuilder(unpack, facts, checker))
     for pack in dict.fromkeys(rows.packs.values()):
         _remove(pack)
 
@@ -199,7 +198,7 @@ def _remove(pack: Node) -> None:
 
 def _make(maker: Node, rows: RowList, facts: Facts, checker: NodeChecker) -> None:
     """Let a node create a list of rows instead of variants."""
-    op = NodeBuilder(rows.packs.get(maker, maker), facts, checker)
+    op = RuleBuilder(rows.packs.get(maker, maker), facts, checker)
     dims = rows.shape.dims
     sizes = -1 if dims is None else [-1 if size is None else size for size in dims]
     shape = op.const(sizes, INT32)
@@ -209,7 +208,7 @@ def _make(maker: Node, rows: RowList, facts: Facts, checker: NodeChecker) -> Non
         maker.become(maker.op, attrs)
         return
     splits, values = rows.packs[maker].inputs
-    lengths = first(wide(op, lengths_of(op, splits)))
+    lengths = op.value(wide(op, lengths_of(op, splits)))
     _count_rows(rows.packs[maker], lengths)
     maker.set_inputs([values, shape, lengths])
     maker.become("TensorListSplit", attrs)
@@ -225,14 +224,14 @@ def _count_rows(pack: Node, lengths: Value) -> None:
             reader.become("Shape", {**reader.attrs, "T": INT64})
 
 
-def _unpack(unpack: Node, read: Node, op: NodeBuilder) -> None:
+def _unpack(unpack: Node, read: Node, op: RuleBuilder) -> None:
     """Replace a node that unpacks rows by the rows, or by the splits and values of all rows."""
     values = read.output(0)
     if read.op == "TensorListGetItem":
-        put_in_place(unpack, [op.Identity(values).output(0)], op.made, op.facts, named=True)
+        put_in_place(unpack, [op.Identity(values).output(0)], op.added, op.facts, named=True)
         return
-    splits = cast(op, splits_of(op, read.output(1)), unpack.output(0).dtype.base)
-    put_in_place(unpack, [splits, op.Identity(values).output(0)], op.made, op.facts, named=True)
+    splits = op.cast(splits_of(op, read.output(1)), unpack.output(0).dtype.base)
+    put_in_place(unpack, [splits, op.Identity(values).output(0)], op.added, op.facts, named=True)
 
 
 # Ragged variants with one more axis, for releases that do not pack tensors of ragged rank 0.
@@ -257,9 +256,9 @@ def add_ragged_axis(nodes: Sequence[Node], facts: Facts, checker: NodeChecker) -
     packed = [node for node in nodes if node.op in (PACK, UNPACK)]
     changed = [(node.name, node.op) for node in packed]
     for node in packed:
-        op = NodeBuilder(node, facts, checker)
+        op = RuleBuilder(node, facts, checker)
         values = _packed(op, node) if node.op == PACK else _unpacked(op, node)
-        put_in_place(node, list(values), op.made, facts, named=True)
+        put_in_place(node, list(values), op.added, facts, named=True)
     return changed
 
 
@@ -271,11 +270,11 @@ def _has_few_axes(unpack: Node, facts: Facts) -> None:
         raise StructureRefusal(f"`{unpack.name}` reads ragged variants with {known or 'unknown'} axes")
 
 
-def _packed(op: NodeBuilder, n: Node) -> list[Value]:
+def _packed(op: RuleBuilder, n: Node) -> list[Value]:
     *splits, values = n.inputs
     kind = _splits_type(n)
     rows = op.Sub(op.Size(splits[0], out_type="int32"), 1) if splits else count_of(op, values)
-    count, zero, step = cast(op, rows, kind), op.const(0, kind), op.const(1, kind)
+    count, zero, step = op.cast(rows, kind), op.const(0, kind), op.const(1, kind)
     outer = op.Range(zero, op.Add(count, step), step) if n.attrs["batched_input"] else op.Pack([zero, count])
     made = op.RaggedTensorToVariant(
         [outer, *splits],
@@ -288,7 +287,7 @@ def _packed(op: NodeBuilder, n: Node) -> list[Value]:
     return [made.output(0)]
 
 
-def _unpacked(op: NodeBuilder, n: Node) -> list[Value]:
+def _unpacked(op: RuleBuilder, n: Node) -> list[Value]:
     inner, outer = _ranks(n)
     made = op.RaggedTensorFromVariant(
         n.inputs[0],

@@ -150,8 +150,6 @@ class HloBody:
     returns: list[int]
     types: list[TensorType] = field(default_factory=list)
     """The types of the arguments."""
-    known: Any = field(default=None)
-    """A cache for the interpreter."""
 
 
 class HloAttributes:

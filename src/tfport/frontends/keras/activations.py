@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import select, slice_axis
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.softmax import log_softmax, softmax, sparsemax
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import select, slice_axis
 
 Activation = Callable[[LayerBuilder, LayerTensor], LayerTensor]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.frontends.keras.arrays import batch_matmul, expand_dims, reshape, sizes, squeeze, transpose
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import batch_matmul, expand_dims, reshape, squeeze, transpose
+from tfport.graph.building.sizes import sizes
 
 
 def batch_dot(b: LayerBuilder, x: LayerTensor, y: LayerTensor, axes: Sequence[int]) -> LayerTensor:

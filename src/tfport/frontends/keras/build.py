@@ -33,6 +33,7 @@ from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.keras.weights import set_weights
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Graph, Node
+from tfport.graph.infer_shapes import InferredShapes
 from tfport.graph.model import MAIN_OP
 from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import Shape
@@ -58,6 +59,7 @@ class ModelBuilder:
         self.where = file.where
         self.file = file
         self.version = KerasVersion.of(file)
+        self.inferred = InferredShapes()
         self.unset_weights: list[WeightSlot] = []
         self.initializers: list[Node] = []
         """Nodes that fill tables when the model is loaded."""
@@ -299,4 +301,4 @@ def _describe(info: pb.TensorInfo, tensor: LayerTensor) -> None:
     value = tensor.value
     info.name = f"{value.node.name}:{value.index}"
     info.dtype = tensor.dtype.number  # type: ignore[assignment]
-    info.tensor_shape.CopyFrom(Shape(tensor.shape).to_proto())
+    info.tensor_shape.CopyFrom(Shape(tensor.dims).to_proto())

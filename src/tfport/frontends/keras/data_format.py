@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import transpose
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import transpose
 
 CHANNELS_FIRST = "channels_first"
 

@@ -9,9 +9,10 @@ import re
 import string
 from collections.abc import Sequence
 
-from tfport.frontends.keras.arrays import Size, reduce, reshape, sizes, transpose
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import LayerTensor, broadcast_dims
+from tfport.frontends.keras.tensor import LayerSize, LayerTensor
+from tfport.graph.building.arrays import broadcast_dims, reduce, reshape, transpose
+from tfport.graph.building.sizes import Sizes, sizes
 
 _EQUATION = re.compile(
     r"([a-zA-Z]*(?:\.{3})?[a-zA-Z]*),([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)->([a-zA-Z]*(?:\.{3})?[a-zA-Z]*)"
@@ -25,7 +26,7 @@ def einsum(b: LayerBuilder, equation: str, x: LayerTensor, y: LayerTensor) -> La
     y, y_axes = _summed(b, y, y_axes, x_axes + out)
     known = {axis: x.shape[i] for i, axis in enumerate(x_axes)}
     for i, axis in enumerate(y_axes):
-        known[axis] = broadcast_dims((known.get(axis, 1),), (y.shape[i],))[0]
+        known[axis] = broadcast_dims(b, (known.get(axis, 1),), (y.shape[i],))[0]
     batch = [axis for axis in x_axes if axis in y_axes and axis in out]
     contracted = [axis for axis in x_axes if axis in y_axes and axis not in out]
     rows = [axis for axis in x_axes if axis not in y_axes]
@@ -75,22 +76,16 @@ def _grouped(
     ordered = transpose(b, x, [axes.index(axis) for group in groups for axis in group])
     if all(len(group) == 1 for group in others):
         return ordered
-    dims: list[Size] = [size[axis] for axis in batch]
+    dims: list[LayerSize] = [size[axis] for axis in batch]
     for group in others:
         product: int | LayerTensor = 1
         for axis in group:
-            product = _times(b, product, size[axis])
+            product = Sizes(b).mul(product, size[axis])
         dims.append(product)
     return reshape(b, ordered, _with_one_unknown(dims))
 
 
-def _times(b: LayerBuilder, p: int | LayerTensor, q: int | LayerTensor) -> int | LayerTensor:
-    if isinstance(p, int) and isinstance(q, int):
-        return p * q
-    return b.Mul(p, q)
-
-
-def _with_one_unknown(dims: Sequence[Size]) -> Sequence[Size]:
+def _with_one_unknown(dims: Sequence[LayerSize]) -> Sequence[LayerSize]:
     """A single computed size can be left open."""
     computed = [i for i, size in enumerate(dims) if isinstance(size, LayerTensor)]
     return [None if i in computed else size for i, size in enumerate(dims)] if len(computed) == 1 else dims

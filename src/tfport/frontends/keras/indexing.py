@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfport.frontends.keras.arrays import Size, shape_vector
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import LayerTensor
+from tfport.frontends.keras.tensor import LayerSize, LayerTensor
+from tfport.graph.building.sizes import shape_vector
 from tfport.startup.dataclass import dataclass
 
 ELLIPSIS, SLICE = "__ellipsis__", "__slice__"
@@ -18,9 +18,9 @@ ELLIPSIS, SLICE = "__ellipsis__", "__slice__"
 class Range:
     """Positions `start:stop:step`; each a number, a computed scalar or None."""
 
-    start: Size = None
-    stop: Size = None
-    step: Size = None
+    start: LayerSize = None
+    stop: LayerSize = None
+    step: LayerSize = None
 
 
 def index_key(b: LayerBuilder, stored: Any) -> list[Any]:
@@ -47,15 +47,15 @@ def get_item(b: LayerBuilder, x: LayerTensor, key: Sequence[Any]) -> LayerTensor
     if counted > x.rank:
         raise b.refuse(f"it takes elements at {counted} axes of a tensor of rank {x.rank}")
     masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
-    begins: list[Size] = []
-    ends: list[Size] = []
-    steps: list[Size] = []
+    begins: list[LayerSize] = []
+    ends: list[LayerSize] = []
+    steps: list[LayerSize] = []
     dims: list[int | None] = []
     axis = 0
     for place, item in enumerate(key):
         begin: Any = item
-        end: Size = None
-        step: Size = 1
+        end: LayerSize = None
+        step: LayerSize = 1
         if item is ...:
             masks["ellipsis"] |= 1 << place
             dims += x.shape[axis : axis + x.rank - counted]

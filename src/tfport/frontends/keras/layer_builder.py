@@ -1,9 +1,9 @@
 """What a layer function uses to add nodes, weights and inner layers: its first argument, `b`.
 
-`b.Relu(x)` and `b.Mul(x, y)` add elementwise ops; plain numbers become constants of the type of the
-tensors beside them. `b.node(op, …)` adds any other op, and `b.tensor(node, shape)` says which shape its
-result has; `keras.shapes` and the modules beside it do both for common ops. Ops are the oldest ones with
-the meaning that is needed, so that the graph runs on as many releases as possible.
+`b.Relu(x)` adds an op and returns its first output with the shape that follows from the inputs
+(`graph.infer_shapes`), `b.results(b.node(op, …))` all of its outputs. Where a layer knows more,
+`b.tensor(b.node(op, …), shape)` says which shape the result has; `frontends.keras.arrays` and the modules
+beside it do both for common ops.
 """
 
 from __future__ import annotations
@@ -12,35 +12,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tfport.errors import CannotRun, MalformedGraph
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.config import layer_config
 from tfport.frontends.keras.dtype_policy import DTypePolicy
 from tfport.frontends.keras.instance import LayerInstance, StoredForm, WeightSlot
-from tfport.frontends.keras.tensor import Dims, LayerTensor, broadcast_dims, map_structure
+from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.version import KerasVersion
 from tfport.graph.attrs import Attr
+from tfport.graph.building.node_builder import Dims, NodeBuilder, Refusal
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
-from tfport.graph.node_inputs import attr_value, node_inputs, type_of, typed_array
-from tfport.graph.op_facts.kinds import ELEMENTWISE
-from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tfport.frontends.keras.build import ModelBuilder
 
-MOST_NODES = 50_000
-"""The nodes of one call of a layer: an unrolled loop over thousands of steps needs fewer."""
 
-
-class LayerBuilder:
+class LayerBuilder(NodeBuilder[LayerTensor]):
     """Adds the nodes of one layer."""
 
+    MOST_NODES = 50_000  # of one call: an unrolled loop over thousands of steps needs fewer
+    TOO_MANY = "its options ask for more than"
+    author = "a layer"
+    wrappers = (LayerTensor,)
+
     def __init__(self, model: ModelBuilder, instance: LayerInstance, scope: str) -> None:
-        self.model, self.instance, self.scope = model, instance, scope
-        self._nodes = 0
+        super().__init__(model.graph, scope, inferred=model.inferred)
+        self.model, self.instance = model, instance
         self.policy = DTypePolicy.of(instance.config.config.get("dtype"))
         self.keywords: Mapping[str, Any] = {}
         """The keyword arguments of the call."""
@@ -55,35 +54,15 @@ class LayerBuilder:
         """The type that the layer computes in."""
         return self.policy.compute
 
-    def __getattr__(self, op: str) -> Callable[..., LayerTensor]:
-        if op not in ELEMENTWISE:
+    def __getattr__(self, op: str) -> Callable[..., LayerTensor]:  # type: ignore[override]
+        if not op[:1].isupper():
             raise AttributeError(op)
-        return lambda *inputs, **attrs: self._elementwise(op, inputs, attrs)
+        return lambda *inputs, **attrs: self.results(self.node(op, *inputs, **attrs))[0]
 
-    def _elementwise(self, op: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> LayerTensor:
-        shape: Dims = ()
-        for operand in inputs:
-            dims = operand.shape if isinstance(operand, LayerTensor) else _dims(operand)
-            shape = broadcast_dims(shape, dims)
-        return self.tensor(self.node(op, *inputs, **attrs), shape)
-
-    def node(self, op: str, *inputs: Any, **attrs: Any) -> Node:
-        """Add a node; inputs are tensors, values, nodes, numbers, arrays, or lists of these."""
-        graph = self.model.graph
-        signature = graph.ops.get(op)
-        if signature is None:
-            raise MalformedGraph(f"a layer builds {op}, an unknown op")
-        explicit: dict[str, Attr] = {n: attr_value(v, signature.attr_types[n]) for n, v in attrs.items()}
-        plain = [map_structure(_value, operand) for operand in inputs]
-        values = node_inputs(signature, plain, explicit, self._constant)
-        frame = self.model.frame
-        if frame is not None:
-            values = [frame.inside(value) for value in values]
-        # without defaults: attributes that newer releases added would stop older ones from loading it
-        node = self._add(op, values, explicit, op)
-        if frame is not None:
-            frame.add(node)
-        return node
+    def _plain(self, operand: Any) -> Any:
+        if isinstance(operand, LayerTensor) and operand.dims is not None:
+            self.set_shape(operand.value, operand.dims)
+        return super()._plain(operand)
 
     @contextmanager
     def before_loops(self) -> Iterator[None]:
@@ -94,31 +73,40 @@ class LayerBuilder:
         finally:
             self.model.frame = frame
 
-    def tensor(self, result: Node | Value, shape: Sequence[int | None]) -> LayerTensor:
+    def tensor(self, result: Node | Value, dims: Sequence[int | None] | None) -> LayerTensor:
         """The first output of a node, or a value, with its shape."""
-        return LayerTensor(result.output(0) if isinstance(result, Node) else result, tuple(shape))
+        return LayerTensor(self.value(result), None if dims is None else tuple(dims))
+
+    def shape(self, tensor: Any) -> Dims | None:
+        return tensor.dims if isinstance(tensor, LayerTensor) else super().shape(tensor)
 
     def constant(self, value: ArrayLike, dtype: DType | None = None) -> LayerTensor:
         """A constant; plain numbers without a type become int32, float32, bool or string."""
-        return LayerTensor(self._constant(value, dtype), _dims(value))
+        return LayerTensor(self.const(value, dtype), _dims(value))
 
-    def _constant(self, value: ArrayLike, dtype: DType | None) -> Value:
-        kind = dtype or type_of(value)
-        array = typed_array(value, kind)
-        attrs: dict[str, Attr] = {"dtype": kind, "value": Tensor.from_numpy(array, kind)}
-        return self._add("Const", (), attrs, "Const").output(0)
+    def _add(
+        self,
+        op: str,
+        values: Sequence[Value],
+        attrs: dict[str, Attr],
+        *,
+        controls: Sequence[Node] = (),
+        name: str = "",
+    ) -> Node:
+        frame = self.model.frame
+        if frame is None:
+            return super()._add(op, values, attrs, controls=controls, name=name)
+        inside = [frame.inside(value) for value in values]
+        for outer, inner in zip(values, inside, strict=True):
+            if (dims := self.shape(outer)) is not None:
+                self.set_shape(inner, dims)
+        node = super()._add(op, inside, attrs, controls=controls, name=name)
+        frame.add(node)
+        return node
 
-    def _add(self, op: str, values: Sequence[Value], attrs: dict[str, Attr], name: str) -> Node:
-        self._nodes += 1
-        if self._nodes > MOST_NODES:
-            raise self.refuse(f"its options ask for more than {MOST_NODES:,} nodes")
-        return self.model.graph.add(op, values, attrs, name=f"{self.scope}/{name}")
-
-    def cast(self, x: LayerTensor, dtype: DType) -> LayerTensor:
-        """The tensor in another type; itself if it has that type."""
-        if x.dtype == dtype:
-            return x
-        return LayerTensor(self.node("Cast", x, DstT=dtype).output(0), x.shape, x.mask)
+    def cast(self, x: Any, dtype: DType) -> LayerTensor:
+        result = super().cast(x, dtype)
+        return result.with_mask(x.mask) if isinstance(x, LayerTensor) else result
 
     def weight(
         self,
@@ -141,7 +129,7 @@ class LayerBuilder:
         slot = self.instance.weights.get(name)
         if slot is None:
             kind = dtype or self.policy.variable
-            node = self._add("Const", (), {"dtype": kind}, name)
+            node = self._add("Const", (), {"dtype": kind}, name=name)
             slot = self.instance.weights[name] = WeightSlot(name, sizes, kind, trainable, node, forms)
             self.model.unset_weights.append(slot)
         elif slot.shape != sizes:
@@ -171,13 +159,9 @@ class LayerBuilder:
         """Call an inner layer; its weights belong to it, wherever it is called from."""
         return self.model.call(child, args, kwargs, self._scope_of(child))
 
-    def refuse(self, why: str) -> CannotRun:
+    def refuse(self, why: str) -> Refusal:
         """An error for what this layer asks and tfport does not do."""
-        return CannotRun(f"layer `{self.instance.name}` ({self.instance.config.class_name}): {why}")
-
-
-def _value(operand: Any) -> Any:
-    return operand.value if isinstance(operand, LayerTensor) else operand
+        return Refusal(f"layer `{self.instance.name}` ({self.instance.config.class_name}): {why}")
 
 
 def _dims(value: ArrayLike) -> Dims:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import reduce as fold
 
-from tfport.frontends.keras.arrays import concat, expand_dims, positions, reduce, select, sizes
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.softmax import softmax
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, expand_dims, reduce, select
+from tfport.graph.building.sizes import count_to, sizes
 from tfport.graph.dtypes import BOOL
 
 # Which positions attention may look at: masks of queries and values, causal masks, sliding windows.
@@ -40,7 +41,7 @@ def window_mask(b: LayerBuilder, query: LayerTensor, value: LayerTensor, width: 
 
 
 def _positions(b: LayerBuilder, query: LayerTensor, value: LayerTensor) -> tuple[LayerTensor, LayerTensor]:
-    rows, columns = (positions(b, sizes(b, x)[1]) for x in (query, value))
+    rows, columns = (count_to(b, sizes(b, x)[1]) for x in (query, value))
     return expand_dims(b, rows, 1), expand_dims(b, columns, 0)
 
 

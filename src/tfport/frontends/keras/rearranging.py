@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.frontends.keras.arrays import (
-    Size,
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.tensor import LayerSize, LayerTensor
+from tfport.graph.building.arrays import (
     concat,
     expand_dims,
     gather,
     pad,
     reshape,
-    shape_vector,
-    sizes,
     slice_axis,
     split,
     squeeze,
     transpose,
     zeros,
 )
-from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.sizes import shape_vector, sizes
 from tfport.graph.dtypes import INT32, DType
 
 
@@ -32,7 +30,7 @@ def reshaped(b: LayerBuilder, x: LayerTensor, shape: Any) -> LayerTensor:
         if rank is None:
             raise b.refuse("it reshapes to a shape whose length is unknown")
         return b.tensor(b.node("Reshape", x, shape), (None,) * rank)
-    dims: list[Size] = [None if size == -1 else size for size in _sizes(shape)]
+    dims: list[LayerSize] = [None if size == -1 else size for size in _sizes(shape)]
     if dims.count(None) > 1 and dims[0] is None:  # Keras 3 writes None for the size of the batch
         dims[0] = sizes(b, x)[0]
     return reshape(b, x, dims)
@@ -118,7 +116,7 @@ def repeated(b: LayerBuilder, x: LayerTensor, repeats: Any, axis: int | None) ->
     copies = b.tensor(b.node("Tile", inner, multiples), (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
     size = x.shape[axis]
     known = (*x.shape[:axis], None if size is None else size * repeats, *x.shape[axis + 1 :])
-    dims: list[Size] = list(known if known.count(None) < 2 else sizes(b, x))
+    dims: list[LayerSize] = list(known if known.count(None) < 2 else sizes(b, x))
     dims[axis] = known[axis]
     return b.tensor(reshape(b, copies, dims).value, known)
 
@@ -134,7 +132,7 @@ def rolled(b: LayerBuilder, x: LayerTensor, shift: int, axis: int) -> LayerTenso
     return concat(b, [slice_axis(b, x, axis, -shift, None), slice_axis(b, x, axis, None, -shift)], axis)
 
 
-def broadcast(b: LayerBuilder, x: LayerTensor, shape: Sequence[Size]) -> LayerTensor:
+def broadcast(b: LayerBuilder, x: LayerTensor, shape: Sequence[LayerSize]) -> LayerTensor:
     """The tensor repeated to a shape."""
     dims = [None if size == -1 else size for size in shape]
     if None in dims:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.frontends.keras.arrays import reverse, sizes, transpose, zeros
 from tfport.frontends.keras.frame import OpenFrame
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import Dims, LayerTensor, flat_tensors
+from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
 from tfport.frontends.keras.version import KerasVersion
+from tfport.graph.building.arrays import reverse, transpose, zeros
+from tfport.graph.building.node_builder import Dims
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import BOOL
 from tfport.graph.frame_loop import FrameLoop, free_frame_name
 from tfport.startup.dataclass import dataclass

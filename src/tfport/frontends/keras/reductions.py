@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.frontends.keras.arrays import expand_dims, reduce, reshape
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, reduce, reshape
 from tfport.graph.dtypes import INT32, INT64, DType
 
 Axis = int | Sequence[int] | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfport.frontends.keras.arrays import Size, shape_vector
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import LayerTensor
+from tfport.frontends.keras.tensor import LayerSize, LayerTensor
+from tfport.graph.building.sizes import shape_vector
 from tfport.graph.dtypes import FLOAT32
 
 _RESIZE_OPS = {
@@ -18,8 +18,8 @@ _KERNELS = ("lanczos3", "lanczos5", "gaussian", "mitchellcubic", *_ANTIALIASED.v
 def resize(
     b: LayerBuilder,
     images: LayerTensor,
-    height: Size,
-    width: Size,
+    height: LayerSize,
+    width: LayerSize,
     interpolation: str,
     *,
     half_pixel_centers: bool = True,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import reduce, transpose
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import reduce, transpose
 
 
 def softmax(b: LayerBuilder, x: LayerTensor, *, axis: int | Sequence[int] = -1) -> LayerTensor:

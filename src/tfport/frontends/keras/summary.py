@@ -16,7 +16,8 @@ from tfport.frontends.keras.build import input_spec
 from tfport.frontends.keras.config import INPUT_LAYER, LayerConfig, ModelConfig, TensorRef
 from tfport.frontends.keras.instance import LayerInstance
 from tfport.frontends.keras.layer import find_layer
-from tfport.frontends.keras.tensor import Dims, flat_tensors
+from tfport.frontends.keras.tensor import flat_tensors
+from tfport.graph.building.node_builder import Dims
 from tfport.startup.dataclass import dataclass, field
 
 OPTIMIZERS = ("optimizer", "optimizer_weights")
@@ -110,7 +111,8 @@ def _shapes(layer: LayerConfig, instance: LayerInstance | None) -> list[Dims]:
         except Error:
             return []
     calls = instance.outputs if instance is not None else []
-    return list(dict.fromkeys(tensor.shape for tensor in flat_tensors(list(calls))))
+    tensors = flat_tensors(list(calls))
+    return list(dict.fromkeys(tensor.dims for tensor in tensors if tensor.dims is not None))
 
 
 def _built(instance: LayerInstance | None) -> int:

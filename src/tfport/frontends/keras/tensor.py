@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfport.errors import CannotRun
 from tfport.frontends.keras.config import DEEPEST, TensorRef
+from tfport.graph.building.node_builder import Dims
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Value
+from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import dataclass, replace
-
-Dims = tuple[int | None, ...]
-"""A shape whose rank is known; None for an unknown size."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -19,13 +19,21 @@ class LayerTensor:
     """A tensor with its static shape."""
 
     value: Value
-    shape: Dims
+    dims: Dims | None
+    """Its shape; None if the rank is unknown."""
     mask: LayerTensor | None = None
     """Which time steps count, as a boolean tensor; None if all do."""
 
     @property
     def dtype(self) -> DType:
         return self.value.dtype.base
+
+    @property
+    def shape(self) -> Dims:
+        """Its shape, for what cannot be built without the rank."""
+        if self.dims is None:
+            raise CannotRun(f"the rank of `{self.value}` is unknown")
+        return self.dims
 
     @property
     def rank(self) -> int:
@@ -35,7 +43,11 @@ class LayerTensor:
         return replace(self, mask=mask)
 
     def __str__(self) -> str:
-        return f"{self.dtype}({', '.join('?' if d is None else str(d) for d in self.shape)})"
+        return f"{self.dtype}{Shape(self.dims)}"
+
+
+LayerSize = int | LayerTensor | None
+"""A size: known, computed (a scalar), or None for the one that follows from the others."""
 
 
 def map_structure(function: Callable[[Any], Any], structure: Any, depth: int = 0) -> Any:
@@ -58,18 +70,3 @@ def flat_tensors(structure: Any) -> Iterator[Any]:
             yield from flat_tensors(structure[key])
     elif isinstance(structure, LayerTensor | TensorRef):
         yield structure
-
-
-def broadcast_dims(a: Dims, b: Dims) -> Dims:
-    """The shape of an elementwise operation on two shapes that fit."""
-    rank = max(len(a), len(b))
-    pairs = zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)
-    return tuple(_broadcast_dim(x, y) for x, y in pairs)
-
-
-def _broadcast_dim(x: int | None, y: int | None) -> int | None:
-    if x == 1:
-        return y
-    if y == 1 or x == y:
-        return x
-    return x if y is None else y

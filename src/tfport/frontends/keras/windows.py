@@ -7,19 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.frontends.keras.arrays import (
-    Size,
-    expand_dims,
-    pad,
-    reshape,
-    scaled,
-    shape_vector,
-    sizes,
-    squeeze,
-    transpose,
-)
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import LayerTensor
+from tfport.frontends.keras.tensor import LayerSize, LayerTensor
+from tfport.graph.building.arrays import expand_dims, pad, reshape, squeeze, transpose
+from tfport.graph.building.sizes import Size, Sizes, shape_vector, sizes
 
 Numbers = Sequence[int]
 
@@ -107,7 +98,7 @@ def convolve_transposed(
     padding: str,
     dilations: Numbers,
     output_padding: Sequence[int | None],
-    lengths: Sequence[Size] | None = None,
+    lengths: Sequence[LayerSize] | None = None,
 ) -> LayerTensor:
     """Spread each element through a kernel `(*window, filters, channels)`: the gradient of a convolution.
 
@@ -133,17 +124,20 @@ def convolve_transposed(
 
 
 def transposed_length(
-    b: LayerBuilder, size: Size, window: int, stride: int, output_padding: int | None, padding: str
+    b: LayerBuilder,
+    size: Size,
+    window: int,
+    stride: int,
+    output_padding: int | None,
+    padding: str,
 ) -> Size:
     """The size of an axis after a transposed convolution."""
     if output_padding is None:
         more = 0 if padding == "same" else max(window - stride, 0)
     else:
         more = window - stride + output_padding - (2 * (window // 2) if padding == "same" else 0)
-    length = scaled(b, size, stride)
-    return (
-        b.Add(length, more) if isinstance(length, LayerTensor) else None if length is None else length + more
-    )
+    length = Sizes(b)
+    return length.add(length.mul(size, stride), more)
 
 
 def _convolve_turned(

@@ -6,6 +6,8 @@ and `model.no_graph` says why it does not run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tfport.errors import CannotRun
 from tfport.formats.format import ModelLocation
 from tfport.formats.lite.read import read_lite
@@ -36,5 +38,25 @@ def load_lite(location: ModelLocation, definitions: OpDefs) -> Model:
         meta,
         written_by=file.description,
         lite=file,
+        unchanged_file=_unchanged(location, graph),
         no_graph=no_graph,
     )
+
+
+def _unchanged(location: ModelLocation, built: Graph) -> Callable[[Graph], memoryview | None]:
+    before = _state(built)
+
+    def content(graph: Graph) -> memoryview | None:
+        is_same = graph is built and _state(graph) == before
+        return location.files.map(location.name) if is_same else None
+
+    return content
+
+
+def _state(graph: Graph) -> list[tuple[object, ...]]:
+    """All that a caller can change in a graph."""
+    return [
+        (node, node.op, tuple(node.inputs), tuple(node.controls), dict(node.attrs))
+        for part in (graph, *graph.library.functions.values())
+        for node in (*part, *part.ends)
+    ]

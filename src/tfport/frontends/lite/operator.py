@@ -53,9 +53,12 @@ SAME_NAME = "*"
 """The declaration for custom ops that are ops of a graph by their own names."""
 
 
-def builtin(ops: str, *, any_type: bool = False) -> Callable[[F], F]:
-    """Declare the function that builds these builtins; with `any_type`, quantized ones too."""
-    return _declare(BUILTINS, ops, any_type=any_type)
+def builtin(ops: str, *, any_type: bool = False, options: str = "") -> Callable[[F], F]:
+    """Declare the function that builds these builtins; with `any_type`, quantized ones too.
+
+    `options`: names of more options, for a function that takes those of several operators as `**options`.
+    """
+    return _declare(BUILTINS, ops, options, any_type=any_type)
 
 
 def quantized(ops: str) -> Callable[[F], F]:
@@ -68,12 +71,13 @@ def custom(ops: str) -> Callable[[F], F]:
     return _declare(CUSTOMS, ops, any_type=True)
 
 
-def _declare(catalog: Catalog[DeclaredOperator], ops: str, **kinds: bool) -> Callable[[F], F]:
+def _declare(catalog: Catalog[DeclaredOperator], ops: str, more: str = "", **kinds: bool) -> Callable[[F], F]:
     def declare(function: F) -> F:
         parameters = inspect.signature(function).parameters.values()
         stated = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
         groups = {n: group for n, group in stated.items() if isinstance(group, type) and is_dataclass(group)}
         options = {name: default for name, default in stated.items() if name not in groups}
+        options |= dict.fromkeys(more.split(), inspect.Parameter.empty)
         options |= {f.name: inspect.Parameter.empty for group in groups.values() for f in fields(group)}
         for op in ops.split():
             catalog.add(op, DeclaredOperator(function, options, groups=groups, **kinds))

@@ -155,7 +155,7 @@ def _unsigned(b: OperatorBuilder, value: Value) -> Value:
 def _unsigned_constant(b: OperatorBuilder, value: Value) -> Value:
     tensor = value.node.attrs.get("value")
     if isinstance(tensor, Tensor):
-        return b.constant(_shifted(tensor.numpy)(), UINT8)
+        return b.const(_shifted(tensor.numpy)(), UINT8)
     return b.LiteUnsigned(value).output(0)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
-from tfport.fix.rule import EXACT, Refusal
+from tfport.fix.rule import EXACT
 from tfport.formats.lite.records import LiteOperator
+from tfport.graph.building.node_builder import Refusal
 
 
 @lite_rule("STABLEHLO_COMPOSITE", keeps=EXACT)

@@ -9,8 +9,9 @@ import numpy as np
 
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
-from tfport.fix.rule import EXACT, ROUNDING, Refusal
+from tfport.fix.rule import EXACT, ROUNDING
 from tfport.formats.lite.records import LiteOperator
+from tfport.graph.building.node_builder import Refusal
 
 FLOAT = "FLOAT32"
 

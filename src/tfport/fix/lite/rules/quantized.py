@@ -6,8 +6,9 @@ import numpy as np
 
 from tfport.fix.lite.editor import SubgraphEditor
 from tfport.fix.lite.rule import lite_rule
-from tfport.fix.rule import EXACT, LOSSY, ROUNDING, Refusal
+from tfport.fix.rule import EXACT, LOSSY, ROUNDING
 from tfport.formats.lite.records import NO_TENSOR, LiteOperator, TensorQuantization
+from tfport.graph.building.node_builder import Refusal
 from tfport.startup.dataclass import replace
 
 INTEGERS = ("INT8", "UINT8", "INT16")

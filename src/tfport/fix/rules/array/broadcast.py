@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast, joined, sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.graph.building.sizes import joined, shape_of
 from tfport.graph.dtypes import BOOL, INT32, STRING, DType
 from tfport.graph.graph import Node, Value
 
@@ -13,34 +13,34 @@ NOT_TILED = (DType.parse("int8"), DType.parse("uint16"))
 
 
 @rule("BroadcastTo", keeps=EXACT)
-def tiled(op: NodeBuilder, n: Node) -> Replacement:
+def tiled(op: RuleBuilder, n: Node) -> Replacement:
     """Tile repeats each axis whose size differs."""
-    x, shape = n.inputs[0], cast(op, n.inputs[1], INT32)
+    x, shape = n.inputs[0], op.cast(n.inputs[1], INT32)
     own, out = op.shape(x), op.shape(n.output(0))
     if own is not None and own == out and None not in own:
         return op.Identity(x)
     if own is not None and out is not None:
         fill = [1] * (len(out) - len(own))
-        before = joined(op, fill, sizes(op, x)) if fill else sizes(op, x)
+        before = joined(op, fill, shape_of(op, x)) if fill else shape_of(op, x)
     else:
         more = op.Sub(op.Size(shape), op.Rank(x))
         before = joined(op, op.Fill(op.ExpandDims(more, 0), 1), op.Shape(x))
     padded = x if own is not None and out is not None and len(own) == len(out) else op.Reshape(x, before)
     times = op.Select(op.Equal(before, shape), op.OnesLike(shape), shape)
     kind = x.dtype.base
-    return cast(op, op.Tile(cast(op, padded, INT32 if kind in NOT_TILED else kind), times), kind)
+    return op.cast(op.Tile(op.cast(padded, INT32 if kind in NOT_TILED else kind), times), kind)
 
 
 @rule("BroadcastTo", keeps=EXACT)
-def or_false(op: NodeBuilder, n: Node) -> Replacement:
+def or_false(op: RuleBuilder, n: Node) -> Replacement:
     """LogicalOr with a tensor of false broadcasts bools as BroadcastTo does."""
     if n.attrs["T"] != BOOL:
         return refuse(f"its elements are {n.attrs['T']}, not bool")
-    return op.LogicalOr(n.inputs[0], op.Fill(cast(op, n.inputs[1], INT32), False))
+    return op.LogicalOr(n.inputs[0], op.Fill(op.cast(n.inputs[1], INT32), False))
 
 
 @rule("BroadcastArgs", keeps=EXACT)
-def common_shape(op: NodeBuilder, n: Node) -> Replacement:
+def common_shape(op: RuleBuilder, n: Node) -> Replacement:
     """Shapes are padded to the same rank; on each axis, the size that is not one is selected."""
     whole = op.Maximum(op.Size(n.inputs[0]), op.Size(n.inputs[1]))
 
@@ -53,29 +53,29 @@ def common_shape(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("OnesLike ZerosLike", keeps=EXACT)
-def filled_alike(op: NodeBuilder, n: Node) -> Replacement:
+def filled_alike(op: RuleBuilder, n: Node) -> Replacement:
     """Fill makes a tensor of ones or zeros of the same shape."""
     kind = n.inputs[0].dtype.base
     element = op.const(int(n.op == "OnesLike"), kind) if kind != STRING else op.const("", STRING)
-    return op.Fill(sizes(op, n.inputs[0]), element)
+    return op.Fill(shape_of(op, n.inputs[0]), element)
 
 
 # Ops that return their input unchanged.
 
 
 @rule("Snapshot StopGradient PreventGradient DebugGradientIdentity GuaranteeConst", keeps=EXACT)
-def as_identity(op: NodeBuilder, n: Node) -> Replacement:
+def as_identity(op: RuleBuilder, n: Node) -> Replacement:
     """Identity returns the same tensor; only gradients differ, which are not computed here."""
     return op.Identity(n.inputs[0])
 
 
 @rule("EnsureShape", keeps=EXACT)
-def without_looking_at_the_shape(op: NodeBuilder, n: Node) -> Replacement:
+def without_looking_at_the_shape(op: RuleBuilder, n: Node) -> Replacement:
     """Identity returns the same tensor, but does not fail for a different shape."""
     return op.Identity(n.inputs[0])
 
 
 @rule("IdentityN", keeps=EXACT)
-def one_identity_each(op: NodeBuilder, n: Node) -> Replacement:
+def one_identity_each(op: RuleBuilder, n: Node) -> Replacement:
     """Each tensor gets its own Identity."""
     return [op.Identity(value) for value in n.inputs]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import (
-    cast,
+from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
+from tfport.graph.building.sizes import (
     count_to,
     item,
     joined,
@@ -13,16 +13,15 @@ from tfport.fix.nodes.shapes import (
     product,
     rank,
     scalar,
+    shape_of,
     size_at,
-    sizes,
 )
-from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("GatherV2", keeps=EXACT)
-def along_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
+def along_the_first_axis(op: RuleBuilder, n: Node) -> Replacement:
     """Gather takes slices along the first axis."""
     if batch := n.attrs["batch_dims"]:
         return refuse(f"it has batch_dims={batch}")
@@ -32,13 +31,13 @@ def along_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Gather", keeps=EXACT)
-def as_gather_v2(op: NodeBuilder, n: Node) -> Replacement:
+def as_gather_v2(op: RuleBuilder, n: Node) -> Replacement:
     """GatherV2 with axis 0 takes the same slices as Gather."""
     return op.GatherV2(n.inputs[0], n.inputs[1], 0)
 
 
 @rule("GatherV2", keeps=EXACT)
-def with_the_axis_first(op: NodeBuilder, n: Node) -> Replacement:
+def with_the_axis_first(op: RuleBuilder, n: Node) -> Replacement:
     """The axis is transposed to the front, slices are gathered there, and the result is transposed back."""
     if batch := n.attrs["batch_dims"]:
         return refuse(f"it has batch_dims={batch}")
@@ -51,7 +50,7 @@ def with_the_axis_first(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("GatherV2", keeps=EXACT)
-def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
+def batches_in_one(op: RuleBuilder, n: Node) -> Replacement:
     """All batches are flattened to one axis, and the indices of each batch get its offset."""
     params, indices = n.inputs[:2]
     if not (batch := int(n.attrs["batch_dims"])):
@@ -61,12 +60,12 @@ def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
     axis = _axis(op, n)
     if axis < batch:
         return refuse(f"its axis {axis} is a batch axis (batch_dims={batch})")
-    whole, wanted = sizes(op, params), sizes(op, indices)
+    whole, wanted = shape_of(op, params), shape_of(op, indices)
     # [batch, between, count, slice] becomes [batch * between * count, slice]
     count, inner = part(op, whole, axis, axis + 1), part(op, whole, axis + 1)
     outer, between, asked = part(op, whole, stop=axis), part(op, whole, batch, axis), part(op, wanted, batch)
     kind = indices.dtype.base
-    runs = op.Mul(count_to(op, scalar(op, product(op, outer)), kind), cast(op, item(op, whole, axis), kind))
+    runs = op.Mul(count_to(op, scalar(op, product(op, outer)), kind), op.cast(item(op, whole, axis), kind))
     starts = op.Reshape(runs, joined(op, product(op, part(op, whole, stop=batch)), product(op, between), [1]))
     own = op.Reshape(indices, joined(op, product(op, part(op, wanted, stop=batch)), [1], product(op, asked)))
     rows = joined(op, product(op, joined(op, outer, count)), inner)
@@ -74,13 +73,13 @@ def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
     return op.Reshape(taken, joined(op, outer, asked, inner))
 
 
-def _axis(op: NodeBuilder, n: Node) -> int:
+def _axis(op: RuleBuilder, n: Node) -> int:
     axis = number(op, n.inputs[2], "axis")
     return axis if axis >= 0 else axis + rank(op, n.inputs[0], "params")
 
 
 @rule("ResourceGather", keeps=EXACT)
-def gathered_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
+def gathered_from_what_is_read(op: RuleBuilder, n: Node) -> Replacement:
     """The variable is read with ReadVariableOp, and its slices are gathered."""
     resource, indices = n.inputs
     batch = n.attrs["batch_dims"]
@@ -90,12 +89,12 @@ def gathered_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("ResourceGatherNd", keeps=EXACT)
-def gathered_nd_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
+def gathered_nd_from_what_is_read(op: RuleBuilder, n: Node) -> Replacement:
     """The variable is read with ReadVariableOp, and its elements are gathered."""
     return op.GatherNd(_read(op, n, n.inputs[0]), n.inputs[1])
 
 
-def _read(op: NodeBuilder, n: Node, resource: Value) -> Node:
+def _read(op: RuleBuilder, n: Node, resource: Value) -> Node:
     return op.ReadVariableOp(resource, dtype=n.attrs["dtype"])
 
 
@@ -105,7 +104,7 @@ COMBINE = {"TensorScatterAdd": "Add", "TensorScatterSub": "Sub"}
 
 
 @rule("TensorScatterUpdate", keeps=EXACT)
-def stitched(op: NodeBuilder, n: Node) -> Replacement:
+def stitched(op: RuleBuilder, n: Node) -> Replacement:
     """DynamicStitch writes all slices of the tensor, then the updates; the last one written stays."""
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
@@ -116,7 +115,7 @@ def stitched(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=EXACT)
-def with_all_updates_of_integers(op: NodeBuilder, n: Node) -> Replacement:
+def with_all_updates_of_integers(op: RuleBuilder, n: Node) -> Replacement:
     """ScatterNd sums the updates of each slice; the order does not matter for integers."""
     if not n.inputs[0].dtype.is_integer:
         return refuse(f"the order of adding {n.inputs[0].dtype} updates matters")
@@ -124,20 +123,20 @@ def with_all_updates_of_integers(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=ROUNDING)
-def with_all_updates(op: NodeBuilder, n: Node) -> Replacement:
+def with_all_updates(op: RuleBuilder, n: Node) -> Replacement:
     """ScatterNd sums the updates of each slice, before they are added to the tensor."""
     return _with_all_updates(op, n)
 
 
-def _with_all_updates(op: NodeBuilder, n: Node) -> Node:
+def _with_all_updates(op: RuleBuilder, n: Node) -> Node:
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
-    shape = cast(op, sizes(op, tensor), indices.dtype.base)
+    shape = op.cast(shape_of(op, tensor), indices.dtype.base)
     return op.node(COMBINE[n.op], tensor, op.ScatterNd(indices, updates, shape))
 
 
 @rule("TensorScatterMax TensorScatterMin", keeps=EXACT)
-def largest_of_a_segment(op: NodeBuilder, n: Node) -> Replacement:
+def largest_of_a_segment(op: RuleBuilder, n: Node) -> Replacement:
     """A slice and its updates form a segment, whose maximum or minimum is the result."""
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
@@ -165,8 +164,8 @@ def _wants_good_indices(n: Node) -> None:
 class ScatteredRows:
     """A tensor as rows, one for each slice that an index selects, and the row of each update."""
 
-    def __init__(self, op: NodeBuilder, tensor: Value, indices: Value) -> None:
-        self.shape = sizes(op, tensor)
+    def __init__(self, op: RuleBuilder, tensor: Value, indices: Value) -> None:
+        self.shape = shape_of(op, tensor)
         depth = _depth(op, indices)
         outer = op.StridedSlice(self.shape, [0], depth, [1], begin_mask=1)
         count, width = (
@@ -174,14 +173,14 @@ class ScatteredRows:
             product(op, op.StridedSlice(self.shape, depth, [0], [1], end_mask=1)),
         )
         strides = op.Cumprod(outer, 0, exclusive=True, reverse=True)
-        own = op.Sum(op.Mul(cast(op, indices, INT32), strides), op.const([-1]), keep_dims=False)
+        own = op.Sum(op.Mul(op.cast(indices, INT32), strides), op.const([-1]), keep_dims=False)
         self.numbers = op.Reshape(own, op.const([-1])).output(0)
         self.count = scalar(op, count)
         self.of_tensor = op.Reshape(tensor, joined(op, count, width))
         self.widths = joined(op, op.Shape(self.numbers), width)
 
 
-def _depth(op: NodeBuilder, indices: Value) -> Value:
+def _depth(op: RuleBuilder, indices: Value) -> Value:
     """The number of axes that an index selects, as a vector of length 1."""
     known = op.shape(indices)
     if known and (depth := known[-1]) is not None:
@@ -193,14 +192,14 @@ def _depth(op: NodeBuilder, indices: Value) -> Value:
 
 
 @rule("InplaceUpdate", keeps=EXACT)
-def rows_stitched(op: NodeBuilder, n: Node) -> Replacement:
+def rows_stitched(op: RuleBuilder, n: Node) -> Replacement:
     """DynamicStitch writes the rows of the tensor, then the new rows; the last one written stays."""
     x, rows, values = _alone(op, n)
     return op.DynamicStitch([count_to(op, size_at(op, x, 0)), rows], [x, values])
 
 
 @rule("InplaceAdd InplaceSub", keeps=EXACT)
-def rows_combined(op: NodeBuilder, n: Node) -> Replacement:
+def rows_combined(op: RuleBuilder, n: Node) -> Replacement:
     """The update is added to, or subtracted from, one gathered row, which is written back."""
     x, rows, values = _alone(op, n)
     if (count := op.shape(rows)) is None or count not in ((), (0,), (1,)):
@@ -210,21 +209,21 @@ def rows_combined(op: NodeBuilder, n: Node) -> Replacement:
     return op.DynamicStitch([count_to(op, size_at(op, x, 0)), rows], [x, new])
 
 
-def _alone(op: NodeBuilder, n: Node) -> tuple[Value, Value, Value]:
+def _alone(op: RuleBuilder, n: Node) -> tuple[Value, Value, Value]:
     x, rows, values = n.inputs
     if len(x.uses) > 1:
         raise refuse(f"`{x}` has other readers, which may see the change")
-    return x, cast(op, rows, INT32), values
+    return x, op.cast(rows, INT32), values
 
 
 @rule("Empty", keeps=EXACT)
-def filled(op: NodeBuilder, n: Node) -> Replacement:
+def filled(op: RuleBuilder, n: Node) -> Replacement:
     """The elements of Empty are undefined, so zeros are valid."""
     return op.Fill(n.inputs[0], op.const(0, n.outputs[0].dtype.base))
 
 
 @rule("DeepCopy", keeps=EXACT)
-def handed_on(op: NodeBuilder, n: Node) -> Replacement:
+def handed_on(op: RuleBuilder, n: Node) -> Replacement:
     """A copy that is not changed in place can be an Identity."""
     if any(user.op.startswith("Inplace") and op.has(user.op) for user in n.outputs[0].uses):
         return refuse("a reader changes the copy in place")
@@ -232,6 +231,6 @@ def handed_on(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("AccumulateNV2", keeps=ROUNDING)
-def added_at_once(op: NodeBuilder, n: Node) -> Replacement:
+def added_at_once(op: RuleBuilder, n: Node) -> Replacement:
     """AddN adds the same tensors, in a different order."""
     return op.AddN(list(n.inputs))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, OtherProblem, Replacement, rule
 from tfport.graph.graph import Node
 
 
 @rule("TensorListSetItem", keeps=EXACT)
-def resized_before_it_is_set(op: NodeBuilder, n: Node) -> Replacement:
+def resized_before_it_is_set(op: RuleBuilder, n: Node) -> Replacement:
     """TensorListResize makes a list long enough for the element before it is set."""
     if not n.attrs.get("resize_if_index_out_of_bounds"):
         return OtherProblem("it does not grow the list")

@@ -6,22 +6,19 @@ from its row and column. The range of diagonals and explicit sizes must be const
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import (
+from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.fix.rules.math.arithmetic import truth_over
+from tfport.graph.building.sizes import (
     NodeOrValue,
     count_to,
-    first,
     joined,
     numbers,
     part,
     product,
+    shape_of,
     size_at,
-    sizes,
-    with_dims,
-    with_shape_of,
 )
-from tfport.fix.rule import EXACT, Replacement, refuse, rule
-from tfport.fix.rules.math.arithmetic import truth_over
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 from tfport.startup.dataclass import dataclass
@@ -39,7 +36,7 @@ class Band:
     def count(self) -> int:
         return self.high - self.low + 1
 
-    def starts_left(self, op: NodeBuilder, diagonal: Value) -> Node | None:
+    def starts_left(self, op: RuleBuilder, diagonal: Value) -> Node | None:
         """Whether each diagonal is aligned to the left; None if all are."""
         above, below = (side == "LEFT" for side in self.align.split("_"))
         if (above and below) or self.count == 1:
@@ -49,7 +46,7 @@ class Band:
         return op.LessEqual(diagonal, 0) if below else op.NotEqual(diagonal, diagonal)
 
 
-def _band(op: NodeBuilder, n: Node, k: Value) -> Band:
+def _band(op: RuleBuilder, n: Node, k: Value) -> Band:
     ends = numbers(op, k, "k")
     if len(ends) not in (1, 2) or ends[0] > ends[-1]:
         raise refuse(f"its k is {ends}")
@@ -64,7 +61,7 @@ def _main_only(band: Band) -> None:
 
 
 @rule("MatrixDiagV2 MatrixDiagV3", keeps=EXACT)
-def main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
+def main_diagonal(op: RuleBuilder, n: Node) -> Replacement:
     """MatrixDiag makes square matrices with a main diagonal, and zeros elsewhere."""
     diagonal, k, rows, columns, padding = n.inputs
     _main_only(_band(op, n, k))
@@ -77,7 +74,7 @@ def main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("MatrixDiagPartV2 MatrixDiagPartV3", keeps=EXACT)
-def part_of_main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
+def part_of_main_diagonal(op: RuleBuilder, n: Node) -> Replacement:
     """MatrixDiagPart reads main diagonals."""
     _main_only(_band(op, n, n.inputs[1]))
     if (dims := op.shape(n.inputs[1])) != ():
@@ -86,7 +83,7 @@ def part_of_main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("MatrixSetDiagV2 MatrixSetDiagV3", keeps=EXACT)
-def main_diagonal_set(op: NodeBuilder, n: Node) -> Replacement:
+def main_diagonal_set(op: RuleBuilder, n: Node) -> Replacement:
     """MatrixSetDiag writes main diagonals."""
     x, diagonal, k = n.inputs
     _main_only(_band(op, n, k))
@@ -96,7 +93,7 @@ def main_diagonal_set(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("MatrixDiag MatrixDiagPart MatrixSetDiag", keeps=EXACT)
-def as_v3(op: NodeBuilder, n: Node) -> Replacement:
+def as_v3(op: RuleBuilder, n: Node) -> Replacement:
     """The V3 op with the main diagonal, and zeros elsewhere."""
     k, zero = op.const(0, INT32), op.const(0, n.outputs[0].dtype.base)
     if n.op == "MatrixDiag":
@@ -105,37 +102,37 @@ def as_v3(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2", keeps=EXACT)
-def aligned_left(op: NodeBuilder, n: Node) -> Replacement:
+def aligned_left(op: RuleBuilder, n: Node) -> Replacement:
     """V2 is V3 with diagonals aligned to the left."""
     return op.node(n.op.replace("V2", "V3"), *n.inputs, align="LEFT_LEFT")
 
 
 @rule("MatrixDiagV2 MatrixDiagV3", keeps=EXACT)
-def diagonals_by_place(op: NodeBuilder, n: Node) -> Replacement:
+def diagonals_by_place(op: RuleBuilder, n: Node) -> Replacement:
     """Elements of the band are gathered from the diagonals, and the others are the padding."""
     diagonal, k, *sizes, padding = n.inputs
     band = _band(op, n, k)
     longest = size_at(op, diagonal, -1)
     rows, columns = _sizes(op, band, longest, *[numbers(op, v, "num_rows or num_cols")[0] for v in sizes])
     taken, inside = _written(op, band, diagonal, rows, columns, several=_several(op, k))
-    return op.Select(truth_over(op, inside, first(taken)), taken, op.Fill(op.Shape(taken), padding))
+    return op.Select(truth_over(op, inside, op.value(taken)), taken, op.Fill(op.Shape(taken), padding))
 
 
 @rule("MatrixSetDiagV2 MatrixSetDiagV3", keeps=EXACT)
-def band_by_place(op: NodeBuilder, n: Node) -> Replacement:
+def band_by_place(op: RuleBuilder, n: Node) -> Replacement:
     """Elements of the band are gathered from the diagonals, and the others are unchanged."""
     x, diagonal, k = n.inputs
     taken, inside = _written(
         op, _band(op, n, k), diagonal, size_at(op, x, -2), size_at(op, x, -1), several=_several(op, k)
     )
-    return op.Select(truth_over(op, inside, x), with_shape_of(op, taken, x), x)
+    return op.Select(truth_over(op, inside, x), op.tensor(taken, op.shape(x)), x)
 
 
 @rule("MatrixDiagPartV2 MatrixDiagPartV3", keeps=EXACT)
-def read_by_place(op: NodeBuilder, n: Node) -> Replacement:
+def read_by_place(op: RuleBuilder, n: Node) -> Replacement:
     """Each element of the diagonals is gathered by row and column, and the rest is the padding."""
     x, k, padding = n.inputs
-    band, whole = _band(op, n, k), sizes(op, x)
+    band, whole = _band(op, n, k), shape_of(op, x)
     rows, columns = size_at(op, x, -2), size_at(op, x, -1)
     longest = _longest(op, band, rows, columns)
     diagonal = op.const([[band.high - i] for i in range(band.count)], INT32)
@@ -147,24 +144,24 @@ def read_by_place(op: NodeBuilder, n: Node) -> Replacement:
     shape: list[NodeOrValue] = [part(op, whole, stop=-2), op.ExpandDims(longest, 0)]
     if _several(op, k):
         shape.insert(1, op.const([band.count], INT32))
-    result = op.Select(truth_over(op, inside, first(taken)), taken, op.Fill(op.Shape(taken), padding))
+    result = op.Select(truth_over(op, inside, op.value(taken)), taken, op.Fill(op.Shape(taken), padding))
     return op.Reshape(result, joined(op, *shape))
 
 
-def _several(op: NodeBuilder, k: Value) -> bool:
+def _several(op: RuleBuilder, k: Value) -> bool:
     """Whether the diagonals have their own axis, as there are several."""
     ends = numbers(op, k, "k")
     return ends[0] != ends[-1]
 
 
-def _pads_with_zeros(op: NodeBuilder, padding: Value) -> None:
-    known = op.constant(padding)
+def _pads_with_zeros(op: RuleBuilder, padding: Value) -> None:
+    known = op.array(padding)
     if known is None or known.tobytes().strip(b"\0"):
         raise refuse("it is not known to pad with zeros")
 
 
 def _sizes(
-    op: NodeBuilder, band: Band, longest: Value, rows: int, columns: int
+    op: RuleBuilder, band: Band, longest: Value, rows: int, columns: int
 ) -> tuple[NodeOrValue, NodeOrValue]:
     """The sizes of the matrices; -1 means the smallest size that contains the diagonals."""
     least_rows = op.Sub(longest, min(band.high, 0))
@@ -178,12 +175,12 @@ def _sizes(
     )
 
 
-def _longest(op: NodeBuilder, band: Band, rows: NodeOrValue, columns: NodeOrValue) -> Value:
+def _longest(op: RuleBuilder, band: Band, rows: NodeOrValue, columns: NodeOrValue) -> Value:
     return op.Minimum(op.Add(rows, min(band.high, 0)), op.Sub(columns, max(band.low, 0))).output(0)
 
 
 def _content(
-    op: NodeBuilder,
+    op: RuleBuilder,
     band: Band,
     diagonal: Value,
     longest: NodeOrValue,
@@ -199,10 +196,10 @@ def _content(
 
 
 def _written(
-    op: NodeBuilder, band: Band, diagonals: Value, rows: NodeOrValue, columns: NodeOrValue, *, several: bool
+    op: RuleBuilder, band: Band, diagonals: Value, rows: NodeOrValue, columns: NodeOrValue, *, several: bool
 ) -> tuple[Node, Node]:
     """Matrices that contain the diagonals, and a mask of the band."""
-    whole, longest = sizes(op, diagonals), size_at(op, diagonals, -1)
+    whole, longest = shape_of(op, diagonals), size_at(op, diagonals, -1)
     diagonal = op.Sub(op.ExpandDims(count_to(op, columns), 0), op.ExpandDims(count_to(op, rows), 1))
     inside = op.LogicalAnd(op.GreaterEqual(diagonal, band.low), op.LessEqual(diagonal, band.high))
     _, offset = _content(op, band, diagonal.output(0), longest, rows, columns)
@@ -214,10 +211,10 @@ def _written(
     return op.Reshape(taken, joined(op, batch, op.ExpandDims(rows, 0), op.ExpandDims(columns, 0))), inside
 
 
-def _taken(op: NodeBuilder, source: Value, flat: Node, inside: Node, axes: int = 2) -> Node:
+def _taken(op: RuleBuilder, source: Value, flat: Node, inside: Node, axes: int = 2) -> Node:
     """Elements of the last axes by flat index; undefined outside of the mask."""
-    whole = sizes(op, source)
+    whole = shape_of(op, source)
     shape = joined(op, product(op, part(op, whole, stop=-axes)), product(op, part(op, whole, -axes)))
-    runs = with_dims(op, op.Reshape(source, shape), (None, None))
-    places = with_dims(op, op.Select(inside, flat, op.ZerosLike(flat)), (None, None))
+    runs = op.tensor(op.Reshape(source, shape), (None, None))
+    places = op.tensor(op.Select(inside, flat, op.ZerosLike(flat)), (None, None))
     return op.GatherV2(runs, places, 1)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast, count_to, covers, item, numbers, rank, sizes, with_shape_of
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
+from tfport.graph.building.sizes import count_to, covers, item, numbers, rank, shape_of
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("Roll", keeps=EXACT)
-def gathered_from_behind(op: NodeBuilder, n: Node) -> Replacement:
+def gathered_from_behind(op: RuleBuilder, n: Node) -> Replacement:
     """Along each rolled axis, slices are gathered from shifted indices, modulo the size."""
     x, shift, axis = n.inputs
     axes, dims = numbers(op, axis, "axis"), op.shape(shift)
     if dims not in ((), (len(axes),)):
         return refuse("the number of shifts is unknown")
-    shift = cast(op, shift, INT32)
+    shift = op.cast(shift, INT32)
     for place, at in enumerate(axes):
         by = item(op, shift, place) if dims else shift
         size = _size(op, x, at)
         # a size of zero must not be a divisor, even without elements
         wanted = op.FloorMod(op.Sub(count_to(op, size), by), op.Maximum(size, 1))
-        x = with_shape_of(op, op.GatherV2(x, wanted, op.const(at)), n.inputs[0])
+        x = op.tensor(op.GatherV2(x, wanted, op.const(at)), op.shape(n.inputs[0]))
     return x if axes else op.Identity(x)
 
 
-def _size(op: NodeBuilder, x: Value, axis: int) -> Value:
+def _size(op: RuleBuilder, x: Value, axis: int) -> Value:
     known = op.shape(x)
     if known is not None and (size := known[axis]) is not None:
         return op.const(size, INT32)
@@ -34,7 +34,7 @@ def _size(op: NodeBuilder, x: Value, axis: int) -> Value:
 
 
 @rule("ReverseV2", keeps=EXACT)
-def axes_as_flags(op: NodeBuilder, n: Node) -> Replacement:
+def axes_as_flags(op: RuleBuilder, n: Node) -> Replacement:
     """Reverse takes a bool for each axis instead of a list of axes."""
     x, axes = n.inputs
     last = rank(op, x, "tensor")
@@ -43,24 +43,24 @@ def axes_as_flags(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Reverse", keeps=EXACT)
-def flags_as_axes(op: NodeBuilder, n: Node) -> Replacement:
+def flags_as_axes(op: RuleBuilder, n: Node) -> Replacement:
     """ReverseV2 takes a list of axes instead of a bool for each."""
     axes = [axis for axis, turned in enumerate(numbers(op, n.inputs[1], "dims")) if turned]
     return op.ReverseV2(n.inputs[0], op.const(axes, INT32))
 
 
 @rule("ConjugateTranspose", keeps=EXACT)
-def transposed_then_conjugated(op: NodeBuilder, n: Node) -> Replacement:
+def transposed_then_conjugated(op: RuleBuilder, n: Node) -> Replacement:
     """Transpose followed by Conj for complex numbers."""
     made = op.Transpose(*n.inputs)
     return op.Conj(made) if n.inputs[0].dtype.is_complex else made
 
 
 @rule("ConcatV2", keeps=EXACT)
-def axis_first(op: NodeBuilder, n: Node) -> Replacement:
+def axis_first(op: RuleBuilder, n: Node) -> Replacement:
     """Concat takes the axis as its first input, and no negative axis."""
     *parts, axis = n.inputs
-    at = op.constant(axis)
+    at = op.array(axis)
     if at is None:
         return refuse("its axis is not constant")
     front = int(at) if at >= 0 else int(at) + rank(op, parts[0], "tensors")
@@ -68,24 +68,24 @@ def axis_first(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Concat", keeps=EXACT)
-def axis_last(op: NodeBuilder, n: Node) -> Replacement:
+def axis_last(op: RuleBuilder, n: Node) -> Replacement:
     """ConcatV2 takes the axis as its last input."""
     axis, *parts = n.inputs
     return op.ConcatV2(parts, axis)
 
 
 @rule("PadV2", keeps=EXACT)
-def padded_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
+def padded_with_zeros(op: RuleBuilder, n: Node) -> Replacement:
     """Padding with zeros is Pad."""
     x, paddings, value = n.inputs
-    known = op.constant(value)
+    known = op.array(value)
     if known is None or known.tobytes().strip(b"\0"):
         return refuse("it is not known to pad with zeros")
     return op.Pad(x, paddings)
 
 
 @rule("PadV2", keeps=EXACT)
-def chosen_where_padded(op: NodeBuilder, n: Node) -> Replacement:
+def chosen_where_padded(op: RuleBuilder, n: Node) -> Replacement:
     """Pad pads with zeros; then the value is selected at the padded positions, which a padded mask marks."""
     x, paddings, value = n.inputs
     inner = op.Pad(op.Fill(op.Shape(x), True), paddings)
@@ -94,13 +94,13 @@ def chosen_where_padded(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Pad", keeps=EXACT)
-def padded_with_a_value(op: NodeBuilder, n: Node) -> Replacement:
+def padded_with_a_value(op: RuleBuilder, n: Node) -> Replacement:
     """PadV2 with the value zero."""
     return op.PadV2(*n.inputs, op.const(0, n.inputs[0].dtype.base))
 
 
 @rule("UnravelIndex", keeps=EXACT)
-def by_division(op: NodeBuilder, n: Node) -> Replacement:
+def by_division(op: RuleBuilder, n: Node) -> Replacement:
     """Each coordinate is the index divided by the stride of its axis, modulo the size."""
     indices, dims = n.inputs
     at = rank(op, indices, "indices")
@@ -111,7 +111,7 @@ def by_division(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("UniqueV2 UniqueWithCountsV2", keeps=EXACT)
-def of_a_vector(op: NodeBuilder, n: Node) -> Replacement:
+def of_a_vector(op: RuleBuilder, n: Node) -> Replacement:
     """For a vector, Unique finds the same elements."""
     x, axis = n.inputs
     if rank(op, x, "tensor") != 1:
@@ -122,19 +122,19 @@ def of_a_vector(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Unique UniqueWithCounts", keeps=EXACT)
-def of_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
+def of_the_first_axis(op: RuleBuilder, n: Node) -> Replacement:
     """The newer op along axis 0 finds the unique elements of a vector."""
     return op.node(f"{n.op}V2", n.inputs[0], op.const([0], INT32), out_idx=n.attrs["out_idx"])
 
 
 @rule("TopK", keeps=EXACT)
-def as_top_k_v2(op: NodeBuilder, n: Node) -> Replacement:
+def as_top_k_v2(op: RuleBuilder, n: Node) -> Replacement:
     """TopKV2 takes k as an input."""
     return op.TopKV2(n.inputs[0], op.const(n.attrs["k"], INT32), sorted=n.attrs["sorted"])
 
 
 @rule("ApproxTopK", keeps=EXACT)
-def exact_top_k(op: NodeBuilder, n: Node) -> Replacement:
+def exact_top_k(op: RuleBuilder, n: Node) -> Replacement:
     """TopKV2 finds exactly the largest elements, or the smallest by negation, as the op does on a CPU."""
     x, last = n.inputs[0], rank(op, n.inputs[0], "tensor") - 1
     if not n.attrs["aggregate_to_topk"]:
@@ -149,7 +149,7 @@ def exact_top_k(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("NthElement", keeps=EXACT)
-def last_of_the_top(op: NodeBuilder, n: Node) -> Replacement:
+def last_of_the_top(op: RuleBuilder, n: Node) -> Replacement:
     """The n-th element is the last of the n + 1 largest, or of the n + 1 smallest by negation."""
     x, place = n.inputs
     if not n.attrs["reverse"] and not x.dtype.is_floating:
@@ -164,7 +164,7 @@ def last_of_the_top(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("SelectV2", keeps=EXACT)
-def all_of_one_shape(op: NodeBuilder, n: Node) -> Replacement:
+def all_of_one_shape(op: RuleBuilder, n: Node) -> Replacement:
     """Select needs equal shapes or a scalar condition, so the inputs are broadcast first."""
     condition, yes, no = n.inputs
     shapes = [op.shape(value) for value in n.inputs]
@@ -172,10 +172,12 @@ def all_of_one_shape(op: NodeBuilder, n: Node) -> Replacement:
         return op.Select(condition, yes, no)
     whole = next((v for v in n.inputs if all(covers(op.shape(v), other) for other in shapes)), None)
     shape = (
-        sizes(op, whole if whole is not None else n.output(0)) if _is_shape_available(op, n, whole) else None
+        shape_of(op, whole if whole is not None else n.output(0))
+        if _is_shape_available(op, n, whole)
+        else None
     )
     if shape is None:
-        parts = [sizes(op, value) for value in n.inputs]
+        parts = [shape_of(op, value) for value in n.inputs]
         shape = op.BroadcastArgs(op.BroadcastArgs(parts[0], parts[1]), parts[2]).output(0)
     out = op.shape(n.output(0))
 
@@ -183,24 +185,24 @@ def all_of_one_shape(op: NodeBuilder, n: Node) -> Replacement:
         if all(covers(op.shape(value), other) for other in shapes):
             return value
         made = op.BroadcastTo(value, shape)
-        return with_shape_of(op, made, n.output(0)) if out is not None else made.output(0)
+        return op.tensor(made, op.shape(n.output(0))) if out is not None else made.output(0)
 
     return op.Select(*[spread(value) for value in n.inputs])
 
 
-def _is_shape_available(op: NodeBuilder, n: Node, whole: Value | None) -> bool:
+def _is_shape_available(op: RuleBuilder, n: Node, whole: Value | None) -> bool:
     """Whether the common shape need not be computed: an input has it, or it is known."""
     out = op.shape(n.output(0))
     return whole is not None or (out is not None and None not in out)
 
 
-def _same(op: NodeBuilder, a: Value, b: Value) -> bool:
+def _same(op: RuleBuilder, a: Value, b: Value) -> bool:
     left, right = op.shape(a), op.shape(b)
     return a is b or (left is not None and left == right and None not in left)
 
 
 @rule("Select", keeps=EXACT)
-def as_select_v2(op: NodeBuilder, n: Node) -> Replacement:
+def as_select_v2(op: RuleBuilder, n: Node) -> Replacement:
     """SelectV2 broadcasts; a condition per row is reshaped with trailing axes of size one."""
     condition, yes, no = n.inputs
     shape, rows = op.shape(condition), op.shape(yes)
@@ -213,7 +215,7 @@ def as_select_v2(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Where", keeps=EXACT)
-def where_not_zero(op: NodeBuilder, n: Node) -> Replacement:
+def where_not_zero(op: RuleBuilder, n: Node) -> Replacement:
     """The older Where takes bools: whether each element differs from zero."""
     if n.inputs[0].dtype.base == BOOL:
         return OtherProblem("its input is bool already")

@@ -10,25 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfport.check.attribute_hints import is_hint
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import ANY, EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.graph import Node
 from tfport.registry.unresolved import Question
 
 
 @rule(ANY, keeps=EXACT)
-def without_attributes_that_change_nothing(op: NodeBuilder, n: Node) -> Replacement:
+def without_attributes_that_change_nothing(op: RuleBuilder, n: Node) -> Replacement:
     """Attributes that the target's op does not have are dropped, as their values change nothing."""
     return _without(op, n, lambda name: _changes_nothing(op, n, name))
 
 
 @rule("Equal NotEqual", keeps=LOSSY)
-def failing_where_shapes_do_not_fit(op: NodeBuilder, n: Node) -> Replacement:
+def failing_where_shapes_do_not_fit(op: RuleBuilder, n: Node) -> Replacement:
     """Without incompatible_shape_error=false, incompatible shapes are an error instead of unequal."""
     return _without(op, n, lambda name: name == "incompatible_shape_error" or _changes_nothing(op, n, name))
 
 
-def _without(op: NodeBuilder, n: Node, is_droppable: Callable[[str], bool]) -> Replacement:
+def _without(op: RuleBuilder, n: Node, is_droppable: Callable[[str], bool]) -> Replacement:
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question is not Question.UNKNOWN_ATTR), None):
         is_one = any(problem.question is Question.UNKNOWN_ATTR for problem in problems)
@@ -56,7 +56,7 @@ def _missing(n: Node) -> str | None:
     return next((name for name in counts if name not in attrs), None)
 
 
-def _changes_nothing(op: NodeBuilder, n: Node, name: str) -> bool:
+def _changes_nothing(op: RuleBuilder, n: Node, name: str) -> bool:
     """Whether an attribute changes nothing: it has its default value, or is a hint."""
     defaults = n.signature.defaults if n.signature else {}
     if name in defaults and n.attrs[name] == defaults[name]:
@@ -91,6 +91,6 @@ SUCCESSORS = {
 
 
 @rule(" ".join(SUCCESSORS), keeps=EXACT)
-def under_its_later_name(op: NodeBuilder, n: Node) -> Replacement:
+def under_its_later_name(op: RuleBuilder, n: Node) -> Replacement:
     """The op that replaced it does the same."""
     return op.node(SUCCESSORS[n.op], *n.inputs, **n.attrs)

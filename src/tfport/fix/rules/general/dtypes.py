@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfport.check.devices import plain_devices
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import arguments, cast
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
@@ -119,14 +118,14 @@ OF_BITS = ("Bitcast", "NextAfter", "SerializeTensor", "Print", "PrintV2")
 
 
 @rule(ANY, keeps=EXACT)
-def in_a_wider_type(op: NodeBuilder, n: Node) -> Replacement:
+def in_a_wider_type(op: RuleBuilder, n: Node) -> Replacement:
     """A wider dtype represents every value, and the op gives the same result there; overflow is cut off."""
     of_elements = dict.fromkeys(_type_attrs(n), EXACTLY.get(n.op, {}))
     return _converted(op, n, {**of_elements, **dict.fromkeys(_index_attrs(n), COUNTS)})
 
 
 @rule(ANY, keeps=ROUNDING)
-def in_longer_floats(op: NodeBuilder, n: Node) -> Replacement:
+def in_longer_floats(op: RuleBuilder, n: Node) -> Replacement:
     """The op is computed in a longer float dtype, and the result is rounded."""
     if n.op != "Cast" and EXACTLY.get(n.op, {}).keys() & FLOATS:
         return refuse("it must be computed exactly")
@@ -136,14 +135,14 @@ def in_longer_floats(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule(ANY, keeps=LOSSY)
-def in_shorter_floats(op: NodeBuilder, n: Node) -> Replacement:
+def in_shorter_floats(op: RuleBuilder, n: Node) -> Replacement:
     """The op is computed in a shorter float dtype."""
     if n.is_stateful or n.op in OF_BITS:
         return refuse(f"the result of {n.op} depends on the dtype")
     return _converted(op, n, dict.fromkeys((*_type_attrs(n), *FOURIER.get(n.op, ())), SHORTER))
 
 
-def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Replacement:
+def _converted(op: RuleBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Replacement:
     signature = n.signature
     if signature is None or op.checker.definition(n.op) is None:
         return OtherProblem("the target does not register the op in any dtype")
@@ -207,7 +206,7 @@ def _has_handles(signature: OpSignature) -> bool:
     return any(arg.type in (RESOURCE, VARIANT) for arg in (*signature.inputs, *signature.outputs))
 
 
-def _is_taken(op: NodeBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
+def _is_taken(op: RuleBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
     """Whether the target runs the op with these attributes."""
     definition, defaults = op.checker.definition(n.op), n.signature.defaults if n.signature else {}
     assert definition is not None
@@ -219,7 +218,7 @@ def _is_taken(op: NodeBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
     return not registry.is_whole(n.op) or not unresolved_kernel(known, registry.kernels(n.op), devices)
 
 
-def _with_types(op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType]) -> Replacement:
+def _with_types(op: RuleBuilder, n: Node, signature: OpSignature, types: dict[str, DType]) -> Replacement:
     inputs: list[Any] = []
     rest = list(n.inputs)
     for arg in signature.inputs:
@@ -230,15 +229,15 @@ def _with_types(op: NodeBuilder, n: Node, signature: OpSignature, types: dict[st
     return [_cast_back(op, n, signature, types, made, place) for place in range(len(n.outputs))]
 
 
-def _cast(op: NodeBuilder, n: Node, arg: Arg, value: Value, kind: DType) -> Value:
+def _cast(op: RuleBuilder, n: Node, arg: Arg, value: Value, kind: DType) -> Value:
     if kind == INT32 and value.dtype.base == INT64 and not _fits(op, value):
         raise refuse(f"its {arg.name} is int64 and may exceed int32")
     return op.Cast(value, DstT=kind).output(0)
 
 
-def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
+def _fits(op: RuleBuilder, value: Value, deep: int = 0) -> bool:
     """Whether numbers are known to fit into int32."""
-    if (known := op.constant(value)) is not None:
+    if (known := op.array(value)) is not None:
         limits = np.iinfo(np.int32)
         return bool(np.all((known >= limits.min) & (known <= limits.max)))
     node = value.node
@@ -251,7 +250,7 @@ def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
 
 
 def _cast_back(
-    op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, place: int
+    op: RuleBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, place: int
 ) -> Value:
     port = signature.port_of(place, n.attrs)
     value = made.output(place)
@@ -291,30 +290,39 @@ INPUTS: dict[str, tuple[int, ...]] = {
 
 
 @rule(" ".join(INPUTS), keeps=EXACT)
-def places_in_int32(op: NodeBuilder, n: Node) -> Replacement:
+def places_in_int32(op: RuleBuilder, n: Node) -> Replacement:
     """Sizes, axes and indices are the same numbers in int32."""
     wanted = {place % len(n.inputs) for place in INPUTS[n.op]}
     if not any(n.inputs[place].dtype.base == INT64 for place in wanted):
         return OtherProblem("its sizes, axes and indices are not int64")
     inputs = [_narrowed(op, v) if place in wanted else v for place, v in enumerate(n.inputs)]
-    decided = {arg.type_attr for place, arg in arguments(n) if place in wanted}
+    decided = {arg.type_attr for place, arg in _arguments(n) if place in wanted}
     return op.node(n.op, *inputs, **{k: v for k, v in n.attrs.items() if k not in decided})
 
 
-def _narrowed(op: NodeBuilder, value: Value) -> Value | Node:
+def _narrowed(op: RuleBuilder, value: Value) -> Value | Node:
     """The same numbers in int32; a number beyond int32 is clipped, and stays out of range."""
     if value.dtype.base != INT64:
         return value
-    known = op.constant(value)
+    known = op.array(value)
     if known is not None:
         return op.const(np.clip(known, LEAST, MOST), INT32)
     return op.Cast(op.Minimum(op.Maximum(value, LEAST), MOST), DstT=INT32)
 
 
 @rule("BroadcastArgs BroadcastGradientArgs", keeps=EXACT)
-def shapes_in_int32(op: NodeBuilder, n: Node) -> Replacement:
+def shapes_in_int32(op: RuleBuilder, n: Node) -> Replacement:
     """The shapes are cast to int32, and the result back to int64."""
     if n.inputs[0].dtype.base == INT32:
         return refuse("its shapes are int32")
-    made = op.node(n.op, *[cast(op, value, INT32) for value in n.inputs])
-    return [cast(op, made.output(value.index), INT64) for value in n.outputs]
+    made = op.node(n.op, *[op.cast(value, INT32) for value in n.inputs])
+    return [op.cast(made.output(value.index), INT64) for value in n.outputs]
+
+
+def _arguments(n: Node) -> Iterator[tuple[int, Arg]]:
+    """The index of each input of a node, and its argument in the signature."""
+    index = 0
+    for arg in n.signature.inputs if n.signature is not None else ():
+        for _ in range(arg.count(n.attrs)):
+            yield index, arg
+            index += 1

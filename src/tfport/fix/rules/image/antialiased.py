@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.formula import NodeFunctions
-from tfport.fix.nodes.shapes import cast, count_to, first, item, sizes
 from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import count_to, item, shape_of
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.image.sampling_kernels import KERNELS, SamplingKernel
@@ -15,13 +15,13 @@ LEAST_TOTAL = 1000 * 1.1754943508222875e-38
 
 
 @rule("ScaleAndTranslate", keeps=ROUNDING)
-def sampled_by_gather(op: NodeBuilder, n: Node) -> Replacement:
+def sampled_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is a mean of the gathered pixels around it, with the weights of the sampling kernel."""
     image, size, scale, move = n.inputs
     if (kernel := KERNELS.get(str(n.attrs["kernel_type"]))) is None:
         return refuse(f"its kernel_type {n.attrs['kernel_type']} is unknown")
-    whole = [item(op, sizes(op, image), axis) for axis in range(4)]
-    made, done = cast(op, image, FLOAT32), list(whole)
+    whole = [item(op, shape_of(op, image), axis) for axis in range(4)]
+    made, done = op.cast(image, FLOAT32), list(whole)
     for axis, place in ((1, 0), (2, 1)):
         new = item(op, size, place)
         wide = bool(n.attrs["antialias"])
@@ -31,7 +31,7 @@ def sampled_by_gather(op: NodeBuilder, n: Node) -> Replacement:
         taps = op.GatherV2(made, op.Reshape(span.places, [-1]), axis)
         apart = op.Reshape(taps, op.Pack([*done[:axis], new, span.count, *done[axis + 1 :]]))
         each = op.Reshape(span.weights, op.Pack([new, span.count, *[1] * (3 - axis)]))
-        made, done[axis] = first(op.Sum(op.Mul(apart, each), [axis + 1])), new
+        made, done[axis] = op.value(op.Sum(op.Mul(apart, each), [axis + 1])), new
     return made
 
 
@@ -43,7 +43,7 @@ class _Span:
 
     def __init__(
         self,
-        op: NodeBuilder,
+        op: RuleBuilder,
         kernel: SamplingKernel,
         old: Value,
         new: Value,
@@ -80,7 +80,7 @@ class _Span:
     def _within(self, place: Node) -> Node:
         """An index of the axis."""
         op = self.op
-        return op.Maximum(op.Minimum(cast(op, place, INT32), op.Sub(self.old, 1)), 0)
+        return op.Maximum(op.Minimum(op.cast(place, INT32), op.Sub(self.old, 1)), 0)
 
     def _where(self, condition: Node, numbers: Node | Value) -> Node:
         return self.op.Select(condition, numbers, self.op.ZerosLike(numbers))

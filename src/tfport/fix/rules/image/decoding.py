@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import item, joined, part, scalar
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, Replacement, rule
+from tfport.graph.building.sizes import item, joined, part, scalar
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
 
@@ -23,7 +23,7 @@ BMP_START, BMP_WIDTH, BMP_HEIGHT, BMP_BITS = 10, 18, 22, 28
 
 
 @rule("DecodeImage", keeps=EXACT)
-def by_the_first_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def by_the_first_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """JPEG, PNG, GIF and BMP files are decoded as before; a WebP file is an error in older releases."""
     channels, kind = int(n.attrs["channels"]), n.outputs[0].dtype.base
 
@@ -51,7 +51,7 @@ def by_the_first_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _branch(
-    op: NodeBuilder,
+    op: RuleBuilder,
     contents: Value,
     magic: bytes,
     on_match: Callable[[Value], Value],
@@ -63,16 +63,16 @@ def _branch(
     return op.Merge([otherwise(sent.output(0)), on_match(sent.output(1))]).output(0)
 
 
-def _of_jpeg(op: NodeBuilder, channels: int, kind: DType, contents: Value) -> Value:
+def _of_jpeg(op: RuleBuilder, channels: int, kind: DType, contents: Value) -> Value:
     return _scaled(op, op.DecodePng(contents, channels=channels, dtype=UINT8).output(0), kind)
 
 
-def _of_png(op: NodeBuilder, channels: int, kind: DType, contents: Value) -> Value:
+def _of_png(op: RuleBuilder, channels: int, kind: DType, contents: Value) -> Value:
     deep = op.DecodePng(contents, channels=channels, dtype=UINT16).output(0)
     return deep if kind == UINT16 else op.Mul(op.Cast(deep, DstT=FLOAT32), 1 / 65535).output(0)
 
 
-def _scaled(op: NodeBuilder, picture: Value, kind: DType) -> Value:
+def _scaled(op: RuleBuilder, picture: Value, kind: DType) -> Value:
     """Pixels of 8 bits in the dtype of the output."""
     if kind == FLOAT32:
         return op.Mul(op.Cast(picture, DstT=FLOAT32), 1 / 255).output(0)
@@ -81,7 +81,7 @@ def _scaled(op: NodeBuilder, picture: Value, kind: DType) -> Value:
     return picture
 
 
-def _bmp(op: NodeBuilder, contents: Value, channels: int) -> Value:
+def _bmp(op: RuleBuilder, contents: Value, channels: int) -> Value:
     """The pixels of a BMP file, which has rows of whole words, usually from the bottom to the top."""
     start, width, height = (_number(op, contents, at, "int32") for at in (BMP_START, BMP_WIDTH, BMP_HEIGHT))
     count = op.FloorDiv(op.Cast(_number(op, contents, BMP_BITS, "int16"), DstT=INT32), 8)
@@ -100,7 +100,7 @@ def _bmp(op: NodeBuilder, contents: Value, channels: int) -> Value:
     return _with_channels(op, op.GatherV2(pixels, order, 0), count, channels)
 
 
-def _with_channels(op: NodeBuilder, pixels: Node, count: Node, channels: int) -> Value:
+def _with_channels(op: RuleBuilder, pixels: Node, count: Node, channels: int) -> Value:
     """Blue, green, red and alpha in the usual order; gray as it is, or as three colors."""
     has_colors = op.Cast(op.Greater(count, 1), DstT=INT32)
     if not channels:
@@ -116,7 +116,7 @@ def _with_channels(op: NodeBuilder, pixels: Node, count: Node, channels: int) ->
     return op.GatherV2(opaque, joined(op, places, op.Pack([alpha])), 2).output(0)
 
 
-def _number(op: NodeBuilder, contents: Value, at: int, kind: str) -> Value:
+def _number(op: RuleBuilder, contents: Value, at: int, kind: str) -> Value:
     """A little-endian number in the file."""
     dtype = DType.parse(kind)
     piece = op.Substr(contents, op.const(at, INT32), op.const(dtype.numpy.itemsize, INT32))

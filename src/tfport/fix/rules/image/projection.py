@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast, count_to, item, joined, sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.graph.building.sizes import count_to, item, joined, shape_of
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("ImageProjectiveTransformV2 ImageProjectiveTransformV3", keeps=EXACT)
-def projected_by_gather(op: NodeBuilder, n: Node) -> Replacement:
+def projected_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is gathered from the position that the transform gives, or mixed from the four around it."""
     images, transforms, shape, *rest = n.inputs
     fill = _FILLS.get(str(n.attrs["fill_mode"]))
@@ -38,30 +38,30 @@ def projected_by_gather(op: NodeBuilder, n: Node) -> Replacement:
     nowhere = op.Fill(op.Shape(scale, out_type="int32"), -1.0)
     across, down = op.Select(inside, across, nowhere), op.Select(inside, down, nowhere)
     kind = images.dtype.base
-    outside = cast(op, rest[0] if rest else op.const(0.0), kind)
+    outside = op.cast(rest[0] if rest else op.const(0.0), kind)
     filled = op.Fill(op.Pack([op.Size(scale, out_type="int32"), channels]), outside)
     read = _Pixels(op, images, which, filled)
     if n.attrs["interpolation"] == "NEAREST":
         pixels = read(_rounded(op, down), _rounded(op, across))
     else:
-        mixed = cast(op, _mixed(op, read, down, across), kind)
+        mixed = op.cast(_mixed(op, read, down, across), kind)
         pixels = op.Select(op.Reshape(inside, [-1]), mixed, filled)
     return op.Reshape(pixels, joined(op, op.Reshape(batch, [1]), shape, op.Reshape(channels, [1])))
 
 
-def _sizes(op: NodeBuilder, images: Value) -> list[Value]:
-    whole = sizes(op, images)
+def _sizes(op: RuleBuilder, images: Value) -> list[Value]:
+    whole = shape_of(op, images)
     return [item(op, whole, axis) for axis in range(4)]
 
 
-def _plane(op: NodeBuilder, a: Node, b: Node, x: Value, y: Node) -> Node:
+def _plane(op: RuleBuilder, a: Node, b: Node, x: Value, y: Node) -> Node:
     return op.Add(op.Mul(a, x), op.Mul(b, y))
 
 
 class _Pixels:
     """Reads pixels at rows and columns of each image, a row of channels for each; outside they are filled."""
 
-    def __init__(self, op: NodeBuilder, images: Value, which: Node, filled: Node) -> None:
+    def __init__(self, op: RuleBuilder, images: Value, which: Node, filled: Node) -> None:
         self.op, self.which, self.filled = op, which, filled
         _, self.height, self.width, channels = _sizes(op, images)
         self.table = op.Reshape(images, op.Pack([-1, channels]))
@@ -81,17 +81,17 @@ class _Pixels:
         return op.Cast(_clipped(op, at, size), DstT="int32"), known
 
 
-def _last(op: NodeBuilder, size: Value) -> Node:
-    return op.Sub(cast(op, size, FLOAT32), 1.0)
+def _last(op: RuleBuilder, size: Value) -> Node:
+    return op.Sub(op.cast(size, FLOAT32), 1.0)
 
 
-def _clipped(op: NodeBuilder, at: Node, size: Value) -> Node:
+def _clipped(op: RuleBuilder, at: Node, size: Value) -> Node:
     return op.Minimum(op.Maximum(at, 0.0), _last(op, size))
 
 
-def _reflected(op: NodeBuilder, at: Node, size: Value) -> Node:
+def _reflected(op: RuleBuilder, at: Node, size: Value) -> Node:
     """d c b a | a b c d | d c b a"""
-    length = cast(op, size, FLOAT32)
+    length = op.cast(size, FLOAT32)
     whole = op.Mul(length, 2.0)
     below = op.Add(op.Mul(whole, op.Floor(op.RealDiv(op.Neg(at), whole))), at)
     below = op.Select(op.Less(below, op.Neg(length)), op.Add(below, whole), op.Sub(op.Neg(below), 1.0))
@@ -100,21 +100,21 @@ def _reflected(op: NodeBuilder, at: Node, size: Value) -> Node:
     return _beyond(op, at, size, below, above)
 
 
-def _wrapped(op: NodeBuilder, at: Node, size: Value) -> Node:
+def _wrapped(op: RuleBuilder, at: Node, size: Value) -> Node:
     """a b c d | a b c d | a b c d"""
-    steps, whole = _last(op, size), cast(op, size, FLOAT32)
+    steps, whole = _last(op, size), op.cast(size, FLOAT32)
     below = op.Add(at, op.Mul(whole, op.Add(op.Floor(op.RealDiv(op.Neg(at), steps)), 1.0)))
     above = op.Sub(at, op.Mul(whole, op.Floor(op.RealDiv(at, steps))))
     return _beyond(op, at, size, below, above)
 
 
-def _beyond(op: NodeBuilder, at: Node, size: Value, below: Node, above: Node) -> Node:
+def _beyond(op: RuleBuilder, at: Node, size: Value, below: Node, above: Node) -> Node:
     """Positions before and after an axis are replaced, and all are kept within it."""
     after = op.Select(op.Greater(at, _last(op, size)), above, at)
     return _clipped(op, op.Select(op.Less(at, 0.0), below, after), size)
 
 
-_FILLS: dict[str, Callable[[NodeBuilder, Node, Value], Node]] = {
+_FILLS: dict[str, Callable[[RuleBuilder, Node, Value], Node]] = {
     "REFLECT": _reflected,
     "WRAP": _wrapped,
     "NEAREST": _clipped,
@@ -122,7 +122,7 @@ _FILLS: dict[str, Callable[[NodeBuilder, Node, Value], Node]] = {
 }
 
 
-def _rounded(op: NodeBuilder, at: Node) -> Node:
+def _rounded(op: RuleBuilder, at: Node) -> Node:
     """The nearest integer; halves away from zero."""
     below = op.Floor(at)
     part = op.Sub(at, below)
@@ -130,7 +130,7 @@ def _rounded(op: NodeBuilder, at: Node) -> Node:
     return op.Add(below, op.Cast(op.LogicalOr(op.Greater(part, 0.5), half), DstT=FLOAT32))
 
 
-def _mixed(op: NodeBuilder, read: _Pixels, down: Node, across: Node) -> Node:
+def _mixed(op: RuleBuilder, read: _Pixels, down: Node, across: Node) -> Node:
     """The mean of four pixels, weighted by their nearness."""
     top, left = op.Floor(down), op.Floor(across)
     bottom, right = op.Add(top, 1.0), op.Add(left, 1.0)
@@ -141,7 +141,7 @@ def _mixed(op: NodeBuilder, read: _Pixels, down: Node, across: Node) -> Node:
     near, far = weight(right, across), weight(across, left)
 
     def row(at: Node) -> Node:
-        first, second = (cast(op, read(at, columns), FLOAT32) for columns in (left, right))
+        first, second = (op.cast(read(at, columns), FLOAT32) for columns in (left, right))
         return op.Add(op.Mul(near, first), op.Mul(far, second))
 
     return op.Add(op.Mul(weight(bottom, down), row(top)), op.Mul(weight(down, top), row(bottom)))

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import item
-from tfport.fix.nodes.sizes import Size, Sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import Size, Sizes, item
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
@@ -23,7 +22,7 @@ AXES = (1, 2)
 
 
 @rule("ResizeNearestNeighbor", keeps=EXACT)
-def nearest_by_gather(op: NodeBuilder, n: Node) -> Replacement:
+def nearest_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is gathered from the nearest pixel of the image."""
     image, ends = _image(op, n)
     made: Value | Node = image
@@ -34,7 +33,7 @@ def nearest_by_gather(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("ResizeBilinear", keeps=ROUNDING)
-def bilinear_by_gather(op: NodeBuilder, n: Node) -> Replacement:
+def bilinear_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is a weighted mean of four gathered pixels."""
     image, ends = _image(op, n)
     (top, bottom, down), (left, right, across) = (_between(op, *end) for end in ends)
@@ -50,7 +49,7 @@ def bilinear_by_gather(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("ResizeBicubic", keeps=ROUNDING)
-def bicubic_by_gather(op: NodeBuilder, n: Node) -> Replacement:
+def bicubic_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is a mean of sixteen gathered pixels, weighted by a cubic of their distance."""
     image, ends = _image(op, n)
     made = op.Cast(image, DstT=FLOAT32)
@@ -63,19 +62,19 @@ def bicubic_by_gather(op: NodeBuilder, n: Node) -> Replacement:
     return made
 
 
-def _image(op: NodeBuilder, n: Node) -> tuple[Value, list[tuple[Size, Size]]]:
+def _image(op: RuleBuilder, n: Node) -> tuple[Value, list[tuple[Size, Size]]]:
     """The image, and its old and new height and width."""
     if not n.attrs["half_pixel_centers"]:
         raise refuse("its half_pixel_centers is false")
     if n.attrs["align_corners"]:
         raise refuse("kernels do not support half_pixel_centers with align_corners")
     image, wanted = n.inputs
-    known = op.constant(wanted)
+    known = op.array(wanted)
     sizes: Sequence[Size] = known.tolist() if known is not None else [item(op, wanted, i) for i in (0, 1)]
     return image, list(zip(Sizes(op).of(image, 4)[1:3], sizes, strict=True))
 
 
-def _centers(op: NodeBuilder, size: Size, wanted: Size) -> Node:
+def _centers(op: RuleBuilder, size: Size, wanted: Size) -> Node:
     """The centers of the new pixels in the old image."""
     old, new = (
         op.const(s, FLOAT32) if isinstance(s, int) else op.Cast(s, DstT=FLOAT32) for s in (size, wanted)
@@ -84,11 +83,11 @@ def _centers(op: NodeBuilder, size: Size, wanted: Size) -> Node:
     return op.Mul(op.Add(counted, 0.5), op.RealDiv(old, new))
 
 
-def _within(op: NodeBuilder, place: Node, size: Size) -> Node:
+def _within(op: RuleBuilder, place: Node, size: Size) -> Node:
     return op.Maximum(op.Minimum(place, Sizes(op).sub(size, 1)), 0)
 
 
-def _between(op: NodeBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
+def _between(op: RuleBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
     """For each new pixel the old pixels before and after it, and the distance from the first."""
     place = op.Sub(_centers(op, size, wanted), 0.5)
     before = op.Floor(place)
@@ -98,11 +97,11 @@ def _between(op: NodeBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
     return first, second, op.Sub(place, before)
 
 
-def _interpolated(op: NodeBuilder, a: Node, b: Node, share: Any) -> Node:
+def _interpolated(op: RuleBuilder, a: Node, b: Node, share: Any) -> Node:
     return op.Add(a, op.Mul(op.Sub(b, a), share))
 
 
-def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]:
+def _cubic(op: RuleBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]:
     """For each new pixel four old pixels and their weights: 0 outside of the image, with the sum 1."""
     place = op.Sub(_centers(op, size, wanted), 0.5)
     before = op.Floor(place)
@@ -122,7 +121,7 @@ def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]
     return [(place, op.RealDiv(weight, total)) for place, weight in taps]
 
 
-def _polynomial(op: NodeBuilder, x: Any, coefficients: Sequence[float]) -> Node:
+def _polynomial(op: RuleBuilder, x: Any, coefficients: Sequence[float]) -> Node:
     first, *rest = coefficients
     made = op.Mul(x, first)
     for i, coefficient in enumerate(rest):

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column
-from tfport.fix.nodes.shapes import NodeOrValue, cast, count_to, first, item, joined, part, rank
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import NodeOrValue, count_to, item, joined, part, rank
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
 
@@ -17,7 +17,7 @@ OPS = "DenseBincount RaggedBincount SparseBincount"
 
 
 @rule(OPS, keeps=EXACT)
-def counted_by_segment(op: NodeBuilder, n: Node) -> Replacement:
+def counted_by_segment(op: RuleBuilder, n: Node) -> Replacement:
     """UnsortedSegmentSum counts the members of each segment, where each number is a segment."""
     counts = n.attrs["binary_output"] or op.shape(n.inputs[-1]) == (0,)
     if not counts and not n.inputs[-1].dtype.is_integer:
@@ -26,17 +26,17 @@ def counted_by_segment(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule(OPS, keeps=ROUNDING)
-def weighed_by_segment(op: NodeBuilder, n: Node) -> Replacement:
+def weighed_by_segment(op: RuleBuilder, n: Node) -> Replacement:
     """UnsortedSegmentSum adds the weights of each segment, where each number is a segment."""
     return _counted(op, n)
 
 
-def _counted(op: NodeBuilder, n: Node) -> NodeOrValue:
+def _counted(op: RuleBuilder, n: Node) -> NodeOrValue:
     values, size, rows, row_count, weights = PARTS[n.op](op, n)
     kind = n.outputs[0].dtype.base
-    wide = cast(op, size, INT32)
+    wide = op.cast(size, INT32)
     # numbers that are too large go into an extra bin, which is cut off
-    within = cast(op, op.Minimum(values, cast(op, size, values.dtype.base)), INT32)
+    within = op.cast(op.Minimum(values, op.cast(size, values.dtype.base)), INT32)
     more = op.Add(wide, 1)
     segments = within if rows is None else op.Add(op.Mul(rows, more), within).output(0)
     total = more if row_count is None else op.Mul(row_count, more)
@@ -62,7 +62,7 @@ Parts = tuple[Value, Value, Value | None, Value | None, Value]
 """The numbers, the number of bins, the row of each number, the number of rows, and the weights."""
 
 
-def _dense(op: NodeBuilder, n: Node) -> Parts:
+def _dense(op: RuleBuilder, n: Node) -> Parts:
     values, size, weights = n.inputs
     if (axes := rank(op, values, "input")) == 1:
         return values, size, None, None, weights
@@ -75,18 +75,18 @@ def _dense(op: NodeBuilder, n: Node) -> Parts:
     return flat, size, own, rows, weights
 
 
-def _ragged(op: NodeBuilder, n: Node) -> Parts:
+def _ragged(op: RuleBuilder, n: Node) -> Parts:
     splits, values, size, weights = n.inputs
-    ends = cast(op, splits, INT32)
+    ends = op.cast(splits, INT32)
     count = op.Size(values)
     # the row number increases by one at each row end
     starts = part(op, ends, 1, -1)
     steps = op.UnsortedSegmentSum(op.OnesLike(starts), starts, op.Add(count, 1))
     own = part(op, op.Cumsum(steps, 0), stop=-1)
-    return values, size, own, first(op.Sub(op.Size(splits), 1)), weights
+    return values, size, own, op.value(op.Sub(op.Size(splits), 1)), weights
 
 
-def _sparse(op: NodeBuilder, n: Node) -> Parts:
+def _sparse(op: RuleBuilder, n: Node) -> Parts:
     indices, values, shape, size, weights = n.inputs
     dims = op.shape(shape) or op.shape(indices)
     if not dims or dims[-1] is None:
@@ -95,10 +95,10 @@ def _sparse(op: NodeBuilder, n: Node) -> Parts:
         return values, size, None, None, weights
     if dims[-1] != 2:
         raise refuse(f"its tensor has {dims[-1]} axes")
-    return values, size, cast(op, column(op, indices, 0), INT32), cast(op, item(op, shape, 0), INT32), weights
+    return values, size, op.cast(column(op, indices, 0), INT32), op.cast(item(op, shape, 0), INT32), weights
 
 
-PARTS: dict[str, Callable[[NodeBuilder, Node], Parts]] = {
+PARTS: dict[str, Callable[[RuleBuilder, Node], Parts]] = {
     "DenseBincount": _dense,
     "RaggedBincount": _ragged,
     "SparseBincount": _sparse,
@@ -112,7 +112,7 @@ FLOAT64 = DType.parse("float64")
 
 
 @rule("Bucketize", keeps=EXACT)
-def boundaries_not_above(op: NodeBuilder, n: Node) -> Replacement:
+def boundaries_not_above(op: RuleBuilder, n: Node) -> Replacement:
     """The bucket of a number is the number of boundaries that are not above it."""
     boundaries = n.attrs["boundaries"]
     assert isinstance(boundaries, list)
@@ -126,25 +126,25 @@ def boundaries_not_above(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("BoostedTreesBucketize", keeps=EXACT)
-def boundaries_below(op: NodeBuilder, n: Node) -> Replacement:
+def boundaries_below(op: RuleBuilder, n: Node) -> Replacement:
     """The bucket of a number is the number of boundaries below it, at most the last bucket."""
     half = len(n.inputs) // 2
     return [_below(op, values, edges) for values, edges in zip(n.inputs[:half], n.inputs[half:], strict=True)]
 
 
-def _below(op: NodeBuilder, values: object, edges: object) -> Node:
+def _below(op: RuleBuilder, values: object, edges: object) -> Node:
     below = op.Cast(op.Less(op.ExpandDims(edges, 0), op.ExpandDims(values, 1)), DstT="int32")
     last = op.Maximum(op.Sub(op.Size(edges, out_type="int32"), 1), 0)
     return op.Minimum(op.Sum(below, [1]), last)
 
 
 @rule("HistogramFixedWidth", keeps=EXACT)
-def counted_by_width(op: NodeBuilder, n: Node) -> Replacement:
+def counted_by_width(op: RuleBuilder, n: Node) -> Replacement:
     """The kernel's own arithmetic: the place of each number in float64, and how often a place occurs."""
     values, limits, bins = n.inputs
     low, high = item(op, limits, 0), item(op, limits, 1)
-    width = op.RealDiv(cast(op, op.Sub(high, low), FLOAT64), op.Cast(bins, DstT=FLOAT64))
+    width = op.RealDiv(op.cast(op.Sub(high, low), FLOAT64), op.Cast(bins, DstT=FLOAT64))
     above = op.Sub(op.Maximum(op.Reshape(values, [-1]), low), low)
     last = op.Cast(op.Sub(bins, 1), DstT=FLOAT64)
-    place = op.Cast(op.Minimum(op.RealDiv(cast(op, above, FLOAT64), width), last), DstT=INT32)
-    return op.UnsortedSegmentSum(op.OnesLike(cast(op, place, n.outputs[0].dtype.base)), place, bins)
+    place = op.Cast(op.Minimum(op.RealDiv(op.cast(above, FLOAT64), width), last), DstT=INT32)
+    return op.UnsortedSegmentSum(op.OnesLike(op.cast(place, n.outputs[0].dtype.base)), place, bins)

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import (
-    Dims,
-    NodeOrValue,
-    cast,
-    covers,
-    first,
-    joined,
-    part,
-    product,
-    rank,
-    size_at,
-    sizes,
-)
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.node_builder import Dims
+from tfport.graph.building.sizes import NodeOrValue, covers, joined, part, product, rank, shape_of, size_at
 from tfport.graph.dtypes import INT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.startup.dataclass import dataclass
 
 
 @rule("BatchMatMulV3", keeps=EXACT)
-def with_one_type(op: NodeBuilder, n: Node) -> Replacement:
+def with_one_type(op: RuleBuilder, n: Node) -> Replacement:
     """BatchMatMulV2 computes the same if both factors and the product have the same dtype."""
     if not n.attrs["Ta"] == n.attrs["Tb"] == n.attrs["Tout"]:
         return refuse("the factors and the product have different dtypes")
@@ -33,23 +22,23 @@ def with_one_type(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("BatchMatMulV3", keeps=EXACT)
-def in_the_type_of_the_product(op: NodeBuilder, n: Node) -> Replacement:
+def in_the_type_of_the_product(op: RuleBuilder, n: Node) -> Replacement:
     """Integer factors are cast to the dtype of the product, and multiplied there."""
     kind = n.outputs[0].dtype.base
     if not (kind.is_integer and all(value.dtype.is_integer for value in n.inputs)):
         return refuse(f"its factors {n.attrs['Ta']} and {n.attrs['Tb']} are not integers")
-    return op.BatchMatMulV2(*[cast(op, value, kind) for value in n.inputs], **_flags(n))
+    return op.BatchMatMulV2(*[op.cast(value, kind) for value in n.inputs], **_flags(n))
 
 
 @rule("BatchMatMulV2", keeps=EXACT)
-def broadcast_outright(op: NodeBuilder, n: Node) -> Replacement:
+def broadcast_outright(op: RuleBuilder, n: Node) -> Replacement:
     """BatchMatMul needs batches of the same shape, so each factor is broadcast to the common shape first."""
     x, y = n.inputs
     left, right = _batch(op, x), _batch(op, y)
     x_stays, y_stays = covers(left, right), covers(right, left)
     if x_stays and y_stays and left == right:
         return op.BatchMatMul(x, y, **_flags(n))
-    shapes = [sizes(op, v) for v in (x, y)]
+    shapes = [shape_of(op, v) for v in (x, y)]
     batches = [part(op, s, stop=-2) for s in shapes]
     common = batches[0] if x_stays else batches[1] if y_stays else op.BroadcastArgs(*batches).output(0)
 
@@ -61,19 +50,19 @@ def broadcast_outright(op: NodeBuilder, n: Node) -> Replacement:
     return op.BatchMatMul(repeated(x, shapes[0], x_stays), repeated(y, shapes[1], y_stays), **_flags(n))
 
 
-def _batch(op: NodeBuilder, value: Value) -> Dims | None:
+def _batch(op: RuleBuilder, value: Value) -> Dims | None:
     dims = op.shape(value)
     return None if dims is None else dims[:-2]
 
 
 @rule("BatchMatMul", keeps=EXACT)
-def as_batch_matmul_v2(op: NodeBuilder, n: Node) -> Replacement:
+def as_batch_matmul_v2(op: RuleBuilder, n: Node) -> Replacement:
     """BatchMatMulV2 computes the same for batches of the same shape."""
     return op.BatchMatMulV2(*n.inputs, **_flags(n))
 
 
 @rule("BatchMatMul BatchMatMulV2", keeps=EXACT)
-def as_matmul(op: NodeBuilder, n: Node) -> Replacement:
+def as_matmul(op: RuleBuilder, n: Node) -> Replacement:
     """MatMul multiplies two single matrices."""
     if any((dims := op.shape(value)) is None or len(dims) != 2 for value in n.inputs):
         return refuse("its factors are not known to be matrices")
@@ -82,13 +71,13 @@ def as_matmul(op: NodeBuilder, n: Node) -> Replacement:
     return op.MatMul(a, b, transpose_a=adj_x, transpose_b=adj_y)
 
 
-def _conjugated(op: NodeBuilder, value: Value, adjoint: object) -> Value | Node:
+def _conjugated(op: RuleBuilder, value: Value, adjoint: object) -> Value | Node:
     """The conjugate for an adjoint: MatMul only transposes."""
     return op.Conj(value) if adjoint and value.dtype.is_complex else value
 
 
 @rule("MatMul BatchMatMul BatchMatMulV2", keeps=EXACT)
-def sum_of_products(op: NodeBuilder, n: Node) -> Replacement:
+def sum_of_products(op: RuleBuilder, n: Node) -> Replacement:
     """All products are computed at once and then summed; the order does not matter for integers."""
     kind = n.attrs["T"]
     if not (isinstance(kind, DType) and kind.is_integer):
@@ -118,7 +107,7 @@ LARGEST = 2048
 
 
 @rule("TridiagonalMatMul", keeps=ROUNDING)
-def three_products(op: NodeBuilder, n: Node) -> Replacement:
+def three_products(op: RuleBuilder, n: Node) -> Replacement:
     """Each row is multiplied by the main diagonal, the next by the upper, the one before by the lower."""
     upper, main, lower, x = n.inputs
     before = rank(op, x, "right side") - 2
@@ -130,7 +119,7 @@ def three_products(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("TridiagonalSolve", keeps=ROUNDING)
-def solved_as_dense(op: NodeBuilder, n: Node) -> Replacement:
+def solved_as_dense(op: RuleBuilder, n: Node) -> Replacement:
     """MatrixSolve of the whole matrix; it has zeros beside the three diagonals."""
     diagonals, right = n.inputs
     if n.attrs.get("perturb_singular"):
@@ -146,12 +135,12 @@ def solved_as_dense(op: NodeBuilder, n: Node) -> Replacement:
     return op.MatrixSolve(op.Add(op.Add(op.MatrixDiag(main), above), below), right, adjoint=False)
 
 
-def _column(op: NodeBuilder, row: NodeOrValue) -> Node:
+def _column(op: RuleBuilder, row: NodeOrValue) -> Node:
     """A diagonal […, 1, M] as […, M, 1]."""
     return op.ExpandDims(op.Squeeze(row, squeeze_dims=[-2]), -1)
 
 
-def _rows(op: NodeBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Node:
+def _rows(op: RuleBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Node:
     """`x[..., start:stop, :]`; a stop of 0 is the end."""
     ends = 0b110 if not stop else 0b100
     return op.StridedSlice(
@@ -159,12 +148,12 @@ def _rows(op: NodeBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Nod
     )
 
 
-def _items(op: NodeBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Node:
+def _items(op: RuleBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> Node:
     """`x[..., start:stop]`; a stop of 0 is the end."""
     return op.StridedSlice(x, [0, start], [0, stop], [1, 1], ellipsis_mask=1, end_mask=0 if stop else 0b10)
 
 
-def _diagonal(op: NodeBuilder, diagonals: NodeOrValue, place: int) -> Node:
+def _diagonal(op: RuleBuilder, diagonals: NodeOrValue, place: int) -> Node:
     """`diagonals[..., place, :]`."""
     return op.StridedSlice(
         diagonals, [0, place, 0], [0, place + 1, 0], [1, 1, 1],
@@ -189,19 +178,19 @@ class EinsumFactor:
 
 
 @rule("Einsum", keeps=ROUNDING)
-def matrices_multiplied(op: NodeBuilder, n: Node) -> Replacement:
+def matrices_multiplied(op: RuleBuilder, n: Node) -> Replacement:
     """Axes are summed, transposed and merged, so that BatchMatMul computes the products of Einsum."""
     factors, out = _read(op, n)
     if len(factors) == 1:
-        return first(_ordered(op, _reduced(op, factors[0], out), out))
+        return op.value(_ordered(op, _reduced(op, factors[0], out), out))
     left, right = (
         _reduced(op, own, tuple(dict.fromkeys((*out, *other.axes))))
         for own, other in (factors, reversed(factors))
     )
-    return first(_ordered(op, _reduced(op, _product(op, left, right, out), out), out))
+    return op.value(_ordered(op, _reduced(op, _product(op, left, right, out), out), out))
 
 
-def _read(op: NodeBuilder, n: Node) -> tuple[list[EinsumFactor], Axes]:
+def _read(op: RuleBuilder, n: Node) -> tuple[list[EinsumFactor], Axes]:
     text = str(n.attrs["equation"]).replace(" ", "")
     inputs, arrow, output = text.partition("->")
     names = inputs.split(",")
@@ -226,7 +215,7 @@ def _axes(name: str, unnamed: int) -> Axes:
     return (*before, *(f".{place}" for place in reversed(range(unnamed)) if dots), *after)
 
 
-def _reduced(op: NodeBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
+def _reduced(op: RuleBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
     """Sum over the axes that are not kept."""
     away = [place for place, axis in enumerate(factor.axes) if axis not in keep]
     if not away:
@@ -235,13 +224,13 @@ def _reduced(op: NodeBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
     return EinsumFactor(summed, tuple(axis for axis in factor.axes if axis in keep))
 
 
-def _ordered(op: NodeBuilder, factor: EinsumFactor, axes: Sequence[str]) -> NodeOrValue:
+def _ordered(op: RuleBuilder, factor: EinsumFactor, axes: Sequence[str]) -> NodeOrValue:
     """The factor with its axes in a given order."""
     order = [factor.axes.index(axis) for axis in axes]
     return factor.value if order == sorted(order) else op.Transpose(factor.value, op.const(order, INT32))
 
 
-def _product(op: NodeBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes) -> EinsumFactor:
+def _product(op: RuleBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes) -> EinsumFactor:
     both = [axis for axis in left.axes if axis in right.axes]
     # the axes of `...` are broadcast; an axis that only one factor has is of size one in the other
     batch = sorted({a for a in (*left.axes, *right.axes) if a[0] == "."}, key=lambda a: -int(a[1:]))
@@ -258,7 +247,7 @@ def _product(op: NodeBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes
 
 
 def _matrices(
-    op: NodeBuilder, factor: EinsumFactor, batch: list[str], rows: list[str], columns: list[str]
+    op: RuleBuilder, factor: EinsumFactor, batch: list[str], rows: list[str], columns: list[str]
 ) -> Node:
     """A factor as a batch of matrices; batch axes that it does not have are of size one."""
     has = [axis for axis in batch if axis in factor.axes]
@@ -272,13 +261,13 @@ def _matrices(
     return op.Reshape(value, joined(op, *sizes, *sides))
 
 
-def _sizes(op: NodeBuilder, factor: EinsumFactor, axes: Sequence[str]) -> list[NodeOrValue]:
+def _sizes(op: RuleBuilder, factor: EinsumFactor, axes: Sequence[str]) -> list[NodeOrValue]:
     """The sizes of some axes, each a vector of length 1."""
     places = [factor.axes.index(axis) for axis in axes]
     return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in places]
 
 
-def _joined_size(op: NodeBuilder, factor: EinsumFactor, axes: list[str]) -> NodeOrValue:
+def _joined_size(op: RuleBuilder, factor: EinsumFactor, axes: list[str]) -> NodeOrValue:
     sizes = _sizes(op, factor, axes)
     if len(sizes) == 1:
         return sizes[0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node
@@ -17,7 +16,7 @@ LAST = 1 << 16
 
 
 @rule("Sin Cos", keeps=ROUNDING)
-def angles_in_double(op: NodeBuilder, n: Node) -> Replacement:
+def angles_in_double(op: RuleBuilder, n: Node) -> Replacement:
     """In float64 also the sines and cosines of large angles are right in old releases."""
     if n.attrs["T"] != FLOAT32:
         return OtherProblem(f"it is computed in {n.attrs['T']}")
@@ -26,7 +25,7 @@ def angles_in_double(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Cast", keeps=EXACT)
-def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
+def rounded_by_bits(op: RuleBuilder, n: Node) -> Replacement:
     """To the nearest bfloat16, ties to even: what is cut off afterwards is zero."""
     kind = n.attrs["DstT"]
     if kind.name != "bfloat16":
@@ -35,7 +34,7 @@ def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
         return refuse("Truncate=True cuts bits off")
     if n.inputs[0].dtype.base.is_complex:
         return refuse("it casts complex numbers")
-    x = cast(op, n.inputs[0], FLOAT32)
+    x = op.cast(n.inputs[0], FLOAT32)
     bits = op.Bitcast(x, type=INT32)
     is_odd = op.Cast(op.NotEqual(op.BitwiseAnd(bits, LAST), 0), DstT=INT32)
     # BitwiseAnd of 1.4 takes the result to have the shape of its first input
@@ -46,7 +45,7 @@ def rounded_by_bits(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Const", keeps=EXACT)
-def as_raw_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def as_raw_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """All releases read constants of bfloat16 that are raw bytes, and not a list."""
     value = n.attrs["value"]
     if not isinstance(value, Tensor) or value.dtype.name != "bfloat16":

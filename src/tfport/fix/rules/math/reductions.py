@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.check.kernel_differences import restores_infinity
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast, count_to, joined, product, sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, OtherProblem, Replacement, refuse, rule
+from tfport.graph.building.sizes import count_to, joined, product, shape_of
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("EuclideanNorm", keeps=ROUNDING)
-def root_of_squares(op: NodeBuilder, n: Node) -> Replacement:
+def root_of_squares(op: RuleBuilder, n: Node) -> Replacement:
     """The square root of the sum of squares."""
     x, axes = n.inputs
     if x.dtype.is_integer:
@@ -23,16 +23,16 @@ def root_of_squares(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("LowerBound UpperBound", keeps=EXACT)
-def count_of_smaller(op: NodeBuilder, n: Node) -> Replacement:
+def count_of_smaller(op: RuleBuilder, n: Node) -> Replacement:
     """A bound is the number of elements of the sorted row before it."""
     rows, values = n.inputs
     element, value = op.ExpandDims(rows, 1), op.ExpandDims(values, 2)
     before = op.LogicalNot(op.Less(value, element)) if n.op == "UpperBound" else op.Less(element, value)
-    return op.Sum(cast(op, before, n.outputs[0].dtype.base), op.const([2]), keep_dims=False)
+    return op.Sum(op.cast(before, n.outputs[0].dtype.base), op.const([2]), keep_dims=False)
 
 
 @rule("CumulativeLogsumexp", keeps=EXACT)
-def with_minus_infinity(op: NodeBuilder, n: Node) -> Replacement:
+def with_minus_infinity(op: RuleBuilder, n: Node) -> Replacement:
     """The lowest finite number, which old kernels give for minus infinity, becomes minus infinity again."""
     if not op.has(n.op):
         return OtherProblem("the target has no such op")
@@ -49,7 +49,7 @@ def with_minus_infinity(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("UnsortedSegmentMin", keeps=EXACT)
-def largest_of_opposites(op: NodeBuilder, n: Node) -> Replacement:
+def largest_of_opposites(op: RuleBuilder, n: Node) -> Replacement:
     """The minimum is the negated maximum of the negated numbers: -x, or ~x for integers."""
     data, segments, count = n.inputs
     turn = op.Invert if data.dtype.is_integer else op.Neg
@@ -58,13 +58,13 @@ def largest_of_opposites(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("UnsortedSegmentProd", keeps=ROUNDING)
-def product_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
+def product_of_sorted(op: RuleBuilder, n: Node) -> Replacement:
     """SegmentProd multiplies rows sorted by segment, with a row of ones for each segment."""
     return _sorted(op, n, "SegmentProd", 1)
 
 
 @rule("UnsortedSegmentMax", keeps=EXACT)
-def largest_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
+def largest_of_sorted(op: RuleBuilder, n: Node) -> Replacement:
     """SegmentMax reduces rows sorted by segment, with a row of lowest numbers for each segment."""
     kind = n.inputs[0].dtype.base
     if kind.name == "bfloat16":
@@ -73,10 +73,10 @@ def largest_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
     return _sorted(op, n, "SegmentMax", limits.min)
 
 
-def _sorted(op: NodeBuilder, n: Node, kind: str, start: object) -> Node:
+def _sorted(op: RuleBuilder, n: Node, kind: str, start: object) -> Node:
     data, segments, count = n.inputs
     flat = op.Reshape(_counted_from_one(op, segments), op.const([-1]))
-    width = op.StridedSlice(sizes(op, data), op.ExpandDims(op.Rank(segments), 0), [0], [1], end_mask=1)
+    width = op.StridedSlice(shape_of(op, data), op.ExpandDims(op.Rank(segments), 0), [0], [1], end_mask=1)
     rows = op.Reshape(data, joined(op, op.Shape(flat), product(op, width)))
     whole = _one_more(op, count)
     first = joined(op, op.ExpandDims(whole, 0), product(op, width))
@@ -85,24 +85,24 @@ def _sorted(op: NodeBuilder, n: Node, kind: str, start: object) -> Node:
     order = op.TopKV2(op.Neg(keys), op.Size(keys), sorted=True).output(1)
     made = op.node(kind, op.Gather(op.ConcatV2([starts, rows], 0), order), op.Gather(keys, order))
     answers = _without_the_first(op, made)
-    return op.Reshape(answers, joined(op, op.ExpandDims(cast(op, count, INT32), 0), width))
+    return op.Reshape(answers, joined(op, op.ExpandDims(op.cast(count, INT32), 0), width))
 
 
-def _counted_from_one(op: NodeBuilder, segments: Value) -> Node:
+def _counted_from_one(op: RuleBuilder, segments: Value) -> Node:
     """Segments from 1; rows without a segment get 0, which is cut off later: older ops fail for -1."""
-    return op.Maximum(op.Add(cast(op, segments, INT32), 1), 0)
+    return op.Maximum(op.Add(op.cast(segments, INT32), 1), 0)
 
 
-def _one_more(op: NodeBuilder, count: Value) -> Node:
-    return op.Add(cast(op, count, INT32), 1)
+def _one_more(op: RuleBuilder, count: Value) -> Node:
+    return op.Add(op.cast(count, INT32), 1)
 
 
-def _without_the_first(op: NodeBuilder, rows: Node) -> Node:
+def _without_the_first(op: RuleBuilder, rows: Node) -> Node:
     return op.StridedSlice(rows, [1], [0], [1], end_mask=1)
 
 
 @rule("SegmentSumV2 SegmentMaxV2 SegmentMinV2 SegmentProdV2", keeps=ROUNDING)
-def unsorted(op: NodeBuilder, n: Node) -> Replacement:
+def unsorted(op: RuleBuilder, n: Node) -> Replacement:
     """The op for unsorted segments also accepts sorted ones; sums are rounded differently."""
     return op.node(f"Unsorted{n.op.removesuffix('V2')}", *n.inputs)
 
@@ -111,21 +111,21 @@ MEANS = ("SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments"
 
 
 @rule(f"SparseSegmentSumWithNumSegments {' '.join(MEANS)}", keeps=ROUNDING)
-def gathered_then_added(op: NodeBuilder, n: Node) -> Replacement:
+def gathered_then_added(op: RuleBuilder, n: Node) -> Replacement:
     """Rows are gathered and summed by segment, then divided by their number, or its square root."""
     data, indices, segments, count = n.inputs
-    total = op.UnsortedSegmentSum(op.Gather(data, indices), segments, cast(op, count, INT32))
+    total = op.UnsortedSegmentSum(op.Gather(data, indices), segments, op.cast(count, INT32))
     if n.op not in MEANS:
         return total
     counts = op.Fill(op.Shape(segments), op.const(1, data.dtype.base))
-    members = op.Maximum(op.UnsortedSegmentSum(counts, segments, cast(op, count, INT32)), 1)
+    members = op.Maximum(op.UnsortedSegmentSum(counts, segments, op.cast(count, INT32)), 1)
     by = members if "Mean" in n.op else op.Sqrt(members)
     column = joined(op, op.Shape(by), op.Fill(op.ExpandDims(op.Sub(op.Rank(data), 1), 0), 1))
     return op.RealDiv(total, op.Reshape(by, column))
 
 
 @rule("SparseSegmentMean SparseSegmentSqrtN", keeps=ROUNDING)
-def sum_then_divided(op: NodeBuilder, n: Node) -> Replacement:
+def sum_then_divided(op: RuleBuilder, n: Node) -> Replacement:
     """The sum of the rows of each segment, divided by their number or its square root."""
     data, indices, segments = n.inputs
     kind = data.dtype.base

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, wide
-from tfport.fix.nodes.shapes import NodeOrValue, item, rank
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import NodeOrValue, item, rank
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
 
@@ -15,7 +15,7 @@ OPS = "DenseCountSparseOutput RaggedCountSparseOutput SparseCountSparseOutput"
 
 
 @rule(OPS, keeps=EXACT)
-def counted_by_number(op: NodeBuilder, n: Node) -> Replacement:
+def counted_by_number(op: RuleBuilder, n: Node) -> Replacement:
     """The pairs of row and number are numbered by Unique, counted by segment, and sorted."""
     weights = n.inputs[-1]
     counts = n.attrs["binary_output"] or op.shape(weights) == (0,)
@@ -25,12 +25,12 @@ def counted_by_number(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule(OPS, keeps=ROUNDING)
-def weighed_by_number(op: NodeBuilder, n: Node) -> Replacement:
+def weighed_by_number(op: RuleBuilder, n: Node) -> Replacement:
     """The pairs of row and number are numbered by Unique, their weights added by segment, and sorted."""
     return _counted(op, n)
 
 
-def _counted(op: NodeBuilder, n: Node) -> Replacement:
+def _counted(op: RuleBuilder, n: Node) -> Replacement:
     numbers, rows, row_count = PARTS[n.op](op, n)
     longest, shortest = n.attrs["maxlength"], n.attrs["minlength"]
     assert isinstance(longest, int)
@@ -60,7 +60,7 @@ def _counted(op: NodeBuilder, n: Node) -> Replacement:
     return [op.Pack([row, within], axis=1), answers, op.Pack([row_count, width])]
 
 
-def _weights(op: NodeBuilder, n: Node, numbers: NodeOrValue) -> NodeOrValue:
+def _weights(op: RuleBuilder, n: Node, numbers: NodeOrValue) -> NodeOrValue:
     """The weight of each number; 1 if there are none."""
     weights = n.inputs[-1]
     dims = op.shape(weights)
@@ -75,7 +75,7 @@ Parts = tuple[NodeOrValue, NodeOrValue | None, NodeOrValue | None]
 """The numbers, the row of each number, and the number of rows; no rows for a vector."""
 
 
-def _dense(op: NodeBuilder, n: Node) -> Parts:
+def _dense(op: RuleBuilder, n: Node) -> Parts:
     values = n.inputs[0]
     if (axes := rank(op, values, "input")) not in (1, 2):
         raise refuse(f"its input has {axes} axes")
@@ -89,12 +89,12 @@ def _dense(op: NodeBuilder, n: Node) -> Parts:
     return flat, op.FloorDiv(own, op.Maximum(width, op.const(1, INT64))), rows
 
 
-def _ragged(op: NodeBuilder, n: Node) -> Parts:
+def _ragged(op: RuleBuilder, n: Node) -> Parts:
     lengths = lengths_of(op, wide(op, n.inputs[0]))
     return wide(op, n.inputs[1]), column(op, indices_of(op, lengths), 0), count_of(op, lengths)
 
 
-def _sparse(op: NodeBuilder, n: Node) -> Parts:
+def _sparse(op: RuleBuilder, n: Node) -> Parts:
     indices, values, shape, _ = n.inputs
     axes = _axes(op, indices, shape)
     if axes not in (1, 2):
@@ -103,14 +103,14 @@ def _sparse(op: NodeBuilder, n: Node) -> Parts:
     return (numbers, None, None) if axes == 1 else (numbers, column(op, indices, 0), item(op, shape, 0))
 
 
-def _axes(op: NodeBuilder, indices: Value, shape: Value) -> int:
+def _axes(op: RuleBuilder, indices: Value, shape: Value) -> int:
     for dims in (op.shape(shape), op.shape(indices)):
         if dims and dims[-1] is not None:
             return dims[-1]
     raise refuse("the rank of its tensor is unknown")
 
 
-PARTS: dict[str, Callable[[NodeBuilder, Node], Parts]] = {
+PARTS: dict[str, Callable[[RuleBuilder, Node], Parts]] = {
     "DenseCountSparseOutput": _dense,
     "RaggedCountSparseOutput": _ragged,
     "SparseCountSparseOutput": _sparse,

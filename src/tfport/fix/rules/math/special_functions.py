@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.formula import FLOAT64, NodeFunctions
-from tfport.fix.nodes.shapes import cast
 from tfport.fix.rule import ROUNDING, Replacement, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node
@@ -12,9 +11,9 @@ from tfport.runtime.ops.math.series.formulas import FORMULAS
 
 
 @rule(" ".join(FORMULAS), keeps=ROUNDING)
-def by_its_formula(op: NodeBuilder, n: Node) -> Replacement:
+def by_its_formula(op: RuleBuilder, n: Node) -> Replacement:
     """The polynomials and ratios that the kernel evaluates; short floats are computed in float32."""
     x = n.inputs[0]
     kind = x.dtype.base
-    m = NodeFunctions(op, x if kind == FLOAT64 else cast(op, x, FLOAT32))
-    return cast(op, FORMULAS[n.op](m, m.x, kind == FLOAT64).value, kind)
+    m = NodeFunctions(op, x if kind == FLOAT64 else op.cast(x, FLOAT32))
+    return op.cast(FORMULAS[n.op](m, m.x, kind == FLOAT64).value, kind)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import with_dims
-from tfport.fix.nodes.sizes import Sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import Sizes
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
@@ -16,7 +15,7 @@ FLAT = {"NDHWC": "NHWC", "NCDHW": "NCHW"}
 
 
 @rule("FusedBatchNormV3", keeps=EXACT)
-def without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
+def without_reserve_space(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNormV2 has the first five outputs of V3, and no reserve_space_3."""
     _unread(n, 5)
     if n.attrs["data_format"] in FLAT:
@@ -27,7 +26,7 @@ def without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNormV2", keeps=EXACT)
-def as_first_batch_norm(op: NodeBuilder, n: Node) -> Replacement:
+def as_first_batch_norm(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNorm computes the same in float32."""
     if n.attrs["T"] != FLOAT32:
         return refuse(f"FusedBatchNorm does not support {n.attrs['T']}")
@@ -35,19 +34,19 @@ def as_first_batch_norm(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNorm", keeps=EXACT)
-def as_batch_norm_v2(op: NodeBuilder, n: Node) -> Replacement:
+def as_batch_norm_v2(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNormV2 computes the same as FusedBatchNorm."""
     return op.FusedBatchNormV2(*n.inputs, **n.attrs, U=n.attrs["T"])
 
 
 @rule("FusedBatchNormV2", keeps=EXACT)
-def as_batch_norm_v3(op: NodeBuilder, n: Node) -> Replacement:
+def as_batch_norm_v3(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNormV3 computes the same as V2."""
     return op.FusedBatchNormV3(*n.inputs, **n.attrs).outputs[:5]
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
-def without_unused_averages(op: NodeBuilder, n: Node) -> Replacement:
+def without_unused_averages(op: RuleBuilder, n: Node) -> Replacement:
     """Training does not use the averages, and releases before 2.2 require empty ones."""
     if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1 or op.shape(n.inputs[3]) == (0,):
         return refuse("it uses all of its inputs")
@@ -55,18 +54,18 @@ def without_unused_averages(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
-def normalized_in_float32(op: NodeBuilder, n: Node) -> Replacement:
+def normalized_in_float32(op: RuleBuilder, n: Node) -> Replacement:
     """Short floats are cast to float32, normalized and cast back, as the kernels do."""
     kind = n.attrs["T"]
     if kind == FLOAT32 or n.attrs["U"] != FLOAT32:
         return refuse(f"its input is {kind} and its statistics are {n.attrs['U']}")
-    wide = with_dims(op, op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
+    wide = op.tensor(op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
     made = op.node(n.op, wide, *n.inputs[1:], **attrs_without(n, "T"))
     return [op.Cast(made, DstT=kind).output(0), *_with_statistics(n, made)[1:]]
 
 
 @rule("FusedBatchNormV3", keeps=EXACT)
-def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
+def normalized_in_two_dimensions(op: RuleBuilder, n: Node) -> Replacement:
     """Depth and rows are merged into one axis, as statistics are per channel."""
     layout = n.attrs["data_format"]
     if layout not in FLAT:
@@ -85,7 +84,7 @@ def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
-def with_averages_apart(op: NodeBuilder, n: Node) -> Replacement:
+def with_averages_apart(op: RuleBuilder, n: Node) -> Replacement:
     """The running averages are computed separately, weighted by exponential_avg_factor."""
     factor = n.attrs["exponential_avg_factor"]
     if factor == 1 or not n.attrs["is_training"]:
@@ -102,7 +101,7 @@ def with_averages_apart(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
-def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
+def normalized_by_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """Subtract the mean, divide by the standard deviation, scale and shift."""
     training, kind = n.attrs["is_training"], n.attrs["T"]
     if training and n.attrs["exponential_avg_factor"] != 1:
@@ -128,7 +127,7 @@ def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     return [out, mean, unbiased, mean, variance, None]
 
 
-def _moments(op: NodeBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
+def _moments(op: RuleBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
     """The mean, variance and unbiased variance of each channel."""
     axes = [place for place, name in enumerate(layout) if name != "C"]
     mean = op.Mean(x, axes)
@@ -139,13 +138,13 @@ def _moments(op: NodeBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
     return mean, variance, op.Mul(variance, correction)
 
 
-def _along(op: NodeBuilder, value: Any, layout: str) -> Any:
+def _along(op: RuleBuilder, value: Any, layout: str) -> Any:
     """A vector of channels, reshaped for broadcasting."""
     return value if layout.endswith("C") else op.Reshape(value, [-1, *(1 for _ in layout[2:])])
 
 
 @rule("BatchNormWithGlobalNormalization", keeps=ROUNDING)
-def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
+def global_normalization_by_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """Subtract the mean, divide by the standard deviation, scale and shift."""
     t, m, v, beta, gamma = n.inputs
     factor = op.Rsqrt(op.Add(v, n.attrs["variance_epsilon"]))
@@ -155,7 +154,7 @@ def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("_FusedBatchNormEx", keeps=EXACT)
-def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Replacement:
+def batch_norm_and_activation(op: RuleBuilder, n: Node) -> Replacement:
     """The normalization, followed by the fused addition and activation."""
     mode = n.attrs["activation_mode"]
     if mode not in ("Identity", "Relu"):
@@ -168,7 +167,7 @@ def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNormGradV3", keeps=EXACT)
-def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
+def gradient_without_reserve_space(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNormGradV2 does not need reserve_space_3, which only GPUs use."""
     if n.attrs["data_format"] in FLAT:
         return refuse(f"FusedBatchNormGradV2 does not support data_format={n.attrs['data_format']}")
@@ -176,14 +175,14 @@ def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("FusedBatchNormGradV2", keeps=EXACT)
-def as_first_gradient(op: NodeBuilder, n: Node) -> Replacement:
+def as_first_gradient(op: RuleBuilder, n: Node) -> Replacement:
     """FusedBatchNormGrad computes the same in float32."""
     if n.attrs["T"] != FLOAT32:
         return refuse(f"FusedBatchNormGrad does not support {n.attrs['T']}")
     return op.FusedBatchNormGrad(*n.inputs, **attrs_without(n, "U"))
 
 
-def _used_inputs(op: NodeBuilder, n: Node) -> list[Any]:
+def _used_inputs(op: RuleBuilder, n: Node) -> list[Any]:
     """The inputs; in training, old releases require empty means and variances, which are not used."""
     if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1:
         return list(n.inputs)

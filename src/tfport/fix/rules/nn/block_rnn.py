@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.recurrence import Inside, run_cell
 from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
@@ -34,7 +34,7 @@ class BlockLstm:
         a = n.attrs
         return cls(order, a.get("forget_bias", 0.0), a["cell_clip"], a["use_peephole"])
 
-    def constants(self, op: NodeBuilder, weights: Sequence[Value]) -> dict[str, OperandLike]:
+    def constants(self, op: RuleBuilder, weights: Sequence[Value]) -> dict[str, OperandLike]:
         """The values that every step reads: weights, biases, and constants of their dtype."""
         w, wci, wcf, wco, b = weights
         kind = w.dtype.base
@@ -48,7 +48,7 @@ class BlockLstm:
         return constants
 
     def cell(
-        self, op: NodeBuilder, inside: Inside, x: Value, cs_prev: Value, h_prev: Value
+        self, op: RuleBuilder, inside: Inside, x: Value, cs_prev: Value, h_prev: Value
     ) -> list[OperandLike]:
         """i, cs, f, o, ci, co, h of one step."""
         both = op.ConcatV2([x, h_prev], inside["axis"])
@@ -70,7 +70,7 @@ class BlockLstm:
 
 
 @rule("LSTMBlockCell", keeps=ROUNDING)
-def cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
+def cell_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """A matrix product, sigmoids and tanhs compute the fused cell."""
     form = BlockLstm.of(n)
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in n.inputs)
@@ -79,20 +79,20 @@ def cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("BlockLSTM BlockLSTMV2", keeps=ROUNDING)
-def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
+def steps_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """A matrix product, sigmoids and tanhs compute the fused layer step by step."""
     form = BlockLstm.of(n)
     length, *rest = n.inputs
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in rest)
     dims = op.shape(n.inputs[1])
-    steps, known = dims[0] if dims else None, op.constant(length)
+    steps, known = dims[0] if dims else None, op.array(length)
     # in a main graph any output may be fetched by name; unused ones are pruned later
     read = [value.index for value in n.read_outputs] if n.graph.ends else list(range(7))
     if dims is not None and len(dims) != 3:
         return refuse(f"its input has rank {len(dims)}; expected 3")
 
     def cell(
-        op: NodeBuilder, inside: Inside, row: Value, states: list[Value]
+        op: RuleBuilder, inside: Inside, row: Value, states: list[Value]
     ) -> tuple[list[Value], list[Value]]:
         made = [output.output(0) for output in form.cell(op, inside, row, *states)]
         return [made[place] for place in read], [made[CS], made[H]]
@@ -109,7 +109,7 @@ def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("GRUBlockCell", keeps=ROUNDING)
-def gru_cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
+def gru_cell_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """Two matrix products, sigmoids and a tanh compute the fused cell."""
     x, h_prev, w_ru, w_c, b_ru, b_c = n.inputs
     gates = op.Sigmoid(op.Add(op.MatMul(op.ConcatV2([x, h_prev], 1), w_ru), b_ru))
@@ -124,10 +124,10 @@ def _values(constants: Mapping[str, OperandLike]) -> dict[str, Value]:
     return {name: value.output(0) if isinstance(value, Node) else value for name, value in constants.items()}
 
 
-def _wide(op: NodeBuilder, value: Value) -> Value:
+def _wide(op: RuleBuilder, value: Value) -> Value:
     """Cast float16 to float32."""
     return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base == HALF else value
 
 
-def _cast_back(op: NodeBuilder, value: Value, kind: DType) -> Value:
+def _cast_back(op: RuleBuilder, value: Value, kind: DType) -> Value:
     return op.Cast(value, DstT=kind).output(0) if kind == HALF else value

@@ -8,42 +8,33 @@ from __future__ import annotations
 import math
 
 from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import with_dims
-from tfport.fix.nodes.sizes import Sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
-from tfport.fix.rules.nn.pooling import (
-    every,
-    explicit_pads,
-    filter_sizes,
-    in_space,
-    ones,
-    padded,
-    pads_of,
-    unpadded,
-)
+from tfport.fix.rules.nn.pooling import every, explicit_pads, filter_sizes, in_space, ones, pads_of, unpadded
+from tfport.graph.building.arrays import pad
+from tfport.graph.building.sizes import Sizes
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node
 
 
 @rule("Conv2D DepthwiseConv2dNative", keeps=EXACT)
-def padded_outright(op: NodeBuilder, n: Node) -> Replacement:
+def padded_outright(op: RuleBuilder, n: Node) -> Replacement:
     """Explicit padding becomes a Pad before a convolution without padding."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
     x, kernel = n.inputs
     pads = explicit_pads(n)
-    return op.node(n.op, padded(op, x, pads), kernel, **unpadded(n))
+    return op.node(n.op, pad(op, x, pads), kernel, **unpadded(n))
 
 
 @rule("Conv2DBackpropInput", keeps=EXACT)
-def cut_after_padding(op: NodeBuilder, n: Node) -> Replacement:
+def cut_after_padding(op: RuleBuilder, n: Node) -> Replacement:
     """The gradient is cut out of the gradient of the padded image."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
     shape, kernel, gradient = n.inputs
     pads = explicit_pads(n)
-    known = op.constant(shape)
+    known = op.array(shape)
     if (known is not None and known.size == 2) or op.shape(shape) == (2,):
         return refuse("its input_sizes have only two elements")
     whole = op.Add(shape, [before + after for before, after in pads])
@@ -52,7 +43,7 @@ def cut_after_padding(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Conv2D DepthwiseConv2dNative Conv3D", keeps=ROUNDING)
-def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
+def through_space_to_batch(op: RuleBuilder, n: Node) -> Replacement:
     """SpaceToBatchND turns a dilated convolution into a plain one on a larger batch."""
     dilations, strides = in_space(n, "dilations"), in_space(n, "strides")
     if max(dilations) == 1:
@@ -73,7 +64,7 @@ def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
         crops.append([0, extra])
     dims = op.shape(x)
     known = dims and [*(None for _ in dims[:-1]), dims[-1]]  # the channels tell whether it is grouped
-    phases = with_dims(op, op.SpaceToBatchND(x, dilations, sizes.matrix(pads)), known)
+    phases = op.tensor(op.SpaceToBatchND(x, dilations, sizes.matrix(pads)), known)
     plain = op.node(
         n.op, phases, kernel, **unpadded(n, "strides", "dilations"), **ones(n, "strides", "dilations")
     )
@@ -81,7 +72,7 @@ def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("DepthwiseConv2dNative", keeps=EXACT)
-def strided_outright(op: NodeBuilder, n: Node) -> Replacement:
+def strided_outright(op: RuleBuilder, n: Node) -> Replacement:
     """Unequal strides become a convolution with stride 1, of which every n-th element is kept."""
     strides = in_space(n, "strides")
     if len(set(strides)) == 1:
@@ -96,7 +87,7 @@ def strided_outright(op: NodeBuilder, n: Node) -> Replacement:
     return every(op, made, strides)
 
 
-def _groups(op: NodeBuilder, n: Node) -> int:
+def _groups(op: RuleBuilder, n: Node) -> int:
     """The number of groups of channels; refuses if it is unknown."""
     dims = op.shape(n.inputs[0])
     channels = dims[str(n.attrs["data_format"]).index("C")] if dims else None
@@ -106,7 +97,7 @@ def _groups(op: NodeBuilder, n: Node) -> int:
 
 
 @rule("Conv2D", keeps=ROUNDING)
-def group_by_group(op: NodeBuilder, n: Node) -> Replacement:
+def group_by_group(op: RuleBuilder, n: Node) -> Replacement:
     """Groups of channels are convolved separately, and concatenated."""
     groups = _groups(op, n)
     if groups <= 1:
@@ -122,7 +113,7 @@ def group_by_group(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Conv2D", keeps=ROUNDING)
-def channel_by_channel(op: NodeBuilder, n: Node) -> Replacement:
+def channel_by_channel(op: RuleBuilder, n: Node) -> Replacement:
     """If each channel is a group, DepthwiseConv2dNative computes the same."""
     groups = _groups(op, n)
     rows, columns, depth, made = filter_sizes(op, n)
@@ -134,7 +125,7 @@ def channel_by_channel(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Conv2D", keeps=ROUNDING)
-def as_product_of_patches(op: NodeBuilder, n: Node) -> Replacement:
+def as_product_of_patches(op: RuleBuilder, n: Node) -> Replacement:
     """Patches of the image are extracted, and multiplied by the filter as a matrix."""
     if n.attrs["padding"] == "EXPLICIT":
         return refuse("its padding is EXPLICIT")
@@ -153,7 +144,7 @@ def as_product_of_patches(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Conv", keeps=EXACT)
-def as_conv_of_its_rank(op: NodeBuilder, n: Node) -> Replacement:
+def as_conv_of_its_rank(op: RuleBuilder, n: Node) -> Replacement:
     """Conv2D and Conv3D compute the same as Conv for images and volumes with one batch axis."""
     dims = op.shape(n.inputs[0])
     if dims is None or len(dims) not in (4, 5):
@@ -173,26 +164,26 @@ def as_conv_of_its_rank(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Conv2DBackpropInputV2", keeps=EXACT)
-def gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Replacement:
+def gradient_for_its_sizes(op: RuleBuilder, n: Node) -> Replacement:
     """Conv2DBackpropInput takes the shape of the image instead of the image."""
     return op.Conv2DBackpropInput(op.Shape(n.inputs[0], out_type=INT32), *n.inputs[1:], **n.attrs)
 
 
 @rule("Conv2DBackpropFilterV2", keeps=EXACT)
-def gradient_for_sizes_of_filter(op: NodeBuilder, n: Node) -> Replacement:
+def gradient_for_sizes_of_filter(op: RuleBuilder, n: Node) -> Replacement:
     """Conv2DBackpropFilter takes the shape of the filter instead of the filter."""
     x, kernel, gradient = n.inputs
     return op.Conv2DBackpropFilter(x, op.Shape(kernel, out_type=INT32), gradient, **n.attrs)
 
 
 @rule("Conv3DBackpropInput", keeps=EXACT)
-def volume_gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Replacement:
+def volume_gradient_for_its_sizes(op: RuleBuilder, n: Node) -> Replacement:
     """Conv3DBackpropInputV2 takes the shape of the volume instead of the volume."""
     return op.Conv3DBackpropInputV2(op.Shape(n.inputs[0], out_type=INT32), *n.inputs[1:], **n.attrs)
 
 
 @rule("Conv3DBackpropInputV2", keeps=EXACT)
-def sizes_as_int32(op: NodeBuilder, n: Node) -> Replacement:
+def sizes_as_int32(op: RuleBuilder, n: Node) -> Replacement:
     """The shape of the volume is cast to int32, which older releases require."""
     if n.attrs["Tshape"] == INT32:
         return refuse("its sizes are int32")

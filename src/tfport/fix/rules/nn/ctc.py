@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import LOSSY, ROUNDING, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT64, DType
 from tfport.graph.graph import Node, Value
@@ -14,7 +14,7 @@ FLAGS = ("preprocess_collapse_repeated", "ctc_merge_repeated", "ignore_longer_ou
 
 
 @rule("CTCGreedyDecoder", keeps=ROUNDING)
-def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
+def blank_behind_the_other_classes(op: RuleBuilder, n: Node) -> Replacement:
     """The blank class is moved to the end; the classes after it that do not score more are not chosen."""
     blank = n.attrs["blank_index"]
     assert isinstance(blank, int)
@@ -40,7 +40,7 @@ def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
     return [made.output(0), op.Add(decoded, moved), made.output(2), made.output(3)]
 
 
-def _beaten(op: NodeBuilder, classes: Node, blank: Node) -> Node:
+def _beaten(op: RuleBuilder, classes: Node, blank: Node) -> Node:
     """The scores of classes, the lowest one where the blank was chosen before them at an equal score."""
     lowest = op.const(-np.inf, blank.output(0).dtype.base)
     beaten = op.LessEqual(classes, blank)
@@ -48,7 +48,7 @@ def _beaten(op: NodeBuilder, classes: Node, blank: Node) -> Node:
 
 
 @rule("CTCLossV2", keeps=ROUNDING)
-def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
+def blank_as_the_last_class(op: RuleBuilder, n: Node) -> Replacement:
     """The blank class is moved to the end: it is the last class in CTCLoss, and the first in CTCLossV2."""
     inputs, index, labels, length = n.inputs
     made = op.CTCLoss(
@@ -64,7 +64,7 @@ def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("CTCLoss CTCGreedyDecoder CTCBeamSearchDecoder", keeps=LOSSY)
-def in_single_precision(op: NodeBuilder, n: Node) -> Replacement:
+def in_single_precision(op: RuleBuilder, n: Node) -> Replacement:
     """Float64 numbers are computed in float32."""
     if n.attrs["T"] != FLOAT64:
         return OtherProblem("its numbers are float32 already")
@@ -73,7 +73,7 @@ def in_single_precision(op: NodeBuilder, n: Node) -> Replacement:
     return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in made.outputs]
 
 
-def _classes(op: NodeBuilder, value: Value, start: int, end: int, *, end_mask: bool = False) -> Node:
+def _classes(op: RuleBuilder, value: Value, start: int, end: int, *, end_mask: bool = False) -> Node:
     """A range of classes, which are the last of three axes."""
     return op.StridedSlice(
         value, [0, 0, start], [0, 0, end], [1, 1, 1], begin_mask=3, end_mask=7 if end_mask else 3

@@ -12,10 +12,10 @@ import functools
 import numpy as np
 
 from tfport.errors import CannotRun
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.recurrence import Cell, Inside, run_cell
-from tfport.fix.nodes.sizes import Size, Sizes
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
+from tfport.graph.building.sizes import Size, Sizes
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.shapes import Shape
@@ -55,7 +55,7 @@ class CudnnWeights:
 
 
 @rule("CudnnRNN CudnnRNNV2 CudnnRNNV3", keeps=ROUNDING)
-def as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
+def as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """Matrix products, sigmoids and tanhs compute cuDNN's layers step by step."""
     a = n.attrs
     if a["is_training"] and a["dropout"] > 0:
@@ -78,15 +78,15 @@ def as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     return [*results, *[None] * (len(n.outputs) - len(results))]
 
 
-def _lengths(op: NodeBuilder, n: Node, steps: int | None) -> Value | None:
+def _lengths(op: RuleBuilder, n: Node, steps: int | None) -> Value | None:
     """The lengths of sequences, unless all are known to equal the number of steps."""
     if n.op != "CudnnRNNV3":
         return None
-    known = op.constant(n.inputs[4])
+    known = op.array(n.inputs[4])
     return None if known is not None and steps is not None and (known == steps).all() else n.inputs[4]
 
 
-def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> CudnnLayers:
+def _layers(op: RuleBuilder, n: Node, x: Value, h: Value, turned: bool) -> CudnnLayers:
     a = n.attrs
     for value in (x, h):
         if op.shape(value) is None:  # the op supports rank 3 only
@@ -102,36 +102,36 @@ def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> Cudnn
     return CudnnLayers(a["rnn_mode"], known // directions, directions, units, inputs, skips)
 
 
-def _count(op: NodeBuilder, h: Value, axis: int) -> int:
+def _count(op: RuleBuilder, h: Value, axis: int) -> int:
     """The number of states, one for each layer and direction."""
     dims = op.shape(h)
     if dims is None or len(dims) != 3:
         raise refuse(f"its states have the shape {dims}; expected rank 3")
     if (known := dims[axis]) is not None:
         return known
-    at = op.constant(h.node.inputs[1]) if h.node.op == "ExpandDims" else None
+    at = op.array(h.node.inputs[1]) if h.node.op == "ExpandDims" else None
     if at is not None and int(at.reshape(())) in (axis, axis - 3):
         return 1
     raise refuse("the number of its layers is unknown")
 
 
-def _prepared(op: NodeBuilder, value: Value, turned: bool) -> Value:
+def _prepared(op: RuleBuilder, value: Value, turned: bool) -> Value:
     """Time or layers as the first axis, in the dtype of the computation."""
     value = _wide(op, value)
     return op.Transpose(value, list(TURNED)).output(0) if turned else value
 
 
-def _wide(op: NodeBuilder, value: Value) -> Value:
+def _wide(op: RuleBuilder, value: Value) -> Value:
     return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base in SHORT else value
 
 
-def _cast_back(op: NodeBuilder, value: Value, kind: DType, turned: bool) -> Value:
+def _cast_back(op: RuleBuilder, value: Value, kind: DType, turned: bool) -> Value:
     if turned:
         value = op.Transpose(value, list(TURNED)).output(0)
     return op.Cast(value, DstT=kind).output(0) if kind in SHORT else value
 
 
-def _weights(op: NodeBuilder, form: CudnnLayers, params: Value) -> list[CudnnWeights]:
+def _weights(op: RuleBuilder, form: CudnnLayers, params: Value) -> list[CudnnWeights]:
     """The weights of each layer and direction; the gates are stacked in the matrices."""
     known = Sizes(op)
     rows, above = known.mul(form.units, form.gates), known.mul(form.units, form.directions)
@@ -157,7 +157,7 @@ def _weights(op: NodeBuilder, form: CudnnLayers, params: Value) -> list[CudnnWei
 
 
 def _run(
-    op: NodeBuilder, form: CudnnLayers, inputs: list[Value], weights: list[CudnnWeights], steps: int | None,
+    op: RuleBuilder, form: CudnnLayers, inputs: list[Value], weights: list[CudnnWeights], steps: int | None,
     lengths: Value | None,
 ) -> tuple[Value, list[Value]]:  # fmt: skip
     """All outputs, and the final states of all layers."""
@@ -182,14 +182,14 @@ def _run(
     return x, [op.Pack(mine, axis=0).output(0) for mine in last]
 
 
-def _backwards(op: NodeBuilder, x: Value, lengths: Value | None) -> Value:
+def _backwards(op: RuleBuilder, x: Value, lengths: Value | None) -> Value:
     """Each sequence reversed; elements after its end stay in place."""
     if lengths is None:
         return op.ReverseV2(x, [0]).output(0)
     return op.ReverseSequence(x, lengths, seq_dim=0, batch_dim=1).output(0)
 
 
-def _inputs(op: NodeBuilder, form: CudnnLayers, x: Value, weights: CudnnWeights) -> Value:
+def _inputs(op: RuleBuilder, form: CudnnLayers, x: Value, weights: CudnnWeights) -> Value:
     """The contribution of the input to the gates, for all steps at once: (time, batch, gates * units)."""
     bias = weights.wb if form.mode == "gru" else op.Add(weights.wb, weights.rb)
     if weights.w is None:
@@ -203,18 +203,18 @@ def _inputs(op: NodeBuilder, form: CudnnLayers, x: Value, weights: CudnnWeights)
     return op.Add(product, bias).output(0)
 
 
-def _step_constants(op: NodeBuilder, form: CudnnLayers, weights: CudnnWeights) -> dict[str, object]:
+def _step_constants(op: RuleBuilder, form: CudnnLayers, weights: CudnnWeights) -> dict[str, object]:
     constants: dict[str, object] = {"r": weights.r, "axis": op.const(1)}
     if form.mode == "gru":
         constants |= {"rb": weights.rb, "one": op.const(1, weights.rb.dtype.base)}
     return constants
 
 
-def _recurrent(op: NodeBuilder, inside: Inside, h: Value) -> Node:
+def _recurrent(op: RuleBuilder, inside: Inside, h: Value) -> Node:
     return op.MatMul(h, inside["r"], transpose_b=True)
 
 
-def _lstm(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+def _lstm(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
     """Gates i, f, c, o."""
     h, c = states
     gates = op.Split(inside["axis"], op.Add(row, _recurrent(op, inside, h)), num_split=4)
@@ -223,7 +223,7 @@ def _lstm(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> S
     return _result(op.Mul(op.Sigmoid(o), op.Tanh(cell)), cell)
 
 
-def _gru(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+def _gru(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
     """Gates r, z, n; the reset is applied after the recurrent product."""
     (h,) = states
     of_input = op.Split(inside["axis"], row, num_split=3)
@@ -233,11 +233,11 @@ def _gru(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> St
     return _result(op.Add(op.Mul(op.Sub(inside["one"], update), new), op.Mul(update, h)))
 
 
-def _tanh(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+def _tanh(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
     return _result(op.Tanh(op.Add(row, _recurrent(op, inside, states[0]))))
 
 
-def _relu(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+def _relu(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
     return _result(op.Relu(op.Add(row, _recurrent(op, inside, states[0]))))
 
 
@@ -254,20 +254,20 @@ CELLS: dict[str, Cell] = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_re
 
 
 @rule("CudnnRNNParamsSize", keeps=EXACT)
-def counted_beforehand(op: NodeBuilder, n: Node) -> Replacement:
+def counted_beforehand(op: RuleBuilder, n: Node) -> Replacement:
     """The size of the weight vector is computed from constant sizes."""
     return op.const(np.array([_form(op, n).size]), n.attrs["S"])
 
 
 @rule("CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2", keeps=EXACT)
-def one_after_another(op: NodeBuilder, n: Node) -> Replacement:
+def one_after_another(op: RuleBuilder, n: Node) -> Replacement:
     """The weight vector has all matrices, row by row, and then all biases."""
     _form(op, n)
     return op.ConcatV2([op.Reshape(value, [-1]) for value in n.inputs[3:]], 0)
 
 
 @rule("CudnnRNNParamsToCanonical CudnnRNNParamsToCanonicalV2", keeps=EXACT)
-def split_into_parts(op: NodeBuilder, n: Node) -> Replacement:
+def split_into_parts(op: RuleBuilder, n: Node) -> Replacement:
     """The weight vector has all matrices, row by row, and then all biases."""
     form = _form(op, n)
     shapes: list[tuple[int, ...]] = [*form.matrices(), *[(form.units,)] * form.biases]
@@ -281,10 +281,10 @@ def split_into_parts(op: NodeBuilder, n: Node) -> Replacement:
     ]
 
 
-def _form(op: NodeBuilder, n: Node) -> CudnnRnnConfig:
+def _form(op: RuleBuilder, n: Node) -> CudnnRnnConfig:
     if n.attrs.get("num_proj"):
         raise refuse(f"num_proj={n.attrs['num_proj']} is not supported")
-    sizes = [op.constant(value) for value in n.inputs[:3]]
+    sizes = [op.array(value) for value in n.inputs[:3]]
     if any(size is None for size in sizes):
         raise refuse("the sizes of its layers are unknown")
     layers, units, inputs = (int(np.reshape(size, ())) for size in sizes if size is not None)

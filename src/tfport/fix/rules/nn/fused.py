@@ -11,8 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import with_dims
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node, Value
@@ -25,7 +24,7 @@ CONVOLVES = ("strides", "padding", "explicit_paddings", "data_format", "dilation
 
 
 @rule("_FusedConv2D", keeps=ROUNDING)
-def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
+def conv2d_and_what_follows(op: RuleBuilder, n: Node) -> Replacement:
     """A fused convolution is Conv2D, followed by the fused ops."""
     if n.attrs["filter_format"] != "HWIO":
         return refuse(f"its filter_format is {n.attrs['filter_format']}")
@@ -36,21 +35,21 @@ def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("_FusedDepthwiseConv2dNative FusedDepthwiseConv2dNative", keeps=ROUNDING)
-def depthwise_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
+def depthwise_and_what_follows(op: RuleBuilder, n: Node) -> Replacement:
     """A fused convolution is DepthwiseConv2dNative, followed by the fused ops."""
     made = op.DepthwiseConv2dNative(*n.inputs[:2], **_convolving(n))
     return _followed(op, n, made)
 
 
 @rule("_FusedMatMul", keeps=ROUNDING)
-def matmul_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
+def matmul_and_what_follows(op: RuleBuilder, n: Node) -> Replacement:
     """A fused product is MatMul, followed by the fused ops."""
     flags = {name: n.attrs[name] for name in ("transpose_a", "transpose_b")}
     return _followed(op, n, op.MatMul(*n.inputs[:2], **flags))
 
 
 @rule("Prelu", keeps=EXACT)
-def prelu_is_a_choice(op: NodeBuilder, n: Node) -> Replacement:
+def prelu_is_a_choice(op: RuleBuilder, n: Node) -> Replacement:
     """Prelu is a product with alpha where the input is negative."""
     return _prelu(op, *n.inputs)
 
@@ -67,14 +66,14 @@ def _layout(n: Node) -> str:
     return str(n.attrs.get("data_format", "NHWC"))
 
 
-def _followed(op: NodeBuilder, n: Node, first: Node) -> Value:
+def _followed(op: RuleBuilder, n: Node, first: Node) -> Value:
     rest = list(n.inputs[2:])
     dims = op.shape(n.output(0))
-    y = with_dims(op, first, dims)
+    y = op.tensor(first, dims)
     for name in _fused_ops(n):
         if name == NOTHING:
             continue
-        y = with_dims(op, _step(op, n, name, y, rest), dims)
+        y = op.tensor(_step(op, n, name, y, rest), dims)
     if rest:
         raise refuse(f"the meaning of its last {len(rest)} inputs is unknown")
     return y
@@ -86,7 +85,7 @@ def _fused_ops(n: Node) -> list[str]:
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
 
-def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> Node:
+def _step(op: RuleBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> Node:
     if name == "BiasAdd":
         return op.BiasAdd(y, _next(name, rest), data_format=_layout(n))
     if name == "Add":
@@ -104,7 +103,7 @@ def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> N
     raise refuse(f"the fused op {name} is unknown")
 
 
-def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
+def _normalized(op: RuleBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
     if (kind := y.dtype.base) != FLOAT32:
         raise refuse(f"FusedBatchNorm does not support {kind}")
     statistics = [_next("FusedBatchNorm", rest) for _ in range(4)]
@@ -112,7 +111,7 @@ def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
     return op.FusedBatchNorm(y, *statistics, **attrs, data_format=_layout(n))
 
 
-def _prelu(op: NodeBuilder, x: Value, alpha: Value) -> Node:
+def _prelu(op: RuleBuilder, x: Value, alpha: Value) -> Node:
     return op.SelectV2(op.Less(x, 0), op.Mul(x, alpha), x)
 
 
@@ -122,20 +121,20 @@ def _next(name: str, rest: list[Value]) -> Value:
     return rest.pop(0)
 
 
-def _gelu(op: NodeBuilder, y: Value) -> Node:
+def _gelu(op: RuleBuilder, y: Value) -> Node:
     return op.Mul(op.Mul(y, 0.5), op.Add(op.Erf(op.Mul(y, math.sqrt(0.5))), 1))
 
 
-def _gelu_approximate(op: NodeBuilder, y: Value) -> Node:
+def _gelu_approximate(op: RuleBuilder, y: Value) -> Node:
     cube = op.Mul(op.Mul(y, op.Mul(y, y)), 0.044715)
     return op.Mul(op.Mul(y, 0.5), op.Add(op.Tanh(op.Mul(op.Add(y, cube), math.sqrt(2 / math.pi))), 1))
 
 
-def _hard_swish(op: NodeBuilder, y: Value) -> Node:
+def _hard_swish(op: RuleBuilder, y: Value) -> Node:
     return op.Mul(y, op.Mul(op.Relu6(op.Add(y, 3)), 1 / 6))
 
 
-GELUS: dict[str, Callable[[NodeBuilder, Value], Node]] = {
+GELUS: dict[str, Callable[[RuleBuilder, Value], Node]] = {
     "GeluExact": _gelu,
     "GeluApproximate": _gelu_approximate,
     "_FusedHardSwish": _hard_swish,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import with_dims
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
@@ -31,7 +30,7 @@ VECTORS = {"Conv2DBackpropInput": (0,), "Conv3DBackpropInputV2": (0,), "MaxPoolV
     "FusedBatchNormGradV2 FusedBatchNormGradV3 DepthToSpace SpaceToDepth",
     keeps=EXACT,
 )
-def channels_last(op: NodeBuilder, n: Node) -> Replacement:
+def channels_last(op: RuleBuilder, n: Node) -> Replacement:
     """The op is computed with channels last, between two transpositions."""
     layout = str(n.attrs["data_format"])
     if layout not in LAST:
@@ -48,19 +47,19 @@ def channels_last(op: NodeBuilder, n: Node) -> Replacement:
     return [op.Transpose(made, back).output(0), *made.outputs[1:]]
 
 
-def transposed(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:
+def transposed(op: RuleBuilder, value: Value, order: Sequence[int]) -> Any:
     """Transpose a value; a transposition that cancels the previous one is not added."""
     node = value.node
     back = [list(order).index(place) for place in range(len(order))]
-    before = op.constant(node.inputs[1]) if node.op == "Transpose" else None
+    before = op.array(node.inputs[1]) if node.op == "Transpose" else None
     if before is not None and before.tolist() == back:
         return node.inputs[0]
     dims = op.shape(value)
-    return with_dims(op, op.Transpose(value, list(order)), dims and [dims[place] for place in order])
+    return op.tensor(op.Transpose(value, list(order)), dims and [dims[place] for place in order])
 
 
-def _permuted(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:
-    known = op.constant(value)
+def _permuted(op: RuleBuilder, value: Value, order: Sequence[int]) -> Any:
+    known = op.array(value)
     return known[list(order)] if known is not None else op.GatherV2(value, list(order), 0)
 
 

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import with_dims
-from tfport.fix.nodes.sizes import Size, Sizes
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
+from tfport.graph.building.arrays import pad
+from tfport.graph.building.sizes import Size, Sizes
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Node
 
 LEAST_BFLOAT16 = -float.fromhex("0x1.fep127")
 
 
 @rule("MaxPool", keeps=EXACT)
-def padded_with_the_least(op: NodeBuilder, n: Node) -> Replacement:
+def padded_with_the_least(op: RuleBuilder, n: Node) -> Replacement:
     """Explicit padding becomes PadV2 with the lowest number, which the maximum ignores."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
     kind = n.attrs["T"]
     if not isinstance(kind, DType) or kind.is_quantized:
         return refuse(f"its dtype is {kind}")
-    wide = padded(op, n.inputs[0], explicit_pads(n), like=_least(kind))
+    wide = pad(op, n.inputs[0], explicit_pads(n), _least(kind))
     return op.MaxPool(wide, **unpadded(n))
 
 
@@ -37,10 +36,10 @@ def _least(kind: DType) -> float:
 
 
 @rule("MaxPoolV2 MaxPoolGradV2 MaxPoolGradGradV2", keeps=EXACT)
-def with_constant_windows(op: NodeBuilder, n: Node) -> Replacement:
+def with_constant_windows(op: RuleBuilder, n: Node) -> Replacement:
     """Constant windows and strides become attributes."""
     *rest, size, stride = n.inputs
-    windows, strides = op.constant(size), op.constant(stride)
+    windows, strides = op.array(size), op.array(stride)
     if windows is None or strides is None:
         return refuse("its windows and strides are not constant")
     attrs = {"ksize": windows.tolist(), "strides": strides.tolist()}
@@ -48,7 +47,7 @@ def with_constant_windows(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("MaxPool", keeps=EXACT)
-def with_windows_as_inputs(op: NodeBuilder, n: Node) -> Replacement:
+def with_windows_as_inputs(op: RuleBuilder, n: Node) -> Replacement:
     """MaxPoolV2 takes windows and strides as inputs."""
     if n.attrs["padding"] == "EXPLICIT":
         return refuse("MaxPoolV2 does not support explicit padding")
@@ -63,7 +62,7 @@ def with_windows_as_inputs(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("MaxPoolWithArgmax", keeps=EXACT)
-def counted_in_each_image(op: NodeBuilder, n: Node) -> Replacement:
+def counted_in_each_image(op: RuleBuilder, n: Node) -> Replacement:
     """The index in each image, plus the offset of the image in the batch."""
     if not n.attrs["include_batch_in_index"]:
         return refuse("its indices do not include the batch")
@@ -106,18 +105,7 @@ def explicit_pads(n: Node) -> list[tuple[int, int]]:
     return list(zip(amounts[::2], amounts[1::2], strict=True))
 
 
-def padded(op: NodeBuilder, x: Value, pads: Sequence[tuple[int, int]], *, like: Any = 0) -> Value | Node:
-    """An image padded with zeros, or with another number."""
-    if not any(map(any, pads)):
-        return x
-    around = [list(pair) for pair in pads]
-    made = op.PadV2(x, around, like) if like else op.Pad(x, around)
-    dims = op.shape(x)
-    grown = dims and [size and size + sum(pair) for size, pair in zip(dims, pads, strict=True)]
-    return with_dims(op, made, grown)
-
-
-def filter_sizes(op: NodeBuilder, n: Node, place: int = 1) -> list[int]:
+def filter_sizes(op: RuleBuilder, n: Node, place: int = 1) -> list[int]:
     """The sizes of a filter; refuses if they are unknown."""
     dims = op.shape(n.inputs[place])
     if dims is None or None in dims:
@@ -125,7 +113,7 @@ def filter_sizes(op: NodeBuilder, n: Node, place: int = 1) -> list[int]:
     return [size for size in dims if size is not None]
 
 
-def pads_of(op: NodeBuilder, n: Node, windows: list[int]) -> Pads:
+def pads_of(op: RuleBuilder, n: Node, windows: list[int]) -> Pads:
     """The padding of the spatial axes for windows of these sizes."""
     padding = n.attrs["padding"]
     if padding == "VALID":
@@ -152,7 +140,7 @@ def _same(sizes: Sizes, size: Size, window: int, stride: int) -> tuple[Size, Siz
     return before, sizes.sub(total, before)
 
 
-def every(op: NodeBuilder, value: Node, strides: list[int]) -> Node:
+def every(op: RuleBuilder, value: Node, strides: list[int]) -> Node:
     """Every n-th element along the spatial axes, by strides."""
     if max(strides) == 1:
         return value

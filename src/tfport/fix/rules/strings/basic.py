@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, starts_of, wide
-from tfport.fix.nodes.shapes import cast, joined, part, sizes
 from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
+from tfport.graph.building.sizes import joined, part, shape_of
 from tfport.graph.dtypes import INT32, INT64, STRING, DType
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
@@ -22,7 +22,7 @@ WIDER = {
 
 
 @rule("StringLower", keeps=EXACT)
-def lower_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def lower_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """Without an encoding, the bytes A to Z become a to z."""
     if n.attrs["encoding"]:
         return refuse(f"encoding={n.attrs['encoding']} also changes letters other than A to Z")
@@ -31,7 +31,7 @@ def lower_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("StringUpper", keeps=EXACT)
-def upper_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def upper_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """Without an encoding, the bytes a to z become A to Z."""
     if n.attrs["encoding"]:
         return refuse(f"encoding={n.attrs['encoding']} also changes letters other than a to z")
@@ -40,7 +40,7 @@ def upper_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("StringLower StringUpper", keeps=LOSSY)
-def only_ascii_letters(op: NodeBuilder, n: Node) -> Replacement:
+def only_ascii_letters(op: RuleBuilder, n: Node) -> Replacement:
     """The encoding is dropped, so only the 26 ASCII letters change case."""
     if not n.attrs["encoding"]:
         return OtherProblem("it has no encoding")
@@ -48,7 +48,7 @@ def only_ascii_letters(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("StringStrip", keeps=EXACT)
-def stripped_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def stripped_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """A byte is kept if there are non-blank bytes both up to it and from it on."""
     strings = StringBytes(op, n.inputs[0])
     solid = strings.matrix(strings.numbered([int(code not in BLANKS) for code in range(256)]), 0)
@@ -57,7 +57,7 @@ def stripped_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("StringLength", keeps=EXACT)
-def counted_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def counted_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """The number of bytes, or for UTF8_CHAR of bytes that start a character."""
     strings = StringBytes(op, n.inputs[0])
     counts = [1 if n.attrs["unit"] == "BYTE" else leads(code) for code in range(256)]
@@ -65,7 +65,7 @@ def counted_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("Substr", keeps=EXACT)
-def parts_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def parts_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """Characters are counted by their first bytes; the bytes of characters in the range are kept."""
     if n.attrs["unit"] != "UTF8_CHAR":
         return OtherProblem("its unit is BYTE already")
@@ -87,7 +87,7 @@ def parts_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("AsString", keeps=EXACT)
-def wider_number_as_string(op: NodeBuilder, n: Node) -> Replacement:
+def wider_number_as_string(op: RuleBuilder, n: Node) -> Replacement:
     """A number has the same text in a wider dtype, which represents it exactly."""
     kind = n.attrs["T"]
     if isinstance(kind, DType) and kind == STRING and n.attrs["width"] == -1:
@@ -99,15 +99,15 @@ def wider_number_as_string(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("StringJoin", keeps=EXACT)
-def nothing_joined(op: NodeBuilder, n: Node) -> Replacement:
+def nothing_joined(op: RuleBuilder, n: Node) -> Replacement:
     """Joining no strings gives the empty string."""
     return refuse("it has inputs") if n.inputs else op.const(b"")
 
 
 @rule("StringSplitV2", keeps=EXACT)
-def split_at_each_byte(op: NodeBuilder, n: Node) -> Replacement:
+def split_at_each_byte(op: RuleBuilder, n: Node) -> Replacement:
     """StringSplit splits at each byte of its delimiter: at whitespace, or at a separator of one byte."""
-    separator = op.constant(n.inputs[1])
+    separator = op.array(n.inputs[1])
     if separator is None or separator.ndim:
         return refuse("its separator is not constant")
     if n.attrs["maxsplit"] != -1:
@@ -136,7 +136,7 @@ def split_at_each_byte(op: NodeBuilder, n: Node) -> Replacement:
 class StringBytes:
     """The bytes of all strings of a value, in order."""
 
-    def __init__(self, op: NodeBuilder, value: Value) -> None:
+    def __init__(self, op: RuleBuilder, value: Value) -> None:
         self.op, self.value = op, value
         split = op.StringSplit(op.Reshape(value, [-1]), b"", skip_empty=False)
         self.places, self.bytes = split.output(0), split.output(1)
@@ -190,18 +190,18 @@ def leads(code: int) -> int:
 
 
 @rule("UnsortedSegmentJoin", keeps=EXACT)
-def joined_in_rows(op: NodeBuilder, n: Node) -> Replacement:
+def joined_in_rows(op: RuleBuilder, n: Node) -> Replacement:
     """The strings of each segment become a row, padded with empty strings, and ReduceJoin joins the rows."""
     inputs, segment_ids, segment_count = n.inputs
     if (dims := op.shape(segment_ids)) is None or not dims:
         return refuse("the rank of its segment_ids is unknown")
     ids = op.Reshape(wide(op, segment_ids), [-1])
-    count, inner = count_of(op, ids), part(op, sizes(op, inputs), start=len(dims))
+    count, inner = count_of(op, ids), part(op, shape_of(op, inputs), start=len(dims))
     strings = op.Reshape(inputs, joined(op, op.Shape(ids, out_type="int32"), inner))
     # sorted by segment, in each segment by position
     keys = op.Add(op.Mul(ids, count), op.Range(op.const(0, INT64), count, op.const(1, INT64)))
     order = op.TopKV2(op.Neg(keys), op.Cast(count, DstT="int32"), sorted=True).output(1)
-    lengths = op.UnsortedSegmentSum(op.OnesLike(ids), ids, cast(op, segment_count, INT32))
+    lengths = op.UnsortedSegmentSum(op.OnesLike(ids), ids, op.cast(segment_count, INT32))
     places = indices_of(op, lengths)
     words = _with_separators(op, n, op.Gather(strings, order), lengths, column(op, places, 0))
     shape = op.Pack([count_of(op, lengths), op.Maximum(op.Max(lengths, [0]), op.const(1, INT64))])
@@ -211,7 +211,7 @@ def joined_in_rows(op: NodeBuilder, n: Node) -> Replacement:
     return op.ReduceJoin(op.Gather(op.ConcatV2([words, blank], 0), where), [1])
 
 
-def _with_separators(op: NodeBuilder, n: Node, words: Node, lengths: Node, rows: Node) -> Node:
+def _with_separators(op: RuleBuilder, n: Node, words: Node, lengths: Node, rows: Node) -> Node:
     """The words, each after a separator if a word of its segment before it is not empty."""
     separator = attr_bytes(n.attrs["separator"])
     if not separator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, splits_of, starts_of, wide
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
@@ -18,7 +18,7 @@ MOST_WORDS = 64
 class PaddedSentences:
     """Rows of words; the left and the right pad are appended to all words."""
 
-    op: NodeBuilder
+    op: RuleBuilder
     words: Node
     count: Node
     starts: Node
@@ -39,7 +39,7 @@ class PaddedSentences:
 
 
 @rule("StringNGrams", keeps=EXACT)
-def words_side_by_side(op: NodeBuilder, n: Node) -> Replacement:
+def words_side_by_side(op: RuleBuilder, n: Node) -> Replacement:
     """The words from each index on are joined, with pads outside of the row."""
     widths = n.attrs["ngram_widths"]
     assert isinstance(widths, list)
@@ -82,7 +82,7 @@ def _pad(asked: object, width: int) -> int:
     return width - 1 if asked < 0 else min(asked, width - 1)
 
 
-def _merged(op: NodeBuilder, order: list[Node], grams: list[Node]) -> Node | Value:
+def _merged(op: RuleBuilder, order: list[Node], grams: list[Node]) -> Node | Value:
     """The n-grams of all widths, row after row."""
     if len(grams) == 1:
         return grams[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, splits_of
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
@@ -18,7 +18,7 @@ Outputs = list[Node | Value | None]
 
 
 @rule("ParseExampleV2", keeps=EXACT)
-def keys_one_by_one(op: NodeBuilder, n: Node) -> Replacement:
+def keys_one_by_one(op: RuleBuilder, n: Node) -> Replacement:
     """ParseExample takes each key as an input; ragged features become sparse ones with counted rows."""
     serialized, names, sparse, dense, ragged, *defaults = n.inputs
     dims, count = op.shape(serialized), n.attrs["num_sparse"]
@@ -43,7 +43,7 @@ def keys_one_by_one(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("ParseExample", keeps=EXACT)
-def keys_at_once(op: NodeBuilder, n: Node) -> Replacement:
+def keys_at_once(op: RuleBuilder, n: Node) -> Replacement:
     """ParseExampleV2 takes all keys as one vector."""
     sparse, dense = n.attrs["Nsparse"], n.attrs["Ndense"]
     assert isinstance(sparse, int)
@@ -58,7 +58,7 @@ def keys_at_once(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("ParseSingleExample", keeps=EXACT)
-def example_in_a_batch(op: NodeBuilder, n: Node) -> Replacement:
+def example_in_a_batch(op: RuleBuilder, n: Node) -> Replacement:
     """A single Example is parsed as a batch of one, and the batch axis is removed."""
     serialized, *defaults = n.inputs
     sparse, dense = (
@@ -79,7 +79,7 @@ def _parts(parsed: Node, sparse: int, dense: int) -> tuple[list[Value], ...]:
 
 
 def _alone(
-    op: NodeBuilder,
+    op: RuleBuilder,
     index: Sequence[Value],
     values: Sequence[Value],
     shapes: Sequence[Value],
@@ -91,7 +91,7 @@ def _alone(
     return [*places, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
 
 
-def _ragged_rows(op: NodeBuilder, indices: Sequence[Value], kinds: Attr, serialized: Value) -> Outputs:
+def _ragged_rows(op: RuleBuilder, indices: Sequence[Value], kinds: Attr, serialized: Value) -> Outputs:
     """The row splits of features that were parsed as sparse ones."""
     splits = [
         (_splits(op, index, serialized), kind) for index, kind in zip(indices, _list(kinds), strict=True)
@@ -99,23 +99,23 @@ def _ragged_rows(op: NodeBuilder, indices: Sequence[Value], kinds: Attr, seriali
     return [rows if kind == INT64 else op.Cast(rows, DstT=kind) for rows, kind in splits]
 
 
-def _splits(op: NodeBuilder, index: Value, serialized: Value) -> Node:
+def _splits(op: RuleBuilder, index: Value, serialized: Value) -> Node:
     """The row splits, from the index of each value."""
     rows = column(op, index, 0)
     count = op.Cast(count_of(op, serialized), DstT="int32")
     return splits_of(op, op.UnsortedSegmentSum(op.OnesLike(rows), rows, count))
 
 
-def _each(op: NodeBuilder, keys: Value, count: int) -> list[Node | Value]:
+def _each(op: RuleBuilder, keys: Value, count: int) -> list[Node | Value]:
     """The keys of a vector."""
-    known = op.constant(keys)
+    known = op.array(keys)
     if known is not None:
         return [op.const(attr_bytes(key)) for key in known.tolist()]
     return list(op.Unpack(keys, num=count, axis=0).outputs) if count else []
 
 
-def _vector(op: NodeBuilder, keys: Sequence[Value]) -> Node | Value:
-    known = [op.constant(key) for key in keys]
+def _vector(op: RuleBuilder, keys: Sequence[Value]) -> Node | Value:
+    known = [op.array(key) for key in keys]
     if all(key is not None and not key.ndim for key in known):
         return op.const([attr_bytes(key.item()) for key in known if key is not None], STRING)
     return op.Pack(list(keys))
@@ -130,7 +130,7 @@ PREFIXES = ("context_sparse", "context_dense", "feature_list_sparse", "feature_l
 
 
 @rule("ParseSequenceExampleV2", keeps=EXACT)
-def keys_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
+def keys_as_attributes(op: RuleBuilder, n: Node) -> Replacement:
     """ParseSequenceExample takes constant keys as attributes; a ragged context becomes sparse."""
     serialized, debug_name, *inputs = n.inputs
     if n.attrs["feature_list_ragged_value_types"]:
@@ -139,7 +139,7 @@ def keys_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
         )
     if (dims := op.shape(serialized)) is None or len(dims) != 1:
         return refuse("its serialized input is not known to be a vector")
-    known = [op.constant(value) for value in inputs[:7]]
+    known = [op.array(value) for value in inputs[:7]]
     if any(array is None for array in known):
         return refuse("its keys are not constant")
     arrays = [array.tolist() for array in known if array is not None]
@@ -170,9 +170,9 @@ def _text(key: bytes) -> str | bytes:
 
 
 @rule("DecodePaddedRaw", keeps=EXACT)
-def padded_then_decoded(op: NodeBuilder, n: Node) -> Replacement:
+def padded_then_decoded(op: RuleBuilder, n: Node) -> Replacement:
     """Strings are padded with zeros and cut to the length, and then decoded by DecodeRaw."""
-    length = op.constant(n.inputs[1])
+    length = op.array(n.inputs[1])
     if length is None or not 0 < int(length) <= LONGEST_PADDING:
         return refuse(f"its length is not known to be 1 to {LONGEST_PADDING} bytes")
     kind = n.attrs["out_type"]
@@ -185,7 +185,7 @@ def padded_then_decoded(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("DecodeRaw", keeps=EXACT)
-def decoded_as_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def decoded_as_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """Bools are decoded as uint8, and compared with 0."""
     if n.attrs["out_type"] != BOOL:
         return refuse("its out_type is not bool")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column
 from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.fix.rules.strings.basic import StringBytes, leads, single_bytes
@@ -28,26 +28,26 @@ ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 
 
 @rule("StaticRegexFullMatch", keeps=EXACT)
-def match_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
+def match_a_constant_pattern(op: RuleBuilder, n: Node) -> Replacement:
     """RegexFullMatch takes the same pattern as an input."""
     return op.RegexFullMatch(n.inputs[0], attr_bytes(n.attrs["pattern"]))
 
 
 @rule("StaticRegexReplace", keeps=EXACT)
-def replace_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
+def replace_a_constant_pattern(op: RuleBuilder, n: Node) -> Replacement:
     """RegexReplace takes the same pattern and rewrite as inputs."""
     pattern, rewrite = attr_bytes(n.attrs["pattern"]), attr_bytes(n.attrs["rewrite"])
     return op.RegexReplace(n.inputs[0], pattern, rewrite, replace_global=n.attrs["replace_global"])
 
 
 @rule("RegexFullMatch", keeps=EXACT)
-def pattern_as_attribute(op: NodeBuilder, n: Node) -> Replacement:
+def pattern_as_attribute(op: RuleBuilder, n: Node) -> Replacement:
     """StaticRegexFullMatch takes a constant pattern as an attribute."""
     return op.StaticRegexFullMatch(n.inputs[0], pattern=_text(op, n.inputs[1]))
 
 
 @rule("RegexReplace", keeps=EXACT)
-def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
+def pattern_and_rewrite_as_attributes(op: RuleBuilder, n: Node) -> Replacement:
     """StaticRegexReplace takes a constant pattern and rewrite as attributes."""
     pattern, rewrite = _text(op, n.inputs[1]), _text(op, n.inputs[2])
     return op.StaticRegexReplace(
@@ -56,7 +56,7 @@ def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("RegexFullMatch", keeps=EXACT)
-def equal_to_a_literal(op: NodeBuilder, n: Node) -> Replacement:
+def equal_to_a_literal(op: RuleBuilder, n: Node) -> Replacement:
     """A pattern of literal characters matches only the equal string."""
     pattern = _bytes(op, n.inputs[1])
     if not (match := LITERAL.fullmatch(pattern)):
@@ -65,7 +65,7 @@ def equal_to_a_literal(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("RegexFullMatch", keeps=LOSSY)
-def begins_with_a_literal(op: NodeBuilder, n: Node) -> Replacement:
+def begins_with_a_literal(op: RuleBuilder, n: Node) -> Replacement:
     """Literal characters followed by .* are compared with the start of a string; line ends are ignored."""
     pattern = _bytes(op, n.inputs[1])
     if not (match := PREFIX.fullmatch(pattern)):
@@ -78,7 +78,7 @@ def begins_with_a_literal(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("RegexReplace", keeps=EXACT)
-def replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def replaced_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """For a class of ASCII characters, each byte is kept, replaced by the rewrite, or removed."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
     match = ONE_OF.fullmatch(pattern)
@@ -88,7 +88,7 @@ def replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 @rule("RegexReplace", keeps=LOSSY)
-def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def others_replaced_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """For a negated class of ASCII characters; bytes that are not UTF-8 are replaced too."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
     match = NONE_OF.fullmatch(pattern)
@@ -97,7 +97,7 @@ def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     return _replaced(op, n.inputs[0], pattern, bool(match[1]), rewrite)
 
 
-def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewrite: bytes) -> Node:
+def _replaced(op: RuleBuilder, text: Value, pattern: bytes, several: bool, rewrite: bytes) -> Node:
     """Replace the characters that a pattern matches one by one, or adjacent ones at once."""
     match = compiled_regex(pattern).fullmatch
     others = bool(match("\u00e9".encode()))
@@ -117,7 +117,7 @@ def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewri
 
 
 @rule("RegexReplace", keeps=EXACT)
-def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def literal_replaced_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """The first byte of each occurrence of a word becomes the rewrite, and its other bytes are removed."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
     match = LITERAL.fullmatch(pattern)
@@ -134,7 +134,7 @@ def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     return strings.joined(op.Select(begins, op.Fill(size, rewrite), rest))
 
 
-def _begins(op: NodeBuilder, strings: StringBytes, word: bytes) -> Node:
+def _begins(op: RuleBuilder, strings: StringBytes, word: bytes) -> Node:
     """Whether the word starts at each byte, within one string."""
     size = op.Shape(strings.bytes, out_type="int32")
     row = column(op, strings.places, 0)
@@ -147,7 +147,7 @@ def _begins(op: NodeBuilder, strings: StringBytes, word: bytes) -> Node:
     return equal
 
 
-def _shifted(op: NodeBuilder, begins: Node, by: int) -> Node:
+def _shifted(op: RuleBuilder, begins: Node, by: int) -> Node:
     """Whether a word started up to `by` bytes before, for each byte."""
     size = op.Shape(begins, out_type="int32")
     padded = op.ConcatV2([op.const([False] * by), begins], 0) if by else begins
@@ -157,7 +157,7 @@ def _shifted(op: NodeBuilder, begins: Node, by: int) -> Node:
     return covered
 
 
-def _plain_rewrite(op: NodeBuilder, n: Node) -> bytes:
+def _plain_rewrite(op: RuleBuilder, n: Node) -> bytes:
     rewrite = _bytes(op, n.inputs[2])
     if b"\\" in rewrite:
         raise refuse(f"its rewrite {rewrite!r} has a backslash")
@@ -166,14 +166,14 @@ def _plain_rewrite(op: NodeBuilder, n: Node) -> bytes:
     return rewrite
 
 
-def _bytes(op: NodeBuilder, value: Value) -> bytes:
-    array = op.constant(value)
+def _bytes(op: RuleBuilder, value: Value) -> bytes:
+    array = op.array(value)
     if array is None or array.ndim:
         raise refuse(f"`{value}` is not constant")
     return attr_bytes(array.item())
 
 
-def _text(op: NodeBuilder, value: Value) -> str | bytes:
+def _text(op: RuleBuilder, value: Value) -> str | bytes:
     """A constant string as an attribute value."""
     text = _bytes(op, value)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.fix.rules.strings.basic import StringBytes, single_bytes
@@ -28,7 +28,7 @@ def _follow(code: int) -> int:
 
 
 @rule("UnicodeDecode UnicodeDecodeWithOffsets", keeps=EXACT)
-def decoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def decoded_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """Code points of UTF-8 by arithmetic on bytes; invalid bytes are replaced or dropped."""
     if not _is_utf8(n.attrs["input_encoding"]):
         return refuse(f"its input_encoding is {n.attrs['input_encoding']}; expected UTF-8")
@@ -59,7 +59,7 @@ class _Utf8:
     if there are fewer than it needs, they are one error. Other continuation bytes are errors by themselves.
     """
 
-    def __init__(self, op: NodeBuilder, strings: StringBytes) -> None:
+    def __init__(self, op: RuleBuilder, strings: StringBytes) -> None:
         self.op, self.codes = op, strings.codes
         self.places = op.Range(0, op.Size(self.codes, out_type="int32"), 1)
         rows = op.Cast(column(op, strings.places, 0), DstT="int32")
@@ -119,14 +119,14 @@ def _second(code: int) -> tuple[int, int]:
     return SECOND.get(code, (CONTINUATION[0], CONTINUATION[-1]))
 
 
-def _by(op: NodeBuilder, codes: Node, number: object) -> Node:
+def _by(op: RuleBuilder, codes: Node, number: object) -> Node:
     """Map each byte to a number."""
     assert callable(number)
     return op.Gather(op.const([number(code) for code in range(256)], INT32), codes)
 
 
 @rule("UnicodeEncode", keeps=EXACT)
-def encoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
+def encoded_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """UTF-8 bytes by arithmetic on code points; invalid code points are replaced or dropped."""
     if n.attrs["output_encoding"] != "UTF-8":
         return refuse(f"its output_encoding is {n.attrs['output_encoding']}; expected UTF-8")
@@ -151,7 +151,7 @@ def encoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     return op.ReduceJoin(matrix, [1])
 
 
-def _settled(op: NodeBuilder, n: Node) -> Node:
+def _settled(op: RuleBuilder, n: Node) -> Node:
     """The code points with invalid ones replaced; -1 for dropped ones."""
     points, (low, high) = n.inputs[0], SURROGATES
     surrogate = op.LogicalAnd(op.GreaterEqual(points, low), op.Less(points, high))
@@ -163,7 +163,7 @@ def _settled(op: NodeBuilder, n: Node) -> Node:
 
 
 @rule("UnicodeTranscode", keeps=EXACT)
-def decoded_and_encoded(op: NodeBuilder, n: Node) -> Replacement:
+def decoded_and_encoded(op: RuleBuilder, n: Node) -> Replacement:
     """UTF-8 is decoded to code points, where invalid bytes are replaced or dropped, and encoded again."""
     encodings = n.attrs["input_encoding"], n.attrs["output_encoding"]
     if not all(_is_utf8(encoding) for encoding in encodings):

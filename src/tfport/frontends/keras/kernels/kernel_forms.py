@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.formats.keras.records import BY_LAYER
-from tfport.frontends.keras.arrays import matmul
 from tfport.frontends.keras.data_format import CHANNELS_FIRST
 from tfport.frontends.keras.instance import StoredForm
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import matmul
 
 # How files store the kernels of convolutions.
 #

@@ -9,7 +9,10 @@ from __future__ import annotations
 from math import ceil, prod
 
 from tfport.formats.keras.records import BY_PATH, Json
-from tfport.frontends.keras.arrays import (
+from tfport.frontends.keras.einsum import einsum, expanded
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import (
     expand_dims,
     gather,
     matmul,
@@ -20,9 +23,7 @@ from tfport.frontends.keras.arrays import (
     stack,
     transpose,
 )
-from tfport.frontends.keras.einsum import einsum, expanded
-from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import Dims, LayerTensor
+from tfport.graph.building.node_builder import Dims
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.startup.dataclass import dataclass
 

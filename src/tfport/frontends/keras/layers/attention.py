@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import batch_matmul, expand_dims, reduce, reshape, sizes
 from tfport.frontends.keras.einsum import einsum
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -22,6 +21,8 @@ from tfport.frontends.keras.masks import (
 )
 from tfport.frontends.keras.softmax import softmax
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import batch_matmul, expand_dims, reduce, reshape
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import BOOL
 
 

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, expand_dims, reshape, sizes, split, squeeze, transpose
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.rnn_cells import lstm_step
 from tfport.frontends.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
-from tfport.frontends.keras.tensor import Dims, LayerTensor, flat_tensors
+from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
+from tfport.graph.building.arrays import concat, expand_dims, reshape, split, squeeze, transpose
+from tfport.graph.building.node_builder import Dims
+from tfport.graph.building.sizes import sizes
 from tfport.startup.dataclass import dataclass
 
 

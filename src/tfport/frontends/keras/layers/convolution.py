@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.arrays import reshape
 from tfport.frontends.keras.data_format import (
     CHANNELS_FIRST,
     channels_last,
@@ -22,6 +21,7 @@ from tfport.frontends.keras.windows import (
     convolve_transposed,
     with_one_batch_axis,
 )
+from tfport.graph.building.arrays import reshape
 
 
 @layer("Conv1D Conv2D Conv3D")

@@ -6,13 +6,14 @@ import re
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.arrays import matmul
 from tfport.frontends.keras.einsum import einsum
 from tfport.frontends.keras.kernels.kernel_forms import kernel_and_bias
 from tfport.frontends.keras.kernels.quantized import QuantizedEinsum, quantized_dense
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.tensor import Dims, LayerTensor
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import matmul
+from tfport.graph.building.node_builder import Dims
 from tfport.graph.dtypes import FLOAT32
 from tfport.startup.dataclass import dataclass
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from tfport.frontends.keras.arrays import expand_dims, gather, matmul, reduce, transpose
 from tfport.frontends.keras.kernels.quantized import INT8, Quantization, unpacked
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, gather, matmul, reduce, transpose
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, DType
 
 

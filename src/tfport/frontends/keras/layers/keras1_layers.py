@@ -6,7 +6,6 @@ from functools import reduce as fold
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.arrays import batch_matmul, concat, expand_dims, matmul, reduce
 from tfport.frontends.keras.batch_dot import batch_dot
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -14,6 +13,7 @@ from tfport.frontends.keras.layers.activation_layers import unshared
 from tfport.frontends.keras.masks import merged_mask
 from tfport.frontends.keras.rearranging import tiled
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
+from tfport.graph.building.arrays import batch_matmul, concat, expand_dims, matmul, reduce
 
 EPSILON = 1e-7
 """`keras.backend.epsilon()` of Keras 1."""

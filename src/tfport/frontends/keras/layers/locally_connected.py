@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.arrays import batch_matmul, expand_dims, reshape, squeeze, transpose
 from tfport.frontends.keras.data_format import CHANNELS_FIRST, per_axis, spatial_axes, spatial_rank
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.windows import window_counts
+from tfport.graph.building.arrays import batch_matmul, expand_dims, reshape, squeeze, transpose
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce as fold
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, expand_dims
 from tfport.frontends.keras.batch_dot import batch_dot
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -19,6 +18,7 @@ from tfport.frontends.keras.masks import (
     product_of_unmasked,
 )
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, expand_dims
 
 LEAVE_OUT_MASKED = ("Multiply", "Maximum", "Minimum")
 

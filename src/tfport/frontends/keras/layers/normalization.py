@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.formats.keras.records import BY_PATH, Json
-from tfport.frontends.keras.arrays import reduce, reshape, sizes
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import reduce, reshape
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.startup.dataclass import dataclass
 

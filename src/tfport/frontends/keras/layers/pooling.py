@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, expand_dims, reduce, slice_axis
 from tfport.frontends.keras.data_format import (
     CHANNELS_FIRST,
     channels_last,
@@ -15,6 +14,7 @@ from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.windows import pool
+from tfport.graph.building.arrays import concat, expand_dims, reduce, slice_axis
 
 
 @layer(

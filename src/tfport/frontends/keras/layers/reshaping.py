@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import expand_dims, pad, reshape, scaled, sizes, slice_axis, transpose
 from tfport.frontends.keras.data_format import (
     CHANNELS_FIRST,
     channels_last,
@@ -16,6 +15,8 @@ from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.rearranging import repeated, tiled
 from tfport.frontends.keras.resize import resize
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, pad, reshape, slice_axis, transpose
+from tfport.graph.building.sizes import Sizes, sizes
 
 
 @layer("Flatten")
@@ -121,7 +122,7 @@ def up_sampling_2d(
             and (3, 0) <= b.version.numbers < (3, 2)
         ):
             height, width = width, channels  # as these versions confuse the axes
-        target = scaled(b, height, rows), scaled(b, width, columns)
+        target = Sizes(b).mul(height, rows), Sizes(b).mul(width, columns)
         centers = interpolation != "nearest" and _has_half_pixel_centers(b)  # no difference for whole factors
         return resize(b, images, *target, interpolation, half_pixel_centers=centers)
 

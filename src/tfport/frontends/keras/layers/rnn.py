@@ -8,13 +8,14 @@ from typing import Any
 
 from tfport.errors import CannotRun
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, reshape, split, transpose
 from tfport.frontends.keras.layer import StateSize, find_layer, layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.rnn_cells import CellOptions, CellWeights, gates, gru_step, lstm_step
 from tfport.frontends.keras.problems import STACKED_CELLS, unknown_cell
 from tfport.frontends.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
-from tfport.frontends.keras.tensor import Dims, LayerTensor, flat_tensors
+from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
+from tfport.graph.building.arrays import concat, reshape, split, transpose
+from tfport.graph.building.node_builder import Dims
 
 LAST_REVERSED = (2, 2, 2)
 """Up to this version, the states of stacked cells are those of the last cell first."""

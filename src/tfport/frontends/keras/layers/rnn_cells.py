@@ -10,10 +10,10 @@ from typing import Any
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.arrays import concat, matmul, slice_axis, split
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, matmul, slice_axis, split
 from tfport.startup.dataclass import dataclass
 
 Stepped = tuple[LayerTensor, list[LayerTensor]]
@@ -138,7 +138,8 @@ def _products(
     biases: Sequence[LayerTensor | None] = (None, None)
     if bias is not None:
         with b.before_loops():
-            biases = split(b, bias, 2, 0, drop=True)
+            halves = split(b, bias, 2, 0, drop=True)
+            biases = halves
     from_input = _plus(b, matmul(b, x, kernel), biases[0])
     from_state = _plus(b, matmul(b, h, recurrent_kernel), biases[1])
     return split(b, from_input, 3, 1), split(b, from_state, 3, 1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, reduce, reshape, reverse, sizes
 from tfport.frontends.keras.config import layer_config
 from tfport.frontends.keras.layer import find_layer, layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.recurrent import RnnCall, RnnOptions
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors, map_structure
+from tfport.graph.building.arrays import concat, reduce, reshape, reverse
+from tfport.graph.building.sizes import sizes
 
 ZERO_IF_MASKED, ZERO_IF_MASKED_IN_TENSORFLOW = (2, 4, 0), (2, 2, 4)
 """Since these versions, masked steps of Bidirectional are zeros."""

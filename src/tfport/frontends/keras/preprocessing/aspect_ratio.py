@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfport.frontends.keras.arrays import shape_vector, sizes
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.sizes import Sizes, shape_vector, sizes
 from tfport.graph.dtypes import FLOAT32, INT32
 
 Length = int | LayerTensor
@@ -13,8 +13,8 @@ Length = int | LayerTensor
 def cropped_to_ratio(b: LayerBuilder, images: LayerTensor, height: int, width: int) -> LayerTensor:
     """The largest part in the middle with the ratio of a size."""
     _, rows, columns, _ = sizes(b, images)
-    kept_rows = _largest(b, 1, _smallest(b, rows, _scaled(b, columns, height, width)))
-    kept_columns = _largest(b, 1, _smallest(b, columns, _scaled(b, rows, width, height)))
+    kept_rows = Sizes(b).at_least(1, Sizes(b).at_most(rows, _scaled(b, columns, height, width)))
+    kept_columns = Sizes(b).at_least(1, Sizes(b).at_most(columns, _scaled(b, rows, width, height)))
     top, left = _half(b, rows, kept_rows), _half(b, columns, kept_columns)
     begin, length = (shape_vector(b, part) for part in ([0, top, left, 0], [-1, kept_rows, kept_columns, -1]))
     known = [side if isinstance(side, int) else None for side in (kept_rows, kept_columns)]
@@ -26,11 +26,11 @@ def padded_to_ratio(
 ) -> LayerTensor:
     """The image in the middle of the smallest frame around it with the ratio of a size."""
     _, rows, columns, _ = sizes(b, images)
-    full_rows = _largest(b, rows, _scaled(b, columns, height, width))
-    full_columns = _largest(b, columns, _scaled(b, rows, width, height))
+    full_rows = Sizes(b).at_least(rows, _scaled(b, columns, height, width))
+    full_columns = Sizes(b).at_least(columns, _scaled(b, rows, width, height))
     top, left = _half(b, full_rows, rows), _half(b, full_columns, columns)
-    below = _minus(b, _minus(b, full_rows, rows), top)
-    right = _minus(b, _minus(b, full_columns, columns), left)
+    below = Sizes(b).sub(Sizes(b).sub(full_rows, rows), top)
+    right = Sizes(b).sub(Sizes(b).sub(full_columns, columns), left)
     flat = shape_vector(b, [0, 0, top, below, left, right, 0, 0])
     paddings = b.node("Reshape", b.constant(flat, INT32) if isinstance(flat, list) else flat, [4, 2])
     known = [side if isinstance(side, int) else None for side in (full_rows, full_columns)]
@@ -42,8 +42,8 @@ def covering_size(b: LayerBuilder, images: LayerTensor, height: int, width: int)
     """The smallest size with the ratio of the images that has at least this height and width."""
     _, rows, columns, _ = sizes(b, images)
     return (
-        _largest(b, height, _proportion(b, rows, width, columns)),
-        _largest(b, width, _proportion(b, columns, height, rows)),
+        Sizes(b).at_least(height, _proportion(b, rows, width, columns)),
+        Sizes(b).at_least(width, _proportion(b, columns, height, rows)),
     )
 
 
@@ -64,17 +64,5 @@ def _scaled(b: LayerBuilder, length: Length, numerator: int, denominator: int) -
 
 def _half(b: LayerBuilder, whole: Length, part: Length) -> Length:
     """Half of what is left of a length, without its fraction."""
-    rest = _minus(b, whole, part)
+    rest = Sizes(b).sub(whole, part)
     return rest // 2 if isinstance(rest, int) else b.FloorDiv(rest, 2)
-
-
-def _minus(b: LayerBuilder, whole: Length, part: Length) -> Length:
-    return whole - part if isinstance(whole, int) and isinstance(part, int) else b.Sub(whole, part)
-
-
-def _smallest(b: LayerBuilder, x: Length, y: Length) -> Length:
-    return min(x, y) if isinstance(x, int) and isinstance(y, int) else b.Minimum(x, y)
-
-
-def _largest(b: LayerBuilder, x: Length, y: Length) -> Length:
-    return max(x, y) if isinstance(x, int) and isinstance(y, int) else b.Maximum(x, y)

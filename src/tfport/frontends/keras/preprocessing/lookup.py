@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import expand_dims, reduce, select, squeeze
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.rearranging import one_hot
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, reduce, select, squeeze
 from tfport.graph.dtypes import FLOAT32, INT64, STRING, DType
 from tfport.startup.dataclass import dataclass
 

@@ -72,7 +72,7 @@ def call_subgraph(b: OperatorBuilder, number: int, inputs: list[Any]) -> list[Va
 
 def as_scalar(b: OperatorBuilder, x: LiteValue) -> Value:
     """The only element of a tensor."""
-    return b.value(x) if x.rank == 0 else b.Reshape(x, b.constant([], INT32)).output(0)
+    return b.value(x) if x.rank == 0 else b.Reshape(x, b.const([], INT32)).output(0)
 
 
 def _call(
@@ -104,7 +104,7 @@ STORED = {"INT8": "UINT8"}
 
 @builtin("VAR_HANDLE")
 def var_handle(b: OperatorBuilder, *, container: str = "", shared_name: str = "") -> Node:
-    kind = STORED.get(kind := b.graph.file.variables.get(variable_key(b.operator), "FLOAT32"), kind)
+    kind = STORED.get(kind := b.subgraph.file.variables.get(variable_key(b.operator), "FLOAT32"), kind)
     name = "/".join(part for part in (container, shared_name) if part) or "variable"
     return b.VarHandleOp(container="", shared_name=name, dtype=b.dtype(kind), shape=Shape(None))
 
@@ -141,7 +141,7 @@ def hash_table_find(b: OperatorBuilder, table: LiteValue, keys: LiteValue, defau
 
 @builtin("HASHTABLE_SIZE", any_type=True)
 def hash_table_size(b: OperatorBuilder, table: LiteValue) -> Value:
-    return b.Reshape(b.effect("LookupTableSizeV2", table), b.constant([1], INT32)).output(0)
+    return b.Reshape(b.effect("LookupTableSizeV2", table), b.const([1], INT32)).output(0)
 
 
 @builtin("HASHTABLE_LOOKUP", any_type=True)

@@ -102,4 +102,4 @@ def non_max_suppression(
 
 def _number(b: OperatorBuilder, x: LiteValue) -> Any:
     """Scalars may be stored as vectors of one element."""
-    return x if x.rank == 0 else b.Reshape(x, b.constant([], b.dtype("INT32")))
+    return x if x.rank == 0 else b.Reshape(x, b.const([], b.dtype("INT32")))

@@ -155,4 +155,4 @@ def _scaled_up(b: OperatorBuilder, x: LiteValue) -> Node:
     source = quantized_input(b, x)
     multiplier, shift = quantized_multiplier(float(source.scale))
     table = rescale(values_of(source) << 8, multiplier, shift).astype(np.int32)
-    return b.LiteLookup(source.value, b.constant(table, INT32))
+    return b.LiteLookup(source.value, b.const(table, INT32))

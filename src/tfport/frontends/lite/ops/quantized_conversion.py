@@ -52,7 +52,7 @@ def quantize(b: OperatorBuilder, x: LiteValue) -> Value:
     values = np.arange(first, first + (65536 if x.type == "INT16" else 256), dtype=np.int64)
     scaled = rescale(values - source.zero_point, multiplier, shift) + output.zero_point
     table = np.clip(scaled, output.low, output.high).astype(output.dtype.numpy)
-    entries = b.constant(table, output.dtype)
+    entries = b.const(table, output.dtype)
     if source.value.dtype == output.dtype == UINT8:
         return as_stored(b, known_function(b, source, output, entries))
     return as_stored(b, b.LiteLookup(source.value, entries))
@@ -112,4 +112,4 @@ def _rescaled(b: OperatorBuilder, x: QuantizedValue, output: QuantizedOutput) ->
     bias = np.float32(-x.zero_point) * scale
     steps = round_away(np.arange(256).astype(np.float32) * scale + bias).astype(np.int64)
     table = np.clip(steps + output.zero_point, 0, 255).astype(np.uint8)
-    return known_function(b, x, output, b.constant(table, output.dtype)).output(0)
+    return known_function(b, x, output, b.const(table, output.dtype)).output(0)

@@ -165,7 +165,7 @@ def _no_bias(b: OperatorBuilder, source: QuantizedValue, channels: int) -> Value
     """Zeros, in the type of a bias: with int16, sums have 64 bits unless an option says otherwise."""
     is_wide = source.value.dtype == INT16 and b.operator.options.get("quantized_bias_type") != "INT32"
     kind = INT64 if is_wide else INT32
-    return b.constant(np.zeros(channels, kind.numpy), kind)
+    return b.const(np.zeros(channels, kind.numpy), kind)
 
 
 def signed_weights(b: OperatorBuilder, weights: LiteValue, order: Sequence[int]) -> tuple[Value, int]:

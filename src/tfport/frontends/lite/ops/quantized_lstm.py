@@ -80,10 +80,10 @@ def _layer(
     attrs |= _norm_factors(norm)
     if peephole and state.record.shape[-1] > cell.record.shape[-1]:
         raise b.refuse("peepholes of a layer with more outputs than cells are undefined")
-    projection = inputs[16] if inputs[16] is not None else b.constant(np.zeros((0, 0), np.int8), INT8)
-    added = inputs[17] if inputs[17] is not None else b.constant(np.zeros(0, np.int32), INT32)
+    projection = inputs[16] if inputs[16] is not None else b.const(np.zeros((0, 0), np.int8), INT8)
+    added = inputs[17] if inputs[17] is not None else b.const(np.zeros(0, np.int32), INT32)
     of_cell, of_norm = (
-        stacked(b, parts) if parts else b.constant(np.zeros(0, np.int16), INT16) for parts in (peephole, norm)
+        stacked(b, parts) if parts else b.const(np.zeros(0, np.int16), INT16) for parts in (peephole, norm)
     )
     node = b.LiteIntegerLstm(
         sequence, stacked(b, weights), stacked(b, recurrent), stacked(b, bias), projection, added, of_cell,
@@ -137,7 +137,7 @@ def _factors(
 def _intermediate(b: OperatorBuilder, place: int) -> TensorQuantization:
     """The scale of what is between two products: of a gate, or of the hidden state."""
     places = b.operator.intermediates
-    quantization = b.graph.record.tensors[places[place]].quantization if len(places) > place else None
+    quantization = b.subgraph.record.tensors[places[place]].quantization if len(places) > place else None
     if quantization is None or not quantization.scale:
         raise b.refuse("it has no scale of the hidden state")
     return quantization
@@ -227,7 +227,7 @@ def svdf(
             float(of_state * np.float32(times.scale) / np.float32(output.scale[0])),
         ]
     )
-    added = b.constant(np.zeros(filters // rank, np.int32), INT32) if bias is None else bias
+    added = b.const(np.zeros(filters // rank, np.int32), INT32) if bias is None else bias
     node = b.LiteIntegerSvdf(
         x, features, times, added, state, rank=rank, multiplier=multiplier, shift=shift, x_zero=x.zero_point,
         y_zero=output.zero_point[0] if output.zero_point else 0,

@@ -29,7 +29,7 @@ def pad(b: OperatorBuilder, x: LiteValue, paddings: LiteValue) -> Node:
 def pad_v2(b: OperatorBuilder, x: LiteValue, paddings: LiteValue, value: LiteValue | None = None) -> Node:
     if value is None:
         return pad(b, x, paddings)
-    return b.PadV2(x, as_index(b, paddings), b.Reshape(value, b.constant([], as_index(b, paddings).dtype)))
+    return b.PadV2(x, as_index(b, paddings), b.Reshape(value, b.const([], as_index(b, paddings).dtype)))
 
 
 @builtin("MIRROR_PAD", any_type=True)
@@ -65,7 +65,7 @@ def dilate(b: OperatorBuilder, x: LiteValue, dilations: LiteValue, value: LiteVa
     none = [0] * x.rank
     between = b.Sub(as_index(b, dilations), 1)
     index = b.value(between).dtype
-    return b.XlaPad(x, value, b.constant(none, index), b.constant(none, index), between).output(0)
+    return b.XlaPad(x, value, b.const(none, index), b.const(none, index), between).output(0)
 
 
 # Tensors put together.
@@ -134,7 +134,7 @@ def strided_slice(
 @builtin("SPLIT", any_type=True)
 def split(b: OperatorBuilder, axis: LiteValue, x: LiteValue, *, num_splits: int) -> list[Value]:
     if axis.array is None:
-        scalar = b.Reshape(axis, b.constant([], INT32))
+        scalar = b.Reshape(axis, b.const([], INT32))
         return _outputs(b, b.Split(scalar, x, num_split=num_splits))
     return _outputs(b, b.Split(int(axis.array.reshape(-1)[0]), x, num_split=num_splits))
 
@@ -143,7 +143,7 @@ def split(b: OperatorBuilder, axis: LiteValue, x: LiteValue, *, num_splits: int)
 def split_v(
     b: OperatorBuilder, x: LiteValue, sizes: LiteValue, axis: LiteValue, *, num_splits: int
 ) -> list[Value]:
-    scalar = b.Reshape(axis, b.constant([], INT32))
+    scalar = b.Reshape(axis, b.const([], INT32))
     return _outputs(b, b.SplitV(x, sizes, scalar, num_split=num_splits))
 
 
@@ -171,7 +171,7 @@ def reshape(
     if shape is not None and shape.dtype == INT32 and (shape.rank == 1 or shape.load is None):
         return b.Reshape(x, shape)
     sizes = [] if new_shape is None or tuple(new_shape) == (0,) else list(new_shape)
-    return b.Reshape(x, b.constant(sizes, INT32))
+    return b.Reshape(x, b.const(sizes, INT32))
 
 
 @builtin("SHAPE", any_type=True)

@@ -30,7 +30,7 @@ def reduced_axes(b: OperatorBuilder, x: LiteValue, axes: LiteValue) -> Value:
         return b.value(axes)
     named = axes.array.reshape(-1)
     unique = dict.fromkeys(int(axis) % x.rank if -x.rank <= axis < x.rank else int(axis) for axis in named)
-    return b.constant(np.array(list(unique), np.int32), INT32)
+    return b.const(np.array(list(unique), np.int32), INT32)
 
 
 # Largest elements, distinct elements, running sums and buckets.
@@ -39,13 +39,13 @@ def reduced_axes(b: OperatorBuilder, x: LiteValue, axes: LiteValue) -> Value:
 @builtin("ARG_MAX ARG_MIN", any_type=True)
 def arg_extreme(b: OperatorBuilder, x: LiteValue, axis: LiteValue, *, output_type: str = "") -> Node:
     op = {"ARG_MAX": "ArgMax", "ARG_MIN": "ArgMin"}[b.operator.code.op]
-    scalar = b.Reshape(axis, b.constant([], INT32))
+    scalar = b.Reshape(axis, b.const([], INT32))
     return b.node(op, x, scalar, output_type=b.dtype(b.outputs[0].type))
 
 
 @builtin("TOPK_V2", any_type=True)
 def top_k(b: OperatorBuilder, x: LiteValue, k: LiteValue) -> list[Value]:
-    top = b.TopKV2(x, b.cast(b.Reshape(k, b.constant([], INT32)), INT32))
+    top = b.TopKV2(x, b.cast(b.Reshape(k, b.const([], INT32)), INT32))
     return [top.output(0), b.cast(top.output(1), b.dtype(b.outputs[1].type))]
 
 
@@ -75,7 +75,7 @@ def segment_sum(b: OperatorBuilder, x: LiteValue, segments: LiteValue) -> Node:
 @builtin("UNSORTED_SEGMENT_SUM UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN")
 def unsorted_segment(b: OperatorBuilder, x: LiteValue, segments: LiteValue, count: LiteValue) -> Node:
     words = b.operator.code.op.split("_")
-    scalar = b.Reshape(count, b.constant([], INT32))
+    scalar = b.Reshape(count, b.const([], INT32))
     return b.node("".join(word.capitalize() for word in words), x, segments, scalar)
 
 

@@ -32,7 +32,7 @@ def lsh_projection(
 ) -> Node:
     if type not in ("SPARSE", "DENSE"):
         raise b.refuse(f"the type {type} is not supported")
-    factors = b.constant([], FLOAT32) if weights is None else weights
+    factors = b.const([], FLOAT32) if weights is None else weights
     return b.LiteLshProjection(seeds, items, factors, sparse=type == "SPARSE")
 
 

@@ -19,7 +19,7 @@ from tfport.runtime.program import OnnxNode
 def _keeps_rows(match: Match) -> bool:
     """Whether both reshapes only join the leading axes and take them apart again."""
     x, weights, after = match.x, match.weights, match.output.shape
-    if x.shape is None or weights.shape is None or len(weights.shape) != 2 or after is None:
+    if not x.shape or weights.shape is None or len(weights.shape) != 2 or not after:
         return False
     inner, outer = weights.shape
     is_same = x.shape[-1] is not None and x.shape[-1] == inner == _columns(match) and after[-1] == outer

@@ -24,6 +24,13 @@ def softmax(x, axis):
 
 CASES = [
     # function                                                 expected
+    (function("math.xlogy", "x", y=2.0), X * np.float32(np.log(2))),
+    (function("linalg.band_part", "x", num_lower=0, num_upper=-1), np.triu(X)),
+    (function("math.segment_sum", "x", segment_ids=[0, 0]), X.sum(0, keepdims=True)),
+    (
+        function("tensor_scatter_nd_add", "x", indices=[[0]], updates=np.ones((1, 2, 3)).tolist()),
+        X + np.float32([[[1]], [[0]]]),
+    ),
     (function("__operators__.add", "x", y="y", name=None), X + Y),
     (function("math.subtract", "x", y=1.0), X - 1),
     (function("math.truediv", "i", y=2), INDICES / 2),

@@ -6,9 +6,18 @@ import json
 
 import numpy as np
 import pytest
-from tests.frontends.keras.node_models import results
+from google.protobuf.json_format import MessageToDict, ParseDict
+from tests.frontends.keras.node_models import model_of, results
 
+from tfport.atlas.known_ops import known_ops
 from tfport.errors import CannotRun
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.attrs import FunctionRef, decode_all, encode
+from tfport.graph.dtypes import FLOAT32
+from tfport.graph.op_signature import OpTable
+from tfport.graph.shapes import Shape
+from tfport.graph.tensors import Tensor
+from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
 
 X = np.float32([[[0.3, -1.2, 2.0], [0.5, 0.25, -0.75]], [[1.5, -2.5, 0.1], [3.0, -0.2, 0.9]]])
 FLOAT, INT = {"type": "DT_FLOAT"}, {"type": "DT_INT32"}
@@ -24,6 +33,39 @@ def node(op, inputs=("x",), constants=None, **attrs):
     }
 
 
+def any_node(signature):
+    """A node of an op with attributes of some values, and inputs that have its types."""
+    record = pb.NodeDef(op=signature.name, name="n")
+    for attr in known_ops()[signature.name].attr:
+        value = record.attr[attr.name]
+        count = max(1, attr.minimum)
+        if attr.HasField("default_value") and attr.name not in ("Ndense", "Ncontext_dense"):
+            value.CopyFrom(attr.default_value)
+        elif attr.type in ("type", "list(type)"):
+            allowed = list(attr.allowed_values.list.type)
+            chosen = pb.DT_FLOAT if not allowed or pb.DT_FLOAT in allowed else allowed[0]
+            value.MergeFrom(
+                pb.AttrValue(type=chosen)
+                if attr.type == "type"
+                else pb.AttrValue(list=pb.AttrValue.ListValue(type=[chosen] * count))
+            )
+        else:
+            plain = {
+                "int": count, "float": 1.0, "bool": False, "string": "a", "shape": Shape(()),
+                "tensor": Tensor.from_numpy(np.float32(0), FLOAT32), "func": FunctionRef("f"),
+                "list(int)": [1] * count, "list(float)": [1.0] * count, "list(string)": ["a"] * count,
+                "list(shape)": [Shape(())] * count, "list(func)": [FunctionRef("f")] * count,
+            }  # fmt: skip
+            allowed = [text.decode() for text in attr.allowed_values.list.s]
+            value.CopyFrom(encode(allowed[0] if allowed and attr.type == "string" else plain[attr.type]))
+    attrs = decode_all(record.attr)
+    types = [dtype for arg in signature.inputs for dtype in arg.types(arg.count(attrs), attrs)]
+    stored = {"node_def": MessageToDict(record), "constants": {}}
+    refs = [[f"x{i}", 0, 0, {}] for i in range(len(types))]
+    node = {"class_name": "TensorFlowOpLayer", "config": stored, "inbound_nodes": [refs]}
+    return node, {f"x{i}": str(dtype.base) for i, dtype in enumerate(types)}
+
+
 SLICE = {"Index": INT, "begin_mask": {"i": "3"}, "end_mask": {"i": "1"}, "ellipsis_mask": {"i": "0"}}
 CASES = [
     (node("AddV2", constants={"1": 1.0}), X + 1),
@@ -37,10 +79,15 @@ CASES = [
     (node("ConcatV2", ("x", "x"), {"2": -1}, N={"i": "2"}), np.concatenate([X, X], -1)),
     (node("Pack", ("x", "x"), axis={"i": "1"}, N={"i": "2"}), np.stack([X, X], 1)),
     (node("Cast", SrcT=FLOAT, DstT=INT), X.astype("i4")),
-    (node("MatMul", constants={"1": np.eye(3).tolist()}), X),
+    (node("BatchMatMulV2", constants={"1": np.eye(3).tolist()}), X),
     (node("GatherV2", constants={"1": [2, 0], "2": 2}), X[..., [2, 0]]),
     (node("StridedSlice", constants={"1": [0, 0, -1], "2": [0, 1, 0], "3": [1, 1, 1]},
           **SLICE, shrink_axis_mask={"i": "4"}), X[:, :1, -1]),
+    (node("TopKV2", constants={"1": 2}), -np.sort(-X)[..., :2]),
+    (node("Einsum", ("x", "x"), N={"i": "2"}, equation={"s": "YWJjLGFiZC0+YWNk"}),
+     np.einsum("abc,abd->acd", X, X)),
+    (node("MatrixBandPart", constants={"1": 0, "2": -1}), np.triu(X)),
+    (node("Where"), np.argwhere(X)),
     (node("Softmax"), np.exp(X) / np.exp(X).sum(-1, keepdims=True)),
 ]  # fmt: skip
 
@@ -59,10 +106,45 @@ def test_a_node_may_be_stored_as_text():
     np.testing.assert_allclose(results([stored], {"x": X}, "2.4.0")[0], X + 1)
 
 
+def test_every_op_of_the_runtime_with_inputs_and_outputs_is_built():
+    table = OpTable(known_ops())
+    ops = {op for catalog in (LOWERINGS, KERNELS, STRUCTURES) for op in catalog.names()}
+    signatures = [s for op in sorted(ops) if (s := table.get(op)) is not None and s.inputs and s.outputs]
+    assert len(signatures) > 950
+    for signature in signatures:
+        stored, types = any_node(signature)
+        if signature.output_count(decode_all(ParseDict(stored["config"]["node_def"], pb.NodeDef()).attr)):
+            model_of([stored], types, "2.2.4-tf")
+
+
+def test_sizes_that_are_computed_reach_the_shapes():
+    """`tf.reshape(x, [tf.shape(x)[0], 6])` has six columns, so that Dense knows its weights."""
+    scalar = {"Index": INT, "shrink_axis_mask": {"i": "1"}}
+    nodes = [
+        node("Shape", out_type=INT),
+        node("StridedSlice", ("n000",), {"1": [0], "2": [1], "3": [1]}, **{**scalar, "T": INT}),
+        node("Pack", ("n001",), {"1": 6}, T=INT, N={"i": "2"}, axis={"i": "0"}),
+        node("Reshape", ("x", "n002"), Tshape=INT),
+        {**node("", ("n003",)), "class_name": "Dense", "config": {"units": 2, "use_bias": False}},
+    ]
+    model = model_of(nodes, {"x": X}, "2.2.4-tf", {"n004": [np.ones((6, 2), "f")]})
+    assert str(model.signatures["serving_default"].outputs["n004"].shape) == "(?, 2)"
+
+
+def test_only_what_needs_the_rank_of_a_tensor_is_refused_where_it_is_unknown():
+    parsed = node("ParseTensor", ("s",), out_type=FLOAT)
+    inputs = {"s": np.array([b""], object)}
+    model = model_of([parsed, node("Neg", ("n000",))], inputs, "2.2.4-tf")
+    assert str(model.signatures["serving_default"].outputs["n001"].shape) == "(...)"
+    dense = {**node("", ("n000",)), "class_name": "Dense", "config": {"units": 2}}
+    with pytest.raises(CannotRun, match="the rank of `n000/ParseTensor` is unknown"):
+        model_of([parsed, dense], inputs, "2.2.4-tf")
+
+
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        (node("Unique"), "it computes the op `Unique`, which tfport does not build"),
+        (node("Acme>Twice"), "it computes the op `Acme>Twice`, which tfport does not build"),
         ({**node("AddV2"), "config": {"node_def": {}, "constants": {}}}, "its node is not in the file"),
     ],
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.frontends.keras.arrays import batch_matmul, expand_dims, positions, select, sizes, transpose
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import common_type, promoted, tensors_of
 from tfport.frontends.keras.rearranging import repeated
 from tfport.frontends.keras.softmax import softmax
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import batch_matmul, expand_dims, select, transpose
+from tfport.graph.building.sizes import count_to, sizes
 from tfport.graph.dtypes import BOOL, FLOAT32
 
 FAR_BELOW = -0.7 * 3.38953e38
@@ -49,7 +50,8 @@ def dot_product_attention(
     if allowed is not None:
         scores = select(b, allowed, scores, b.Add(b.ZerosLike(scores), FAR_BELOW))
     weights = b.cast(softmax(b, scores), query.dtype)
-    return transpose(b, batch_matmul(b, weights, value), (0, 2, 1, 3))
+    answer: LayerTensor = batch_matmul(b, weights, value)
+    return transpose(b, answer, (0, 2, 1, 3))
 
 
 def _default_scale(b: LayerBuilder, key: LayerTensor) -> LayerTensor:
@@ -61,6 +63,6 @@ def _allowed(b: LayerBuilder, scores: LayerTensor, mask: Any, is_causal: bool) -
     allowed = None if mask is None else b.cast(tensors_of(b, mask)[0], BOOL)
     if not is_causal:
         return allowed
-    rows, columns = (positions(b, size) for size in sizes(b, scores)[2:])
+    rows, columns = (count_to(b, size) for size in sizes(b, scores)[2:])
     causal = b.GreaterEqual(expand_dims(b, rows, 1), expand_dims(b, columns, 0))
     return causal if allowed is None else b.LogicalAnd(allowed, causal)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import expand_dims, matmul, reduce, reshape, sizes, squeeze, transpose
 from tfport.frontends.keras.data_format import CHANNELS_FIRST, channels_last
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -14,6 +13,8 @@ from tfport.frontends.keras.promotion import as_floating
 from tfport.frontends.keras.rearranging import padded
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.windows import convolve_depthwise
+from tfport.graph.building.arrays import expand_dims, matmul, reduce, reshape, squeeze, transpose
+from tfport.graph.building.sizes import sizes
 
 _GRAY = [[0.2989], [0.5870], [0.1140]]
 _SOBEL = [

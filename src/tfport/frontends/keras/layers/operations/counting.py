@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import expand_dims, reduce, squeeze
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import common_type, promoted, tensors_of
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, reduce, squeeze
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.frontends.keras.arrays import expand_dims, reduce, reshape, sizes, slice_axis, transpose
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating
 from tfport.frontends.keras.rearranging import broadcast
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, reduce, reshape, slice_axis, transpose
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import BOOL, INT32, DType
 
 

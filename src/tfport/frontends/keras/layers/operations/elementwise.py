@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tfport.frontends.keras.arrays import select
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import promoted
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import select
 from tfport.graph.dtypes import BOOL, INT32, DType
 
 Unary = Callable[[LayerBuilder, LayerTensor], LayerTensor]

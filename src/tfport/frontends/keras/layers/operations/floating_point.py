@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import expand_dims, reduce, reshape, select, sizes
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating, promoted, tensors_of
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, reduce, reshape, select
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 
 FLOAT64 = DType.parse("float64")

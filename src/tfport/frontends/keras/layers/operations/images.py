@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import expand_dims, pad, reshape, sizes, slice_axis, squeeze, transpose
 from tfport.frontends.keras.data_format import CHANNELS_FIRST, channels_last, per_axis
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -16,6 +15,8 @@ from tfport.frontends.keras.promotion import tensors_of
 from tfport.frontends.keras.resize import resize
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.windows import convolve, convolve_depthwise, pool, window_counts
+from tfport.graph.building.arrays import expand_dims, pad, reshape, slice_axis, squeeze, transpose
+from tfport.graph.building.sizes import sizes
 
 
 @layer("ops.Resize")

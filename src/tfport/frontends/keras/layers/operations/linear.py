@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from tfport.frontends.keras.arrays import batch_matmul as multiply_matrices
 from tfport.frontends.keras.arrays import (
     concat,
     expand_dims,
@@ -22,6 +21,7 @@ from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating, promoted, tensors_of
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import batch_matmul as multiply_matrices
 
 
 @layer("ops.Matmul")

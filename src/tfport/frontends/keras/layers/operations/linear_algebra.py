@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import (
-    batch_matmul,
-    expand_dims,
-    pad,
-    positions,
-    reduce,
-    reshape,
-    select,
-    sizes,
-    slice_axis,
-    squeeze,
-    transpose,
-)
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating, tensors_of
 from tfport.frontends.keras.rearranging import reversed_axes
-from tfport.frontends.keras.tensor import Dims, LayerTensor
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import (
+    batch_matmul,
+    expand_dims,
+    pad,
+    reduce,
+    reshape,
+    select,
+    slice_axis,
+    squeeze,
+    transpose,
+)
+from tfport.graph.building.node_builder import Dims
+from tfport.graph.building.sizes import count_to, sizes
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 
 
@@ -168,7 +168,7 @@ def _band(b: LayerBuilder, x: LayerTensor, lower: int, upper: int) -> LayerTenso
 
 def _beyond_diagonal(b: LayerBuilder, x: LayerTensor, k: int, *, below: bool) -> LayerTensor:
     """The elements on one side of a diagonal that is not the main one."""
-    rows, columns = (positions(b, size) for size in sizes(b, x)[-2:])
+    rows, columns = (count_to(b, size) for size in sizes(b, x)[-2:])
     distance = b.Sub(expand_dims(b, columns, 0), expand_dims(b, rows, 1))
     kept = b.LessEqual(distance, k) if below else b.GreaterEqual(distance, k)
     return select(b, kept, x, b.ZerosLike(x))

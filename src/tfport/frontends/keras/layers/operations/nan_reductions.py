@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tfport.frontends.keras.arrays import select
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.operations.elementwise import nan_to_num
@@ -14,6 +13,7 @@ from tfport.frontends.keras.promotion import as_floating
 from tfport.frontends.keras.rearranging import cumulative
 from tfport.frontends.keras.reductions import Axis, arg_extreme, reduced
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import select
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, DType
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.frontends.keras import activations
-from tfport.frontends.keras.arrays import reduce, reshape, sizes, squeeze
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import common_type, promoted, tensors_of
@@ -15,6 +14,8 @@ from tfport.frontends.keras.reductions import Axis, axes_of, reduced, variance
 from tfport.frontends.keras.softmax import log_softmax, sparsemax
 from tfport.frontends.keras.softmax import softmax as softmax_over
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import reduce, reshape, squeeze
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import FLOAT32, INT64
 
 ACTIVATIONS_BY_CLASS: dict[str, Callable[..., LayerTensor]] = {

@@ -7,24 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import (
-    expand_dims,
-    gather,
-    positions,
-    reduce,
-    reshape,
-    shape_vector,
-    sizes,
-    stack,
-    transpose,
-)
 from tfport.frontends.keras.indexing import get_item, index_key
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.operations.rearranging import plain
 from tfport.frontends.keras.promotion import tensors_of
 from tfport.frontends.keras.rearranging import broadcast, one_hot
-from tfport.frontends.keras.tensor import LayerTensor, broadcast_dims
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import (
+    broadcast_dims,
+    expand_dims,
+    gather,
+    reduce,
+    reshape,
+    stack,
+    transpose,
+)
+from tfport.graph.building.sizes import count_to, shape_vector, sizes
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, DType
 
 
@@ -77,7 +76,7 @@ def take_along_axis(b: LayerBuilder, x: LayerTensor, indices: Any, *, axis: int 
     outer = _broadcast_sizes(b, rows, places)
     rows, places = (_with_outer(b, tensor, outer) for tensor in (rows, places))
     flat = reshape(b, places, (None, sizes(b, places)[-1]))
-    starts = b.Mul(positions(b, sizes(b, flat)[0]), sizes(b, rows)[-1])
+    starts = b.Mul(count_to(b, sizes(b, flat)[0]), sizes(b, rows)[-1])
     flat = b.Add(flat, expand_dims(b, b.cast(starts, flat.dtype), 1))
     taken = gather(b, reshape(b, rows, (None,)), flat)
     result = b.tensor(reshape(b, taken, sizes(b, places)).value, places.shape)
@@ -87,7 +86,7 @@ def take_along_axis(b: LayerBuilder, x: LayerTensor, indices: Any, *, axis: int 
 def _broadcast_sizes(b: LayerBuilder, x: LayerTensor, y: LayerTensor) -> list[Any]:
     """The sizes of all axes but the last after broadcasting; unknown ones of both are equal."""
     pairs = zip(sizes(b, x)[:-1], sizes(b, y)[:-1], strict=True)
-    known = broadcast_dims(x.shape[:-1], y.shape[:-1])
+    known = broadcast_dims(b, x.shape[:-1], y.shape[:-1])
     return [
         p if size is None and isinstance(p, LayerTensor) else q if size is None else size
         for size, (p, q) in zip(known, pairs, strict=True)

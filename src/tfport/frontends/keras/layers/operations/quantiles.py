@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import expand_dims, gather, reduce, reshape, sizes, transpose
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.operations.reductions import ascending
 from tfport.frontends.keras.promotion import as_floating
 from tfport.frontends.keras.reductions import Axis, axes_of
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, gather, reduce, reshape, transpose
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import INT32, DType
 
 _FLOAT64 = DType.parse("float64")

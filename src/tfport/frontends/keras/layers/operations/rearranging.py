@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, expand_dims, reshape, sizes, split, stack, transpose
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import promoted
@@ -26,6 +25,8 @@ from tfport.frontends.keras.rearranging import (
     unstacked,
 )
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, expand_dims, reshape, split, stack, transpose
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import DType
 
 

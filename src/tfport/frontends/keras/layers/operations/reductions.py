@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.frontends.keras.arrays import expand_dims, sizes, transpose
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import promoted
@@ -14,6 +13,8 @@ from tfport.frontends.keras.rearranging import cumulative
 from tfport.frontends.keras.reductions import Axis, arg_extreme, axes_of, log_sum_exp, reduced, variance
 from tfport.frontends.keras.softmax import over_last_axis
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, transpose
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import BOOL, INT32, DType
 
 

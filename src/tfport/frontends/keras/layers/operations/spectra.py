@@ -7,25 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import (
-    expand_dims,
-    gather,
-    positions,
-    reshape,
-    select,
-    shape_vector,
-    sizes,
-    slice_axis,
-    split,
-    stack,
-    transpose,
-)
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating
 from tfport.frontends.keras.rearranging import padded
 from tfport.frontends.keras.signal_window import signal_window
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import (
+    expand_dims,
+    gather,
+    reshape,
+    select,
+    slice_axis,
+    split,
+    stack,
+    transpose,
+)
+from tfport.graph.building.sizes import count_to, shape_vector, sizes
 from tfport.graph.dtypes import BOOL, INT32, DType
 
 if TYPE_CHECKING:
@@ -110,7 +108,7 @@ def extract_sequences(
 
 def _places(b: LayerBuilder, count: int | LayerTensor, length: int, stride: int) -> LayerTensor:
     """The positions of the elements of each frame."""
-    starts = b.Mul(positions(b, count), stride)
+    starts = b.Mul(count_to(b, count), stride)
     return b.Add(expand_dims(b, starts, 1), b.constant(np.arange(length), INT32))
 
 

@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, expand_dims, reshape, select
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.preprocessing.lookup import encoded
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, expand_dims, reshape, select
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, STRING
 
 

@@ -6,21 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfport.frontends.keras.arrays import (
-    concat,
-    gather,
-    reduce,
-    reshape,
-    select,
-    sizes,
-    slice_axis,
-    transpose,
-)
 from tfport.frontends.keras.data_format import channels_last
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.rearranging import cumulative, one_hot, padded
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, gather, reduce, reshape, select, slice_axis, transpose
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import FLOAT32, INT32
 
 LEVELS = 256

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import expand_dims, sizes, slice_axis, squeeze
 from tfport.frontends.keras.data_format import channels_last
 from tfport.frontends.keras.indexing import Range, get_item
 from tfport.frontends.keras.layer import layer
@@ -15,6 +14,8 @@ from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.preprocessing.aspect_ratio import covering_size, cropped_to_ratio, padded_to_ratio
 from tfport.frontends.keras.resize import resize
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import expand_dims, slice_axis, squeeze
+from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import FLOAT32
 
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import (
+from tfport.frontends.keras.data_format import CHANNELS_FIRST
+from tfport.frontends.keras.layer import layer
+from tfport.frontends.keras.layer_builder import LayerBuilder
+from tfport.frontends.keras.rearranging import padded
+from tfport.frontends.keras.signal_window import signal_window
+from tfport.frontends.keras.tensor import LayerTensor
+from tfport.frontends.keras.windows import convolve
+from tfport.graph.building.arrays import (
     concat,
     expand_dims,
     matmul,
@@ -18,13 +25,6 @@ from tfport.frontends.keras.arrays import (
     squeeze,
     transpose,
 )
-from tfport.frontends.keras.data_format import CHANNELS_FIRST
-from tfport.frontends.keras.layer import layer
-from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.rearranging import padded
-from tfport.frontends.keras.signal_window import signal_window
-from tfport.frontends.keras.tensor import LayerTensor
-from tfport.frontends.keras.windows import convolve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.arrays import concat, slice_axis, squeeze
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.preprocessing.lookup import (
@@ -16,6 +15,7 @@ from tfport.frontends.keras.preprocessing.lookup import (
     weighted,
 )
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, slice_axis, squeeze
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, STRING, DType
 from tfport.startup.dataclass import dataclass
 

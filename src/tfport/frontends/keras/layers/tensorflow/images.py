@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.frontends.keras.arrays import expand_dims, squeeze
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.tensorflow.function import tf_function
 from tfport.frontends.keras.resize import resize
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.windows import convolve, pool
+from tfport.graph.building.arrays import expand_dims, squeeze
 
 
 @tf_function("image.resize")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.frontends.keras.arrays import batch_matmul, transpose
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.operations.linear import matrix_product, tensor_product
 from tfport.frontends.keras.layers.tensorflow.function import tensors_of, tf_function
 from tfport.frontends.keras.reductions import Axis, reduced
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import batch_matmul, transpose
 
 
 @tf_function("linalg.norm norm")

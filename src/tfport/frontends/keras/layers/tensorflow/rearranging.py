@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.frontends.keras.arrays import concat, expand_dims, gather, split, stack
 from tfport.frontends.keras.indexing import get_item, index_key
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.tensorflow.function import tensors_of, tf_function
@@ -24,6 +23,7 @@ from tfport.frontends.keras.rearranging import (
 )
 from tfport.frontends.keras.reductions import axes_of
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import concat, expand_dims, gather, split, stack
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 
 

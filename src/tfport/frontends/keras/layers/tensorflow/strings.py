@@ -8,26 +8,6 @@ from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.dtypes import DType
 
 
-@tf_function("strings.lower")
-def lower(b: LayerBuilder, input: LayerTensor, encoding: str = "") -> LayerTensor:
-    return b.tensor(b.node("StringLower", input, encoding=encoding), input.shape)
-
-
-@tf_function("strings.upper")
-def upper(b: LayerBuilder, input: LayerTensor, encoding: str = "") -> LayerTensor:
-    return b.tensor(b.node("StringUpper", input, encoding=encoding), input.shape)
-
-
-@tf_function("strings.strip")
-def strip(b: LayerBuilder, input: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("StringStrip", input), input.shape)
-
-
-@tf_function("strings.length")
-def length(b: LayerBuilder, input: LayerTensor, unit: str = "BYTE") -> LayerTensor:
-    return b.tensor(b.node("StringLength", input, unit=unit), input.shape)
-
-
 @tf_function("strings.regex_replace")
 def regex_replace(
     b: LayerBuilder, input: LayerTensor, pattern: str, rewrite: str, replace_global: bool = True
@@ -41,13 +21,3 @@ def regex_replace(
 @tf_function("strings.to_number")
 def to_number(b: LayerBuilder, input: LayerTensor, out_type: str = "float32") -> LayerTensor:
     return b.tensor(b.node("StringToNumber", input, out_type=DType.parse(out_type)), input.shape)
-
-
-@tf_function("strings.as_string")
-def as_string(b: LayerBuilder, input: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("AsString", input), input.shape)
-
-
-@tf_function("strings.to_hash_bucket_fast")
-def to_hash_bucket_fast(b: LayerBuilder, input: LayerTensor, num_buckets: int) -> LayerTensor:
-    return b.tensor(b.node("StringToHashBucketFast", input, num_buckets=num_buckets), input.shape)

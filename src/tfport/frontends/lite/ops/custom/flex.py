@@ -56,7 +56,7 @@ def same_name(b: OperatorBuilder, *inputs: LiteValue) -> list[Value]:
 
 
 def _signature(b: OperatorBuilder, op: str) -> OpSignature:
-    signature = b.graph.graph.signature_of(op)
+    signature = b.graph.signature_of(op)
     if signature is None:
         raise b.refuse(f"TensorFlow has no op {op}")
     return signature

@@ -64,7 +64,7 @@ def landmarks_to_matrix(
     )
     angle = b.Sub(target_rotation_radians, b.Atan2(b.Sub(right[1], left[1]), b.Sub(right[0], left[0])))
     cos, sin = b.Cos(angle), b.Sin(angle)
-    chosen = b.GatherV2(points, b.constant(np.array(subset_idxs).reshape(-1), INT32), 0)
+    chosen = b.GatherV2(points, b.const(np.array(subset_idxs).reshape(-1), INT32), 0)
     x, y = (b.Reshape(b.Slice(chosen, [0, axis], [-1, 1]), [-1]) for axis in (0, 1))
     turned = b.Sub(b.Mul(x, cos), b.Mul(y, sin)), b.Add(b.Mul(x, sin), b.Mul(y, cos))
     lowest, highest = ([b.node(op, t, [0]) for t in turned] for op in ("Min", "Max"))
@@ -79,7 +79,7 @@ def landmarks_to_matrix(
     half_w, half_h = output_width / 2, output_height / 2
     shift_x = b.Sub(center_x, b.Add(b.Mul(xx, half_w), b.Mul(xy, half_h)))
     shift_y = b.Sub(center_y, b.Add(b.Mul(yx, half_w), b.Mul(yy, half_h)))
-    zero, unit = b.constant(np.float32(0)), b.constant(np.float32(1))
+    zero, unit = b.const(np.float32(0)), b.const(np.float32(1))
     rows = [xx, xy, zero, shift_x, yx, yy, zero, shift_y, zero, zero, unit, zero, zero, zero, zero, unit]
     return b.Reshape(b.Pack(rows), [1, 4, 4])
 
@@ -174,7 +174,7 @@ def max_unpooling(b: OperatorBuilder, x: LiteValue, places: LiteValue) -> Value:
     height, width = _window(b)
     _, rows, columns, channels = _sizes(b, x)
     chosen = b.OneHot(b.cast(places, INT32), height * width, True, False, axis=3)
-    zero = b.constant(0.0, FLOAT32)
+    zero = b.const(0.0, FLOAT32)
     windows = b.Reshape(
         b.SelectV2(chosen, b.ExpandDims(x, 3), zero), [-1, rows, columns, height, width, channels]
     )

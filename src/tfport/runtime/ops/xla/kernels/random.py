@@ -18,17 +18,15 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 @host("XlaRngBitGenerator")
 def rng_bit_generator(algorithm, initial_state, shape, *, dtype):
-    name = _ALGORITHMS.get(int(algorithm))
-    if name is None:
-        name = THREE_FRY if initial_state.size == 2 else PHILOX
     dims = tuple(int(n) for n in shape.reshape(-1))
-    return random_bits(name, initial_state, dims, dtype.numpy)
+    return random_bits(int(algorithm), initial_state, dims, dtype.numpy)
 
 
-def random_bits(algorithm: str, state: Any, dims: tuple[int, ...], kind: Any) -> tuple[Any, Any]:
+def random_bits(number: int, state: Any, dims: tuple[int, ...], kind: Any) -> tuple[Any, Any]:
     """The next state, and the bits."""
+    algorithm = _ALGORITHMS.get(number, PHILOX)
     kind = np.dtype(kind)
-    if state.shape != ((2,) if algorithm == THREE_FRY else (3,)):
+    if state.shape not in (((2,),) if algorithm == THREE_FRY else ((2,), (3,))):
         raise RunFailed(f"a state of shape {list(state.shape)} does not fit the algorithm {algorithm}")
     wide = np.dtype(np.uint64 if kind.itemsize == 8 else np.uint32)
     draw = _three_fry if algorithm == THREE_FRY else _philox
@@ -38,14 +36,14 @@ def random_bits(algorithm: str, state: Any, dims: tuple[int, ...], kind: Any) ->
 
 
 def _philox(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list[int], Any]:
-    key, low, high = state
+    key, low, *high = state
     size = int(np.prod(dims, dtype=np.int64))
     words = size * kind.itemsize // 4
     blocks = -(-words // 4)
-    philox = Philox(key, low | high << 64)
+    philox = Philox(key, low | (high[0] if high else key) << 64)  # the key fills a short state
     end = philox.skip(blocks).counter
     bits = np.ascontiguousarray(philox.first(blocks).reshape(-1)[:words]).view(kind)
-    return [key, end & _MASK, end >> 64], bits.reshape(dims)
+    return [key, end & _MASK, end >> 64][: len(state)], bits.reshape(dims)
 
 
 def _three_fry(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list[int], Any]:

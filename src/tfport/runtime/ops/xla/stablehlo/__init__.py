@@ -1,1 +1,0 @@
-"""Runs StableHLO programs, which JAX writes into TensorFlow models, in NumPy."""

@@ -1,0 +1,117 @@
+"""A TensorFlow Lite file that nobody changed goes to LiteRT as it is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.frontends.lite.graphs import graph, lite_file, op
+from tests.runtime.cases import f32, i32
+
+import tfport
+from tfport.formats.lite.write import lite_bytes
+from tfport.runtime.bounds.run_scope import RunLimits
+from tfport.runtime.plan import Plan
+
+pytest.importorskip("ai_edge_litert", reason="LiteRT is optional")
+from tfport.runtime.engines.litert.whole_file import WholeFilePlan
+
+WAKE_WORD = Path(__file__).parents[4] / "examples/wake_word.tflite"
+EXP = lite_bytes(lite_file(graph("x -> y", op("EXP", "x", "y"), x="FLOAT32 ? 3", y="FLOAT32 ? 3")))
+
+
+def interpreted(content, *arrays):
+    """The answers of LiteRT's own interpreter."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_content=content, num_threads=1)
+    details = interpreter.get_input_details()
+    for detail, array in zip(details, arrays, strict=True):
+        interpreter.resize_tensor_input(detail["index"], array.shape)
+    interpreter.allocate_tensors()
+    for detail, array in zip(details, arrays, strict=True):
+        interpreter.set_tensor(detail["index"], array)
+    interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+
+
+def answers(session, *arrays):
+    """The answers of the first signature to its inputs, in the order of the file."""
+    name = next(iter(session.model.signatures))
+    inputs = dict(zip(session.model.signatures[name].inputs, arrays, strict=True))
+    return list(session.signature(name)(**inputs).values())
+
+
+def made(session):
+    (plan,) = session.plans.plans
+    return type(plan)
+
+
+def test_a_quantized_file_answers_as_the_interpreter():
+    session = tfport.Session(WAKE_WORD, engine="litert", threads=1)
+    (spec,) = next(iter(session.model.signatures.values())).inputs.values()
+    shape = tuple(size or 1 for size in spec.shape.dims)
+    sound = np.random.default_rng(0).integers(-128, 127, shape).astype(spec.dtype.numpy)
+    for array in (sound, np.zeros_like(sound), sound):
+        assert [y.tolist() for y in answers(session, array)] == [
+            y.tolist() for y in interpreted(WAKE_WORD.read_bytes(), array)
+        ]
+    assert made(session) is WholeFilePlan
+
+
+def test_each_call_has_its_own_sizes():
+    session = tfport.Session(EXP, engine="litert", threads=1)
+    for rows in (1, 4, 2, 4):
+        x = np.random.default_rng(rows).random((rows, 3), np.float32)
+        assert np.array_equal(answers(session, x)[0], interpreted(EXP, x)[0])
+    assert made(session) is WholeFilePlan
+
+
+def test_a_loaded_model_goes_there_too_unless_its_graph_was_changed():
+    x, model = f32(1, 2, 3).reshape(1, 3), tfport.load(EXP)
+    session = tfport.Session(model, engine="litert", threads=1)
+    assert np.array_equal(answers(session, x)[0], interpreted(EXP, x)[0])
+    assert made(session) is WholeFilePlan
+    next(node for node in model.graph if node.op == "Exp").become(
+        "Neg", {"T": model.graph.nodes["x"].attrs["dtype"]}
+    )
+    changed = tfport.Session(model, engine="litert", threads=1)
+    assert answers(changed, x)[0].tolist() == (-x).tolist()
+    assert made(changed) is Plan
+
+
+def test_what_is_not_the_whole_file_is_planned():
+    x = f32(1, 2, 3).reshape(1, 3)
+    bounded = tfport.Session(EXP, engine="litert", threads=1, limits=RunLimits(max_bytes=2**20))
+    np.testing.assert_allclose(answers(bounded, x)[0], np.exp(x), rtol=1e-5)
+    assert made(bounded) is Plan
+    usual = tfport.Session(EXP, threads=1)
+    np.testing.assert_allclose(answers(usual, x)[0], np.exp(x), rtol=1e-5)
+    assert made(usual) is Plan
+
+
+def test_a_file_with_a_loop_is_planned():
+    content = lite_bytes(
+        lite_file(
+            graph(
+                "x -> y",
+                op("WHILE", "x", "y", cond_subgraph_index=1, body_subgraph_index=2),
+                x="INT32 1",
+                y="INT32 1",
+            ),
+            graph("x -> y", op("LESS", "x limit", "y"), x="INT32 1", y="BOOL 1", limit=i32(9)),
+            graph("x -> y", op("ADD", "x one", "y"), x="INT32 1", y="INT32 1", one=i32(4)),
+        )
+    )
+    session = tfport.Session(content, engine="litert", threads=1)
+    assert answers(session, i32(2))[0].tolist() == [10]
+    assert made(session) is Plan
+
+
+def test_an_error_is_one_sentence_that_names_the_node():
+    content = lite_bytes(
+        lite_file(graph("i -> y", op("GATHER", "x i", "y"), i="INT32 2", y="FLOAT32 2", x=f32(1, 2, 3)))
+    )
+    session = tfport.Session(content, engine="litert", threads=1)
+    assert answers(session, i32(2, 0))[0].tolist() == [3, 1]
+    with pytest.raises(tfport.RunFailed, match=r"out of range|not in"):
+        answers(session, i32(2, 7))
