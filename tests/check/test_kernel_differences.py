@@ -6,7 +6,7 @@ from tests.recorded_models import graph
 
 import tfport
 from tfport.check.kernel_differences import other_answers
-from tfport.fix.remaining import remaining
+from tfport.fix.result import remaining
 from tfport.formats.proto.graph_pb2 import AttrValue, GraphDef, NodeDef, TensorProto
 from tfport.graph.build import graph_to_def
 from tfport.registry.unresolved import Question

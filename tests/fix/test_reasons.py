@@ -1,6 +1,6 @@
 """Reasons that differ only in names are one line."""
 
-from tfport.fix.remaining import grouped
+from tfport.fix.result import grouped
 
 
 def test_reasons_about_several_names_are_one():

@@ -35,7 +35,7 @@ def fix_model(
         raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing to rewrite")
     best = _best(model, target, options, progress)
     if not best.runs:
-        return Fixed(model, target, best, None)
+        return Fixed(model, target, best, None, rewrite=fix_model)
     progress("comparing outputs")
     verification = verify(
         model,
@@ -50,7 +50,7 @@ def fix_model(
         targets=target_runners(TensorFlow, target, options, progress),
         progress=progress,
     )
-    return Fixed(model, target, best, verification)
+    return Fixed(model, target, best, verification, rewrite=fix_model)
 
 
 def _best(model: Model, target: Target, options: FixOptions, progress: Progress) -> FixAttempt:

@@ -30,8 +30,7 @@ from tfport.fix.keras.replacements import HARD_SIGMOID, with_causal_masks_of, wi
 from tfport.fix.keras.weights import WeightTransfer, by_layer, by_path, scaled_cells
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
-from tfport.fix.remaining import grouped
-from tfport.fix.result import Fixed
+from tfport.fix.result import Fixed, grouped
 from tfport.fix.rule import ROUNDING
 from tfport.formats.find import find_model
 from tfport.formats.keras.records import Json, KerasFile

@@ -16,8 +16,7 @@ from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.lite.rewrite import LiteRewrite
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
-from tfport.fix.remaining import grouped
-from tfport.fix.result import Fixed
+from tfport.fix.result import Fixed, grouped
 from tfport.fix.rule import EXACT
 from tfport.formats.find import find_model
 from tfport.formats.lite.write import lite_bytes

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from tfport.graph.frame_loop import FrameLoop
 from tfport.graph.graph import Node, Value
 
-if TYPE_CHECKING:
-    from tfport.frontends.keras.build import ModelBuilder
+
+class HasFrame(Protocol):
+    """What is built: in a loop, or outside of all loops."""
+
+    frame: OpenFrame | None
 
 
 class OpenFrame:
     """The iteration of a loop, and the values from outside that it uses."""
 
-    def __init__(self, model: ModelBuilder, loop: FrameLoop, start: Iterable[Value]) -> None:
+    def __init__(self, model: HasFrame, loop: FrameLoop, start: Iterable[Value]) -> None:
         self._model, self._loop, self._outer = model, loop, model.frame
         self._nodes = {value.node for value in start}
         self._entered: dict[Value, Value] = {}

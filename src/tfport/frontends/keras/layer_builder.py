@@ -10,23 +10,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.formats.keras.records import Json
-from tfport.frontends.keras.config import layer_config
+from tfport.formats.keras.records import Json, KerasFile
+from tfport.frontends.keras.config import LayerConfig, layer_config
 from tfport.frontends.keras.dtype_policy import DTypePolicy
+from tfport.frontends.keras.frame import HasFrame
 from tfport.frontends.keras.instance import LayerInstance, StoredForm, WeightSlot
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.version import KerasVersion
 from tfport.graph.attrs import Attr
 from tfport.graph.building.node_builder import Dims, NodeBuilder, Refusal
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.infer_shapes import InferredShapes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfport.frontends.keras.build import ModelBuilder
+
+class ModelInBuilding(HasFrame, Protocol):
+    """What a layer needs to know of the model around it, which `build` builds."""
+
+    file: KerasFile
+    graph: Graph
+    inferred: InferredShapes
+    where: str
+    version: KerasVersion
+    unset_weights: list[WeightSlot]
+    initializers: list[Node]
+
+    def asset(self, layer: LayerConfig, name: str) -> bytes | None:
+        """The content of a file that a layer keeps in the archive."""
+
+    def call(
+        self, instance: LayerInstance, args: Sequence[Any], kwargs: Mapping[str, Any], scope: str
+    ) -> Any:
+        """Call a layer in a scope of names."""
 
 
 class LayerBuilder(NodeBuilder[LayerTensor]):
@@ -37,7 +57,7 @@ class LayerBuilder(NodeBuilder[LayerTensor]):
     author = "a layer"
     wrappers = (LayerTensor,)
 
-    def __init__(self, model: ModelBuilder, instance: LayerInstance, scope: str) -> None:
+    def __init__(self, model: ModelInBuilding, instance: LayerInstance, scope: str) -> None:
         super().__init__(model.graph, scope, inferred=model.inferred)
         self.model, self.instance = model, instance
         self.policy = DTypePolicy.of(instance.config.config.get("dtype"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +24,6 @@ from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Graph
 from tfport.graph.model import MAIN_OP
 from tfport.graph.op_signature import OpTable
 from tfport.graph.tensors import Tensor
-
-if TYPE_CHECKING:
-    pass
 
 SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
 PRODUCER = 24

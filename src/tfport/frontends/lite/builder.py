@@ -8,19 +8,67 @@ constants of the type of the tensors beside them. Effects (assignments, tables) 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.formats.lite.records import LiteOperator, LiteTensor
+from tfport.formats.lite.records import LiteFile, LiteOperator, LiteTensor, Subgraph
 from tfport.frontends.lite.constants import lite_dtype
 from tfport.frontends.lite.tensor import LiteValue
+from tfport.frontends.lite.variables import VariableKey
 from tfport.graph.building.node_builder import NodeBuilder, Refusal
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Graph, Node, Value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tfport.frontends.lite.subgraph import SubgraphBuilder
+
+class FileInBuilding(Protocol):
+    """What an operator and its subgraph need to know of the file around them, which `build` builds."""
+
+    file: LiteFile
+    graph: Graph
+    problems: dict[str, None]
+
+    def function(self, number: int, *, is_condition: bool = False) -> str:
+        """The name of the function that a subgraph becomes."""
+
+    def function_of_op(self, op: str, dtype: DType) -> str:
+        """The name of a function that computes one op."""
+
+    def initialize(self, number: int) -> None:
+        """Run a subgraph once, when the model is loaded."""
+
+    def reset(self, handle: Value, tensor: LiteTensor, dtype: DType) -> None:
+        """Give a variable its first value, when the model is loaded."""
+
+    def dtype_of(self, tensor: LiteTensor) -> DType:
+        """The element type of a tensor."""
+
+    @property
+    def variables(self) -> dict[VariableKey, str]:
+        """The types of variables, by what names them."""
+
+
+class SubgraphInBuilding(Protocol):
+    """What an operator needs to know of the subgraph around it, which `subgraph` builds."""
+
+    @property
+    def file(self) -> FileInBuilding: ...
+
+    graph: Graph
+    record: Subgraph
+    last_effect: Node | None
+
+    def value(self, index: int) -> LiteValue:
+        """The value of a tensor."""
+
+    def keep(self, index: int, value: Value) -> None:
+        """Keep a new value of a variable tensor for the next invocation."""
+
+    def lazy_constant(
+        self, load: Callable[[], NDArray[Any]], dtype: DType, shape: Sequence[int], name: str
+    ) -> Value:
+        """A constant whose elements are computed when they are needed."""
 
 
 class OperatorBuilder(NodeBuilder[Value]):
@@ -30,7 +78,7 @@ class OperatorBuilder(NodeBuilder[Value]):
     TOO_MANY = "its options ask for more than"
     wrappers = (LiteValue,)
 
-    def __init__(self, subgraph: SubgraphBuilder, operator: LiteOperator, scope: str) -> None:
+    def __init__(self, subgraph: SubgraphInBuilding, operator: LiteOperator, scope: str) -> None:
         super().__init__(subgraph.graph, scope)
         self.subgraph, self.operator, self.author = subgraph, operator, operator.code.name
 

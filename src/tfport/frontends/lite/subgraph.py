@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.errors import CannotRun, Error, MalformedGraph
 from tfport.formats.lite.records import CUSTOM, LiteOperator, LiteTensor, Subgraph
-from tfport.frontends.lite.builder import OperatorBuilder
+from tfport.frontends.lite.builder import FileInBuilding, OperatorBuilder
 from tfport.frontends.lite.constants import constant_array, has_data, lite_dtype
 from tfport.frontends.lite.operator import find_operator
 from tfport.frontends.lite.operator_options import operator_options
@@ -27,8 +27,6 @@ from tfport.graph.tensors import Tensor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tfport.frontends.lite.build import FileBuilder
-
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_./-]+")
 MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """What Python raises where a file has inputs or options of another kind than the op takes."""
@@ -37,7 +35,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, Recursio
 class SubgraphBuilder:
     """Builds one subgraph into a graph or a function."""
 
-    def __init__(self, file: FileBuilder, record: Subgraph, graph: Graph, prefix: str) -> None:
+    def __init__(self, file: FileInBuilding, record: Subgraph, graph: Graph, prefix: str) -> None:
         self.file, self.record, self.graph, self.prefix = file, record, graph, prefix
         self.last_effect: Node | None = None
         """The last node that reads or changes state."""
