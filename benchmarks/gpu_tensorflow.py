@@ -94,8 +94,8 @@ class Model:
         tensor = tf.TF_AllocateTensor(number, dims, array.ndim, size)
         data = tf.TF_TensorData(ctypes.c_void_p(tensor))
         if is_text:
-            for place, text in enumerate(array.reshape(-1)):
-                string = ctypes.c_void_p(data + place * STRING_BYTES)
+            for index, text in enumerate(array.reshape(-1)):
+                string = ctypes.c_void_p(data + index * STRING_BYTES)
                 tf.TF_StringInit(string)
                 tf.TF_StringCopy(string, text, ctypes.c_size_t(len(text)))
         else:

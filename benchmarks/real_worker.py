@@ -120,10 +120,10 @@ def litert_call(job: dict[str, Any]) -> Call:
 
     interpreter = Interpreter(model_path=job["tflite"], num_threads=len(os.sched_getaffinity(0)))
     interpreter.allocate_tensors()
-    places = {
+    indices = {
         detail["name"].removesuffix(":0"): detail["index"] for detail in interpreter.get_input_details()
     }
-    inputs = [places[feed.removesuffix(":0")] for feed in job["feeds"]]
+    inputs = [indices[feed.removesuffix(":0")] for feed in job["feeds"]]
     outputs = [detail["index"] for detail in interpreter.get_output_details()]
 
     def call(arrays: list[Any]) -> list[Any]:

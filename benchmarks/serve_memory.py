@@ -58,8 +58,8 @@ def bodies_of(model: BenchModel, sizes: list[int], versions: int) -> list[bytes]
     ((key, array),) = np.load(model.inputs).items()
     made: dict[tuple[int, int], bytes] = {}
     bodies = []
-    for place, size in enumerate(sizes):
-        chosen = size, place % versions
+    for index, size in enumerate(sizes):
+        chosen = size, index % versions
         if chosen not in made:
             rows = np.repeat(array[:1], size, axis=0)
             made[chosen] = predict_request(model.name, key, rows, chosen[1] + 1 if versions > 1 else 0)

@@ -96,9 +96,9 @@ class Api:
 def some_nodes(columns: dict[str, Any]) -> Iterator[str]:
     """The first node of each op."""
     first: dict[int, int] = {}
-    for place, op in enumerate(columns["op"]):
-        first.setdefault(op, place)
-    yield from (columns["names"][place] for place in list(first.values())[:MOST_NODES])
+    for index, op in enumerate(columns["op"]):
+        first.setdefault(op, index)
+    yield from (columns["names"][index] for index in list(first.values())[:MOST_NODES])
 
 
 def downloaded() -> list[Path]:

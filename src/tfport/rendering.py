@@ -21,7 +21,7 @@ JSON, PLAIN, PARTS, PAGE = "json", "plain", "parts", "page"
 """The forms: a document, plain text, the parts of a text for any width, a page for a browser."""
 Renderer = TypeVar("Renderer", bound=Callable[..., Any])
 RENDERERS = Catalog[Callable[..., Any]](
-    "renderers", "tfport.reports", "tfport.fix.certify.json", "tfport.web.certificate_page"
+    "renderers", "tfport.reports", "tfport.fix.certify.json", "tfport.web.pages"
 )
 """By the name of the class and the form: `Matrix.json`."""
 

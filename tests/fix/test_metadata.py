@@ -5,7 +5,7 @@ from tests.recorded_models import graph
 from tests.truth_models import model_folder
 
 import tfport
-from tfport.check.shapes.infer import stated_shapes
+from tfport.check.refused_shapes import stated_shapes
 from tfport.graph.build import graph_to_def
 from tfport.graph.graph import Graph
 

@@ -152,7 +152,7 @@ def answer(question, module):
 @pytest.mark.parametrize("few", [0, 1000], ids=["compiled", "few instances"])
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_class_behaves_as_in_the_standard_library(question, few, monkeypatch):
-    monkeypatch.setattr("tfport.startup.dataclass_init.FEW", few)
+    monkeypatch.setattr("tfport.startup.dataclass.FEW", few)
     assert answer(question, declare(lazy)) == answer(question, STANDARD)
 
 
@@ -182,7 +182,7 @@ def test_a_mutable_default_is_refused():
 
 
 def test_threads_may_make_instances_together_while_the_class_is_compiled(monkeypatch):
-    monkeypatch.setattr("tfport.startup.dataclass_init.FEW", 2)
+    monkeypatch.setattr("tfport.startup.dataclass.FEW", 2)
     for _ in range(20):
         made, classes = [], declare(lazy)
         start = threading.Barrier(4)

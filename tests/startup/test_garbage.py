@@ -11,7 +11,7 @@ from tfport.atlas.known_ops import known_ops
 from tfport.formats.find import find_model
 from tfport.graph.load import load_model
 from tfport.startup import garbage
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 
 ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 
@@ -37,7 +37,7 @@ def searches():
 
 
 def test_it_is_enabled_again_also_after_an_error():
-    with pytest.raises(ZeroDivisionError), no_search_for_garbage():
+    with pytest.raises(ZeroDivisionError), gc_paused():
         1 / int(gc.isenabled())
     assert gc.isenabled()
 
@@ -45,7 +45,7 @@ def test_it_is_enabled_again_also_after_an_error():
 def test_it_stays_disabled_for_a_caller_that_disabled_it():
     gc.disable()
     try:
-        with no_search_for_garbage():
+        with gc_paused():
             pass
         assert not gc.isenabled()
     finally:
@@ -80,7 +80,7 @@ def nothing_frozen(monkeypatch):
 def test_what_was_made_is_not_searched_next(searches):
     gc.collect()
     searches.clear()
-    with no_search_for_garbage():
+    with gc_paused():
         made = [[i] for i in range(5000)]
     assert not searches
     assert not {id(one) for one in made} & {id(one) for one in gc.get_objects(generation=0)}
@@ -93,7 +93,7 @@ def test_garbage_in_cycles_is_found_later():
     class Cycle:
         pass
 
-    with no_search_for_garbage():
+    with gc_paused():
         cycle = Cycle()
         cycle.itself = cycle
         found = weakref.ref(cycle)
@@ -108,7 +108,7 @@ def test_what_the_program_froze_stays_frozen_and_is_counted_once(monkeypatch):
     frozen, count, asked = gc.get_freeze_count(), gc.get_freeze_count, []
     monkeypatch.setattr(garbage.gc, "get_freeze_count", lambda: asked.append(None) or count())
     for _ in range(3):
-        with no_search_for_garbage():
+        with gc_paused():
             pass
     assert len(asked) == 1
     assert count() == frozen > 0

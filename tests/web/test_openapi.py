@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tfport.web.app import API_ROUTES, PREFIX
 from tfport.web.openapi import document
+from tfport.web.run import API_ROUTES, PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs/ui.md"
 

@@ -84,9 +84,9 @@ class ReducedElf:
         parts = [(need, list(versions)) for need, versions in section.iter_versions()] if section else []
         self.need_count = len(parts)
         out = b""
-        for place, (need, versions) in enumerate(parts):
+        for index, (need, versions) in enumerate(parts):
             size = NEED.size + len(versions) * NEED_AUX.size
-            after = size if place < len(parts) - 1 else 0
+            after = size if index < len(parts) - 1 else 0
             out += NEED.pack(1, len(versions), self.strings.add(need.name), NEED.size, after)
             for number, version in enumerate(versions):
                 mark, flags, other = version["vna_hash"], version["vna_flags"], version["vna_other"]

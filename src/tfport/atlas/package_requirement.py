@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import ARM, X86
 from tfport.startup.dataclass import dataclass, field
-from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 
-PIN = late_pattern(r"={2,3}([^,]+)(?<!\.\*)")
-EXACT = late_pattern(r"([A-Za-z0-9](?:[\w.-]{0,99}[A-Za-z0-9])?)(==\d{1,9}(?:\.\d{1,9}){0,9})", re.ASCII)
+PIN = re.compile(r"={2,3}([^,]+)(?<!\.\*)")
+EXACT = re.compile(r"([A-Za-z0-9](?:[\w.-]{0,99}[A-Za-z0-9])?)(==\d{1,9}(?:\.\d{1,9}){0,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,14 @@ from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.find import find_model
 from tfport.startup.dataclass import dataclass, field
-from tfport.startup.late_pattern import late_pattern
 
-HEADER_ON = late_pattern(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
-AROUND_OPERATOR = late_pattern(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")
-BEFORE_OPERATOR = late_pattern(r"\s*,\s*(?=[<>=!~])")
-BETWEEN = late_pattern(r"\s*,(?![<>=!~])\s*|\s+")
-VERSION = late_pattern(r"v?\d[\w.+]*")
-ONE_EQUALS = late_pattern(r"([\w.\[\]-]+)=([\w.*+]+)")
-ADDRESS = late_pattern(r"[a-z][a-z0-9+.-]*://")
+HEADER_ON = re.compile(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
+AROUND_OPERATOR = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")
+BEFORE_OPERATOR = re.compile(r"\s*,\s*(?=[<>=!~])")
+BETWEEN = re.compile(r"\s*,(?![<>=!~])\s*|\s+")
+VERSION = re.compile(r"v?\d[\w.+]*")
+ONE_EQUALS = re.compile(r"([\w.\[\]-]+)=([\w.*+]+)")
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
 ENDINGS = (
     ".h",
     ".hpp",
@@ -50,9 +49,9 @@ ENDINGS = (
     ".aar",
 )
 DOCKERFILES = ("dockerfile", "containerfile")
-IMAGE = late_pattern(r"^[^/\\~.][^\\]*[/:]")
+IMAGE = re.compile(r"^[^/\\~.][^\\]*[/:]")
 """What only an image or a path can contain."""
-TAGGED = late_pattern(r"[a-z0-9][a-z0-9._/:-]*:\w[\w.-]*(?:@sha256:[0-9a-f]{64})?")
+TAGGED = re.compile(r"[a-z0-9][a-z0-9._/:-]*:\w[\w.-]*(?:@sha256:[0-9a-f]{64})?")
 SQLITE = b"SQLite format 3\0"
 EXPECTED = (
     "expected a package such as tensorflow==2.8.4, an image such as tensorflow/serving:2.8.0, "

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.check.checked_model import CheckedModel
-from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
 from tfport.check.loader_stages import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.loaders import KERAS, LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
@@ -220,3 +219,21 @@ def _doubt(model: CheckedModel, finding: Finding, loader: Loader, nodes: list[No
     if loader.name == SERVING and answer.question is Question.ATTR_VALUE and answer.attr == "data_format":
         return "a session leaves this attribute to the kernel, which may support the value"
     return ""
+
+
+# Advice about nodes that the outputs which were fetched or guessed do not need.
+
+MOST_NAMES = 4
+
+
+def extraction_advice(outputs: GraphOutputs, target: Target) -> str:
+    """How to get a graph without the nodes that the outputs do not need."""
+    fetches = "" if outputs.guessed else "".join(f" --fetch {name}" for name in outputs.fetches[:MOST_NAMES])
+    command = f"tfport fix MODEL --for {target.requirement}{fetches} -o OUT"
+    return f"the outputs do not need this: `{command}` writes the graph without it"
+
+
+PLACE_PRUNED = (
+    "the outputs do not need this: let the session place only what it runs, with "
+    "`tf.compat.v1.GraphOptions(place_pruned_graph=True)` in its config"
+)

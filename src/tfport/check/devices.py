@@ -9,11 +9,10 @@ from tfport.atlas.target import Target
 from tfport.check.release_quirks import has_xla_devices
 from tfport.graph.usage import Usage
 from tfport.registry.resolve import Resolver
-from tfport.startup.late_pattern import late_pattern
 
 _XLA = {"cpu": ("XLA_CPU",), "gpu": ("XLA_GPU", "XLA_CPU")}
 _PLAIN = {"cpu": ("CPU",), "gpu": ("GPU", "CPU")}
-_PART = late_pattern(r"/(?:(job|replica|task):([^/]*)|(?:device:)?([A-Za-z_]+|\*):(\*|\d+))", re.IGNORECASE)
+_PART = re.compile(r"/(?:(job|replica|task):([^/]*)|(?:device:)?([A-Za-z_]+|\*):(\*|\d+))", re.IGNORECASE)
 _LOCAL = {"job": "localhost", "replica": "0", "task": "0"}
 
 

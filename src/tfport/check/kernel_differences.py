@@ -221,11 +221,11 @@ def _absolute(known: Tensor) -> NDArray[Any]:
 
 
 def _of_short_integers(value: Value, deep: int) -> float:
-    kind = value.dtype.base
-    if kind.name == "bool":
+    dtype = value.dtype.base
+    if dtype.name == "bool":
         return 1.0
-    if kind.is_integer and kind.numpy.itemsize <= 2:
+    if dtype.is_integer and dtype.numpy.itemsize <= 2:
         import numpy as np
 
-        return float(np.iinfo(kind.numpy).max) + 1
+        return float(np.iinfo(dtype.numpy).max) + 1
     return largest(value, deep + 1)

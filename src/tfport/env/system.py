@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfport.atlas.atlas import ARM, Build
-from tfport.atlas.compute_capability import runs_natively
-from tfport.atlas.cuda import ONE_FOR_ALL_MINORS, cuda_of
+from tfport.atlas.cuda import ONE_FOR_ALL_MINORS, cuda_of, runs_natively
 from tfport.atlas.environment import Environment
 from tfport.atlas.versions import version_key
 from tfport.env.difference import NONE, EnvironmentDifference, difference

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.compute_capability import compiles, runs_natively
-from tfport.atlas.cuda import CUDA_LIBRARY, ONE_FOR_ALL_MINORS, cuda_of
+from tfport.atlas.cuda import CUDA_LIBRARY, ONE_FOR_ALL_MINORS, compiles, cuda_of, runs_natively
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.explain.builds import Facts, releases_with

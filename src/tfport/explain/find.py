@@ -75,20 +75,20 @@ class MessageFinder:
 
     def _find(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
         anchor, failures = pattern.anchor, self._failures
-        place, last = text.find(anchor), 0
-        while place >= 0 and failures[pattern.text] < MOST_FAILURES:
-            after = place + len(anchor)
+        index, last = text.find(anchor), 0
+        while index >= 0 and failures[pattern.text] < MOST_FAILURES:
+            after = index + len(anchor)
             if pattern.starts_with_anchor:
-                match = pattern.regex.match(text, place, after + REACH)
+                match = pattern.regex.match(text, index, after + REACH)
             else:
-                match = pattern.regex.search(text, max(last, place - REACH // 2), after + REACH)
-            if match is None or match.start() > place:
+                match = pattern.regex.search(text, max(last, index - REACH // 2), after + REACH)
+            if match is None or match.start() > index:
                 failures[pattern.text] += 1
             else:
                 after = last = max(after, match.end())
                 if match.start() < end:
                     yield match.start(), match.end(), match.groupdict()
-            place = text.find(anchor, after)
+            index = text.find(anchor, after)
 
     def _add(
         self,
@@ -146,8 +146,8 @@ def _wordings_by_word() -> dict[str | None, list[tuple[int, int]]]:
 def _find_message(patterns: Sequence[MessagePattern], text: str, end: int, find: Find) -> Iterator[Match]:
     """The occurrences of a message; of overlapping wordings, the first in the table."""
     candidates = [
-        (start, place, stop, names)
-        for place, pattern in enumerate(patterns)
+        (start, index, stop, names)
+        for index, pattern in enumerate(patterns)
         for start, stop, names in find(pattern, text, end)
     ]
     last = -1

@@ -27,7 +27,7 @@ from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
-from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
+from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune, working_copy
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
 from tfport.fix.structure.session_form import to_session_form
@@ -37,7 +37,6 @@ from tfport.fix.structure.signature_outputs import (
     return_inputs_through_identities,
 )
 from tfport.fix.structure.transposes import cancel_transposes
-from tfport.fix.structure.working_copy import working_copy
 from tfport.fix.xla_programs import expand_modules
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Node

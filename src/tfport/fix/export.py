@@ -18,9 +18,8 @@ from tfport.fix.result import Fixed
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.large_constants import stored_with_variables
-from tfport.fix.structure.prune import prune
+from tfport.fix.structure.prune import prune, working_copy
 from tfport.fix.structure.session_form import to_session_form
-from tfport.fix.structure.working_copy import working_copy
 from tfport.graph.model import Model, Signature
 from tfport.graph.save import as_graph_def, as_saved_model, save_model
 from tfport.graph.state import variables

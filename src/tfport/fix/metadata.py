@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tfport.atlas.target import Target
-from tfport.check.shapes.infer import OUTPUT_SHAPES
+from tfport.check.refused_shapes import OUTPUT_SHAPES
 from tfport.fix.journal import Journal
-from tfport.fix.nodes.control_ops import MERGES
+from tfport.fix.nodes.builder import MERGES
 from tfport.fix.structure.session_form import collect_assets
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Graph, Node

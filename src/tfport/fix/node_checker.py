@@ -29,10 +29,10 @@ class KnownUsage(Usage):
 
     facts: Facts | None = None
 
-    def dims(self, node: Node, place: int) -> tuple[int | None, ...] | None:
-        if self.facts is None or place >= len(node.inputs):
+    def dims(self, node: Node, index: int) -> tuple[int | None, ...] | None:
+        if self.facts is None or index >= len(node.inputs):
             return None
-        return self.facts.shape(node.inputs[place]).dims
+        return self.facts.shape(node.inputs[index]).dims
 
 
 class NodeChecker:

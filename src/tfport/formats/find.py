@@ -8,6 +8,7 @@ decided in `recognize`. For anything else, the error says what it is.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import IO, TypeAlias
 
@@ -18,12 +19,11 @@ from tfport.formats.checkpoint.signature import find_prefix
 from tfport.formats.files import Files, Folder, MemoryFiles, reason
 from tfport.formats.format import HEAD, ModelFormat, ModelLocation, OtherFile, Sample
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
-from tfport.startup.late_pattern import late_pattern
 
 ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
 
-URL = late_pattern(r"[a-z][a-z0-9+.-]*://")
-ARCHIVE_NAME = late_pattern(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
+URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+ARCHIVE_NAME = re.compile(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
 LEVELS = 3
 MOST_NAMED = 8
 MOST_COMPARED = 5000

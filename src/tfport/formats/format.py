@@ -7,6 +7,7 @@ TensorFlow are in `other_files`. The table is `recognize.FORMATS`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Literal
@@ -16,7 +17,6 @@ from tfport.formats.encoding.message import is_text
 from tfport.formats.encoding.wire import LENGTH, MessageStructure, structure_of
 from tfport.formats.files import Files, Folder
 from tfport.startup.dataclass import dataclass
-from tfport.startup.late_pattern import late_pattern
 
 CONVERTED_FROM = (
     "use the SavedModel, GraphDef, checkpoint, Keras or TensorFlow.js model it was converted from"
@@ -104,8 +104,8 @@ def with_suffix(names: Iterable[str], suffix: str) -> list[str]:
 HEAD = 4096
 FIRST_FIELDS = 64
 MOST_JSON = 64 * 2**20
-JSON_START = late_pattern(rb'(?:\xef\xbb\xbf)?\s*[{\[]\s*["{}\[\]]')
-FIRST_FIELD = late_pattern(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
+JSON_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*[{\[]\s*["{}\[\]]')
+FIRST_FIELD = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
 
 
 class Sample:

@@ -15,7 +15,7 @@ from tfport.graph.graph import Graph
 from tfport.graph.load import load_model
 from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs, OpTable
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 
 KERAS = ("keras_h5", "keras_archive", "keras_json", "keras_weights", "tfjs_layers")
 """The keys of the formats of Keras."""
@@ -32,7 +32,7 @@ def load_any_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[
     return _keras_model(location, OpTable(definitions))
 
 
-@no_search_for_garbage()
+@gc_paused()
 def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
     # imported here, as other models do not need them
     from tfport.formats.keras.read import read_keras

@@ -101,8 +101,8 @@ def _index(text: str, reference: str) -> int:
 
 def _fill_function(function: Function, record: pb.FunctionDef, indices: Indices) -> None:
     function.record = record
-    for place, arg in enumerate(record.signature.input_arg):
-        argument = Argument(function, arg, place)
+    for index, arg in enumerate(record.signature.input_arg):
+        argument = Argument(function, arg, index)
         _check_unique(function.args, argument.name, function)
         function.args[argument.name] = argument
     _fill(function, record.node_def, _BodyNames(function, indices))
@@ -233,10 +233,10 @@ def _argument(value: Value) -> str:
 
 def _write_function(function: Function, record: pb.FunctionDef) -> None:
     if function.record is not None:
-        for place, attrs in function.record.arg_attr.items():
-            record.arg_attr[place].CopyFrom(attrs)
-        for place, unique in function.record.resource_arg_unique_id.items():
-            record.resource_arg_unique_id[place] = unique
+        for index, attrs in function.record.arg_attr.items():
+            record.arg_attr[index].CopyFrom(attrs)
+        for index, unique in function.record.resource_arg_unique_id.items():
+            record.resource_arg_unique_id[index] = unique
     record.signature.CopyFrom(function.definition)
     encode_all(function.attrs, record.attr)
     for node in function:
@@ -245,8 +245,8 @@ def _write_function(function: Function, record: pb.FunctionDef) -> None:
         if node.inputs:
             record.ret[name] = _returned(node)
     for name, node in function.control_returns.items():
-        for place, waited in enumerate(node.controls):  # an edit may have replaced one node by several
-            key = f"{name}_{place}" if place else name
+        for index, waited in enumerate(node.controls):  # an edit may have replaced one node by several
+            key = f"{name}_{index}" if index else name
             record.control_ret[key] = waited.name
             if key not in record.signature.control_output:
                 record.signature.control_output.append(key)

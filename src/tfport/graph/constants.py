@@ -84,4 +84,4 @@ def permutation(value: Value) -> Order | None:
 
 
 def inverse(order: Order) -> Order:
-    return tuple(order.index(place) for place in range(len(order)))
+    return tuple(order.index(index) for index in range(len(order)))

@@ -221,10 +221,10 @@ class Node:
 
     def _wait_instead(self, node: Node, others: Sequence[Node]) -> None:
         """Wait for other nodes instead of this one; fast also where a node waits for thousands."""
-        place = self.controls.index(node)
+        index = self.controls.index(node)
         (node._control_users or {}).pop(self)
         new = [n for n in others if self not in (n._control_users or ())]
-        self.controls = (*self.controls[:place], *new, *self.controls[place + 1 :])
+        self.controls = (*self.controls[:index], *new, *self.controls[index + 1 :])
         for other in new:
             other._add_control_user(self)
 
@@ -345,8 +345,8 @@ class Argument(Node):
         arg = self._arg
         return DType.of(arg.type).ref.number if arg.is_ref and arg.type else arg.type
 
-    def output_at(self, arg: str, place: int) -> Value:
-        return super().output_at(arg, place) if place == WHOLE else self.output(place)
+    def output_at(self, arg: str, index: int) -> Value:
+        return super().output_at(arg, index) if index == WHOLE else self.output(index)
 
     def count(self, attrs: Mapping[str, Attr]) -> int | None:
         """The number of tensors in a call with these attributes, if they determine it."""

@@ -20,13 +20,13 @@ from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs, OpTable
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 
 SERVE = "serve"
 META = ".meta"
 
 
-@no_search_for_garbage()
+@gc_paused()
 def load_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
     """Load the model at a location; `tags` choose one of several MetaGraphs."""
     wanted = (tags,) if isinstance(tags, str) else tags

@@ -35,13 +35,13 @@ def node_inputs(
         _decide(arg, [_typed(operand) for operand in group], attrs)
     values: list[Value] = []
     for arg, group in groups:
-        for place, operand in enumerate(group):
+        for index, operand in enumerate(group):
             if isinstance(operand, Node):
                 values.append(operand.output(0))
             elif isinstance(operand, Value):
                 values.append(operand)
             else:
-                dtype = arg.type_at(place, {**signature.defaults, **attrs})
+                dtype = arg.type_at(index, {**signature.defaults, **attrs})
                 values.append(constant(operand, dtype if dtype.number else None))
         if arg.type_attr and group and arg.type_attr not in signature.defaults:
             attrs.setdefault(arg.type_attr, values[-1].dtype.base)
@@ -92,10 +92,10 @@ def attr_value(value: Any, kind: str) -> Attr:
 
 
 def type_of(value: ArrayLike) -> DType:
-    kind = np.asarray(value).dtype
-    if isinstance(value, np.ndarray | np.generic) and kind.kind not in "OSU":
-        return DType.parse(kind.name)
-    return {"b": BOOL, "i": INT32, "u": INT32, "f": FLOAT32}.get(kind.kind, STRING)
+    dtype = np.asarray(value).dtype
+    if isinstance(value, np.ndarray | np.generic) and dtype.kind not in "OSU":
+        return DType.parse(dtype.name)
+    return {"b": BOOL, "i": INT32, "u": INT32, "f": FLOAT32}.get(dtype.kind, STRING)
 
 
 def typed_array(value: ArrayLike, dtype: DType) -> NDArray[Any]:

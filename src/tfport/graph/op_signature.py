@@ -56,13 +56,13 @@ class Arg:
         if isinstance(listed, list) and len(listed) == count:
             return [item if isinstance(item, DType) else INVALID for item in listed]
         if self.list_attr:
-            return [self.type_at(place, attrs) for place in range(count)]
+            return [self.type_at(index, attrs) for index in range(count)]
         return [self.type_at(0, attrs)] * count
 
-    def type_at(self, place: int, attrs: Mapping[str, Attr]) -> DType:
+    def type_at(self, index: int, attrs: Mapping[str, Attr]) -> DType:
         """The type of one of the tensors; INVALID if the attributes do not determine it."""
         try:
-            dtype = attrs[self.list_attr][place] if self.list_attr else self.type or attrs[self.type_attr]
+            dtype = attrs[self.list_attr][index] if self.list_attr else self.type or attrs[self.type_attr]
         except (KeyError, TypeError, IndexError):
             return INVALID
         if not isinstance(dtype, DType):
@@ -102,12 +102,12 @@ class OpSignature:
         except (KeyError, TypeError):
             return None
 
-    def index_of(self, name: str, place: int, attrs: Mapping[str, Attr]) -> int | None:
+    def index_of(self, name: str, index: int, attrs: Mapping[str, Attr]) -> int | None:
         """The index of the output `name:place`; None if it is unknown."""
         if self.flat:
-            return None if place else self._indices.get(name)
+            return None if index else self._indices.get(name)
         start, count = self.span_of(name, attrs)
-        return start + place if 0 <= place < count else None
+        return start + index if 0 <= index < count else None
 
     def port_of(self, index: int, attrs: Mapping[str, Attr]) -> tuple[Arg, int] | None:
         """The argument of output `index`, and the index within it; the inverse of `index_of`."""

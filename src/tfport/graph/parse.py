@@ -15,7 +15,6 @@ from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Funct
 from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
-from tfport.startup.late_pattern import late_pattern
 
 # but `def = Op(x)` and `return = Op(x)` are nodes
 _DEF = re.compile(r"def\s+(?!=)")
@@ -239,7 +238,7 @@ T = TypeVar("T")
 # the end of a number, so that `1x`, `3/conv` and `inf_2` are names
 _END = r"(?![\w/.>:\\-])"
 _REAL = r"(?:inf|nan|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-_TOKEN = late_pattern(
+_TOKEN = re.compile(
     rf"""\s*(?:(?P<comment>\#.*)
           | (?P<bytes>b(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))
           | (?P<string>"(?:[^"\\]|\\.)*")

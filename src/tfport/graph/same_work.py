@@ -30,7 +30,7 @@ class _Comparison:
     """Follows pairs of nodes from the results back to the feeds, also into functions."""
 
     def __init__(self, first: FedRun, second: FedRun) -> None:
-        self._fed = [{value: place for place, value in enumerate(run.feeds)} for run in (first, second)]
+        self._fed = [{value: index for index, value in enumerate(run.feeds)} for run in (first, second)]
         self._partners: dict[Node, Node] = {}
         self._taken: set[Node] = set()
         self._pending: list[tuple[Node, Node]] = []

@@ -244,11 +244,11 @@ def _restored_types(node: Node) -> list[DType | None]:
     ]
 
 
-def constant_strings(node: Node, place: int | None, outer: Outer) -> list[str]:
+def constant_strings(node: Node, index: int | None, outer: Outer) -> list[str]:
     """The constant strings of an input of a node; empty if they are not constant."""
-    if place is None or place >= len(node.inputs):
+    if index is None or index >= len(node.inputs):
         return []
-    value = outer.get(node.inputs[place], node.inputs[place])
+    value = outer.get(node.inputs[index], node.inputs[index])
     tensor = constant(value)
     try:
         return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
@@ -279,11 +279,11 @@ def variables_read(ends: Iterable[Node]) -> set[Node]:
     for node, outer in steps_of(ends):
         if node.graph not in skippable:
             skippable[node.graph] = _after_switches(node.graph)
-        for place, value in enumerate(node.inputs):
+        for index, value in enumerate(node.inputs):
             source = origin(value, outer)
             if source.op not in VARIABLES:
                 continue
-            if node.op.startswith("Assign") and not place:
+            if node.op.startswith("Assign") and not index:
                 assigned.add(source)
             elif node.op not in _LOOKS_ONLY and callee(node) is None and node not in skippable[node.graph]:
                 read.add(source)

@@ -46,9 +46,9 @@ class Usage:
     def device(self) -> str:
         return self.node.device
 
-    def dims(self, node: Node, place: int) -> tuple[int | None, ...] | None:
+    def dims(self, node: Node, index: int) -> tuple[int | None, ...] | None:
         """The sizes of an input of a node; None for an unknown size, or for an unknown rank."""
-        return node.inputs[place].shape.dims if place < len(node.inputs) else None
+        return node.inputs[index].shape.dims if index < len(node.inputs) else None
 
 
 def usages(nodes: Iterable[Node]) -> list[Usage]:

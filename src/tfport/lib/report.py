@@ -10,6 +10,16 @@ from tfport.atlas.atlas import ARM
 from tfport.atlas.release_spans import STOCK
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.library_dependencies import (
+    MissingCudaLibrary,
+    MissingLibrary,
+    MissingTensorFlowLibrary,
+    SystemTooOld,
+    UnknownMachine,
+)
+from tfport.check.findings.library_symbols import OtherCxxAbi, SymbolFinding
+from tfport.formats.elf.mangling import short_name
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult, diagnose
 from tfport.lib.files import LibraryFile, libraries_in
 from tfport.lib.subject import LibrarySubject, LoadOptions
@@ -90,3 +100,22 @@ def _report(
             subjects[machine] = replace(first, options=replace(options, machine=machine))
         results.append(diagnose(subjects[machine], target))
     return LibraryReport(subjects[targets[0][1]], results)
+
+
+# Short labels for findings in lists.
+
+
+def label_of(finding: Finding) -> str:
+    """A library, symbol or version such as `libacme.so.1`; the name of the finding if it has none."""
+    match finding:
+        case MissingLibrary() | MissingCudaLibrary() | MissingTensorFlowLibrary():
+            return finding.library
+        case OtherCxxAbi():
+            return f"compiled with _GLIBCXX_USE_CXX11_ABI={finding.abi}"
+        case SymbolFinding():
+            return short_name(finding.missing[0])
+        case SystemTooOld():
+            return f"{finding.family} {finding.wanted}"
+        case UnknownMachine():
+            return finding.libraries
+    return finding.op or finding.name

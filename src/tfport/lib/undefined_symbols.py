@@ -58,7 +58,7 @@ def _library_findings(
     symbols_needed = {
         u.name: u.version for u in subject.closure.undefined(loaded) if not PYTHON_SYMBOL.fullmatch(u.name)
     }
-    order = {name: place for place, name in enumerate(symbols_needed)}
+    order = {name: index for index, name in enumerate(symbols_needed)}
     findings = list(_by_cause(subject, target, build, loaded, symbols_needed))
     for finding in findings:
         finding.version = symbols_needed[finding.missing[0]]

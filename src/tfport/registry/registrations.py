@@ -139,13 +139,13 @@ class RegistrationRecorder:
         else:
             self._note_op(call.arguments[0], method.lstrip("0123456789"), text)
 
-    def _new_op(self, place: int | None, name: str | None) -> None:
+    def _new_op(self, index: int | None, name: str | None) -> None:
         op = OpTexts(name if name and OP_NAME.fullmatch(name) else None)
         self.ops.append(op)
-        self.ops_by_place[place or 0] = op
+        self.ops_by_place[index or 0] = op
 
-    def _note_op(self, place: int | None, method: str, text: str | None) -> None:
-        op = self.ops_by_place.get(place or 0) or (self.ops[-1] if self.ops else OpTexts(None))
+    def _note_op(self, index: int | None, method: str, text: str | None) -> None:
+        op = self.ops_by_place.get(index or 0) or (self.ops[-1] if self.ops else OpTexts(None))
         lists = {"Attr": op.attrs, "Input": op.inputs, "Output": op.outputs}
         if method in lists:
             lists[method].append(text)
@@ -162,10 +162,10 @@ class RegistrationRecorder:
         if kernel is not None:
             _note_kernel(kernel, method.lstrip("0123456789"), parameters, call)
 
-    def _new_kernel(self, place: int | None, op: str | None, device: str | None = None) -> None:
+    def _new_kernel(self, index: int | None, op: str | None, device: str | None = None) -> None:
         kernel = KernelTexts(op if op and OP_NAME.fullmatch(op) else None, device)
         self.kernels.append(kernel)
-        self.kernels_by_place[place or 0] = kernel
+        self.kernels_by_place[index or 0] = kernel
 
     def _c(self, function: str, call: Call) -> int | None:
         """TensorFlow's C functions: builders are pointers that they return."""
@@ -265,12 +265,12 @@ def _looks_like_string(call: Call) -> bool:
     return segment is not None and not segment.is_code and not segment.is_writable
 
 
-def _make_string(memory: EmulatedMemory, place: int | None, start: int | None, end: int | None) -> None:
-    if place is None or start is None:
+def _make_string(memory: EmulatedMemory, index: int | None, start: int | None, end: int | None) -> None:
+    if index is None or start is None:
         return
     size = end - start if end is not None and 0 <= end - start <= 4096 else None
     text = memory.text(start, size)
     if text is not None:
         block, data = memory.new_block(), text.encode()
         memory.write(block, data + b"\0", len(data) + 1)
-        memory.write(place, block.to_bytes(8, "little") + len(data).to_bytes(8, "little"), 16)
+        memory.write(index, block.to_bytes(8, "little") + len(data).to_bytes(8, "little"), 16)

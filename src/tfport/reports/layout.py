@@ -72,8 +72,8 @@ class Text(ReportPart):
     def join(self, texts: Iterable[Text]) -> Text:
         """The texts with this one between them."""
         joined = Text()
-        for place, text in enumerate(texts):
-            joined.runs += (self.runs if place else []) + text.runs
+        for index, text in enumerate(texts):
+            joined.runs += (self.runs if index else []) + text.runs
         return joined
 
     @property
@@ -145,8 +145,8 @@ class Grid(ReportPart):
 
     def _row_lines(self, row: list[Text], widths: Sequence[int]) -> list[Line]:
         cells = [
-            cell.lines(width - self._gap_after(place), column)
-            for place, (cell, width, column) in enumerate(zip(row, widths, self.columns, strict=False))
+            cell.lines(width - self._gap_after(index), column)
+            for index, (cell, width, column) in enumerate(zip(row, widths, self.columns, strict=False))
         ]
         lines = []
         for number in range(max([1, *map(len, cells)])):
@@ -159,28 +159,28 @@ class Grid(ReportPart):
 
     def _widths(self, most: int) -> list[int]:
         """The width of each column with its gap."""
-        widths = [self._measured(place, most) or 1 for place in range(len(self.columns))]
+        widths = [self._measured(index, most) or 1 for index in range(len(self.columns))]
         if sum(widths) <= most:
             return widths
         shrinks = [column.width is None and not column.no_wrap for column in self.columns]
         narrow = _evened(_with_widest_reduced(widths, shrinks, most), most)
-        return [self._measured(place, width) for place, width in enumerate(narrow)]
+        return [self._measured(index, width) for index, width in enumerate(narrow)]
 
-    def _measured(self, place: int, most: int) -> int:
+    def _measured(self, index: int, most: int) -> int:
         """The width of a column with its gap, if `most` is available."""
         if most < 1:
             return 0
-        column, gap = self.columns[place], self._gap_after(place)
+        column, gap = self.columns[index], self._gap_after(index)
         if column.width is not None:
             return min(column.width + gap, most)
-        cells = [row[place].widest_line if place < len(row) else 0 for row in self.rows]
+        cells = [row[index].widest_line if index < len(row) else 0 for row in self.rows]
         wide = min(max((min(cell, most) + gap for cell in cells), default=most), most)
         if column.min_width is not None:
             wide = max(wide, column.min_width + gap)
         return wide if column.max_width is None else min(wide, column.max_width + gap)
 
-    def _gap_after(self, place: int) -> int:
-        return self.gap if place < len(self.columns) - 1 else 0
+    def _gap_after(self, index: int) -> int:
+        return self.gap if index < len(self.columns) - 1 else 0
 
 
 def _with_widest_reduced(widths: list[int], shrinks: Sequence[bool], most: int) -> list[int]:

@@ -17,8 +17,7 @@ from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding
 from tfport.formats.elf.library import ElfLibrary
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult
 from tfport.lib.file_checks import machine_text
-from tfport.lib.labels import label_of
-from tfport.lib.report import LibraryReport, LibraryReports
+from tfport.lib.report import LibraryReport, LibraryReports, label_of
 from tfport.rendering import json_of
 from tfport.reports.check.text import LABEL, SEVERITIES
 from tfport.reports.console import GAP, columns, cut_off, facts, indented, labeled, text_of, title

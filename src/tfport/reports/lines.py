@@ -7,11 +7,10 @@ others need is known to `rich`, which takes long to import and is asked only for
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
-
-from tfport.startup.late_pattern import late_pattern
 
 Run = tuple[str, str]
 """A text and its style."""
@@ -20,8 +19,8 @@ Line = list[Run]
 DEFAULT_WIDTH = 80
 FOLD, ELLIPSIS = "fold", "ellipsis"
 """What to do with a word that is longer than a line: break it, or cut it off with `…`."""
-_NARROW = late_pattern("[ -~…●→\u00d7\u2013·½✓✗]*")
-_WORD = late_pattern(r"\s*\S+\s*")
+_NARROW = re.compile("[ -~…●→\u00d7\u2013·½✓✗]*")
+_WORD = re.compile(r"\s*\S+\s*")
 
 
 def columns_of(text: str) -> int:
@@ -84,10 +83,10 @@ def _beginning(text: str, width: int) -> str:
     if _NARROW.fullmatch(text):
         return text[:width]
     used = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         used += columns_of(character)
         if used > width:
-            return text[:place]
+            return text[:index]
     return text
 
 

@@ -14,14 +14,14 @@ from tfport.graph.model import Model
 from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.engine import Engine
+from tfport.runtime.failures import raise_unsupported
 from tfport.runtime.fed_tensor import FedValue
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan_cache import Assumed
 from tfport.runtime.program import Program
 from tfport.runtime.state import State, Variable
 from tfport.runtime.trace import Env, Tracer
-from tfport.runtime.unsupported import raise_unsupported
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 
 
 class ModelTracer:
@@ -57,7 +57,7 @@ class ModelTracer:
             "every plan assigns to variables that it treated as constants"
         )
 
-    @no_search_for_garbage()
+    @gc_paused()
     def trace(
         self,
         fetches: Sequence[str],

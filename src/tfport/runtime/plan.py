@@ -28,7 +28,7 @@ from tfport.runtime.profile.recorder import Recorder, current_recorder
 from tfport.runtime.program import Program, Step
 from tfport.runtime.stored.stored_island import IslandCopy
 from tfport.startup.dataclass import dataclass, field
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
@@ -54,7 +54,7 @@ class Plan:
     The program itself is not kept: its constants may be large, and the engine has its own copies.
     """
 
-    @no_search_for_garbage()
+    @gc_paused()
     def __init__(
         self,
         program: Program,

@@ -44,6 +44,7 @@ from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.engines.gpu.in_place import RepeatedCalls
 from tfport.runtime.engines.make_engine import make_engine
 from tfport.runtime.engines.no_engine import NoEngine
+from tfport.runtime.failures import raise_unsupported
 from tfport.runtime.fed_tensor import FedTensor
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.model_tracer import ModelTracer
@@ -57,7 +58,6 @@ from tfport.runtime.restore.object_restore import restore_from_objects
 from tfport.runtime.restore.plain_restore import restore_plainly
 from tfport.runtime.restore.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.state import State
-from tfport.runtime.unsupported import raise_unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

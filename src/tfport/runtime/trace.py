@@ -26,9 +26,8 @@ from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
 from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.effect_order import READS, is_ordered, is_unseeded, required_nodes
 from tfport.runtime.engines.engine import Engine
-from tfport.runtime.failures import PLANNING, planning_error
-from tfport.runtime.host import group_inputs, host_run, kernel_arguments
-from tfport.runtime.host_shapes import host_shapes
+from tfport.runtime.failures import PLANNING, UnsupportedNode, missing_kernel, planning_error, unknown_op
+from tfport.runtime.host import group_inputs, host_run, host_shapes, kernel_arguments
 from tfport.runtime.implementations import BUILT_IN, OpImplementations, TracedOp
 from tfport.runtime.lower import CONTROL_UNITS, Context
 from tfport.runtime.lower_node import LoweredNode, NodeLowering
@@ -38,7 +37,6 @@ from tfport.runtime.passes.pass_list import run_node_passes
 from tfport.runtime.profile.recorder import current_recorder
 from tfport.runtime.program import NeverLowered, Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
-from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
 from tfport.runtime.value_facts import CONST, EqualConstants, ListFacts, ValueFacts
 from tfport.startup.dataclass import dataclass
 

@@ -27,7 +27,7 @@ from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import is_address
 from tfport.serve.models.store import open_store
 from tfport.serve.rest.encode import error_body
-from tfport.serve.rest.paths import parse_path
+from tfport.serve.rest.request_head import parse_path
 from tfport.serve.rest.routes import answer_get, answer_post
 from tfport.serve.servable import Arrays, Servable, ThreadRunner
 from tfport.serve.status import StatusCode, StatusError

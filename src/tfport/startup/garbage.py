@@ -14,7 +14,7 @@ _has_frozen_objects = False
 
 
 @contextmanager
-def no_search_for_garbage() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Do not search inside this block, or in calls of the decorated function."""
     if not gc.isenabled():
         yield

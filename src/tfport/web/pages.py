@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from tfport.fix.certify.certificate import Certificate
+from tfport.rendering import PAGE, renderer_of
 from tfport.static_page.page import self_contained_page
 from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.graph_view.graphs import ModelGraphs
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
     from tfport.inspection.inspection import Inspection
     from tfport.matrix.matrix import Matrix
+
 
 MOST_NODES = 20_000
 """Larger graphs are left out of a page: `tfport ui` shows them."""
@@ -75,3 +78,15 @@ def _graphs(graphs: ModelGraphs) -> dict[str, Any]:
 
 def _title(model: str, what: str) -> str:
     return printable(f"{model}: {what}")
+
+
+# The static page of a certificate, which `tfport fix` writes beside the model.
+
+
+@renderer_of(Certificate, PAGE)
+def certificate_page(certificate: Certificate) -> str:
+    """The page: the rules, the inputs tried, and the differences."""
+    title = printable(f"{certificate.source}: certificate")
+    documents = {"certificate": certificate.to_json()}
+    entry = model_entry(certificate.source, "", 0)
+    return self_contained_page("fix", title, entry, documents, str(certificate))

@@ -5,17 +5,30 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import hmac
+import logging
+import os
+import shutil
 import signal
 import socket as socket_module
 import sys
+import tempfile
 import threading
 import webbrowser
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from aiohttp import web
 
 from tfport.errors import Error
-from tfport.web.app import make_app
+from tfport.web.allowed_paths import AllowedPaths
+from tfport.web.jobs import JobBoard
+from tfport.web.json_answer import MOST_BODY, RefusedRequest, error_answer
+from tfport.web.model_store import ModelStore
 from tfport.web.options import UiOptions, is_loopback
+from tfport.web.routes import description, details, graphs, jobs, models, page, reports, uploads
+from tfport.web.state import MOST_AT_ONCE, STATE, RecentModels, ServerState
+from tfport.web.uploads import Uploads
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_S = 0.5
@@ -102,3 +115,103 @@ def _listen(host: str, port: int) -> socket_module.socket:
 def _names(host: str) -> set[str]:
     """The names by which a browser may call a server on this machine."""
     return {host if ":" not in host else f"[{host}]", "localhost", "127.0.0.1"}
+
+
+# The application: routes below `/api/v1`, the files of the page, and the guard around them.
+
+PREFIX = "/api/v1"
+MODULES = (models, graphs, details, reports, jobs, uploads, description)
+API_ROUTES = [route for module in MODULES for route in module.ROUTES]
+
+
+def make_app(options: UiOptions, hosts: frozenset[str] | None = None) -> web.Application:
+    """The application; `hosts` are the names that a request may call it by."""
+    app = web.Application(middlewares=[Guard(options.token, hosts).around], client_max_size=MOST_BODY)
+    allowed = AllowedPaths([*options.allow, *options.models])
+    store = ModelStore(allowed, most_open=options.most_open)
+    recent = RecentModels() if options.remember else None
+    for path in reversed(recent.paths() if recent is not None else []):
+        if os.path.exists(path) and allowed.allows(os.path.realpath(path)):
+            store.add(path)
+    for path in options.models:
+        store.add(path)
+    folder = Path(tempfile.mkdtemp(prefix="tfport-ui-"))
+    received = Uploads(folder / "uploads", options.most_upload)
+    allowed.add(folder / "uploads")
+    board = JobBoard(folder / "jobs", most_running=options.most_jobs)
+    app[STATE] = ServerState(options, store, asyncio.Semaphore(MOST_AT_ONCE), board, received, folder, recent)
+
+    async def clean(_: web.Application) -> None:
+        await board.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    app.on_cleanup.append(clean)
+    for route in API_ROUTES:
+        app.router.add_route(route.method, PREFIX + route.path, route.handler)
+    app.add_routes(page.ROUTES)
+    return app
+
+
+# What every request must pass: the right host name, the token, and headers that protect the answer.
+#
+# The host name protects from pages of other sites that make a name lead here (DNS rebinding), the token from
+# everyone who was not shown the address. Neither is needed for the files of the page itself, which are
+# public, except for the host name.
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+API = "/api/"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+HINT = "open the address that `tfport ui` printed"
+UNKNOWN_PATH = "there is nothing at this address; see /api/v1/openapi.json"
+_log = logging.getLogger("tfport.web")
+
+
+class Guard:
+    """The middleware around all requests."""
+
+    def __init__(self, token: str, hosts: frozenset[str] | None) -> None:
+        """`hosts` are the names of this server, with the port; None accepts every name."""
+        self._token = token.encode()
+        self._hosts = hosts
+
+    @web.middleware
+    async def around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await self._answer(request, handler)
+        response.headers.update(HEADERS)
+        return response
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._hosts is not None and request.headers.get("Host", "").lower() not in self._hosts:
+            return error_answer(421, f"this server has another name; {HINT}")
+        if request.path.startswith(API) and not self._has_token(request):
+            return error_answer(401, f"the token is missing or wrong; {HINT}")
+        try:
+            return await handler(request)
+        except RefusedRequest as refusal:
+            return error_answer(refusal.status, str(refusal))
+        except Error as error:
+            return error_answer(400, str(error))
+        except web.HTTPException as error:
+            return error_answer(error.status, UNKNOWN_PATH if error.status == 404 else error.reason)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:
+            _log.exception("%s %s", request.method, request.path)
+            return error_answer(500, "the server failed; its terminal shows where, please report it")
+
+    def _has_token(self, request: web.Request) -> bool:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        matches = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._token)
+        return scheme.lower() == "bearer" and matches

@@ -3,7 +3,7 @@
 import pytest
 
 import tfport
-from tfport.atlas.compute_capability import capability_of
+from tfport.atlas.cuda import capability_of
 from tfport.errors import Error
 
 MODEL = "examples/attention"

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tfport.fix.certify.compare import OutputDifference, compare, steps_apart
-from tfport.fix.certify.tolerance import Tolerance, smallest_normal
+from tfport.fix.certify.compare import OutputDifference, Tolerance, compare, smallest_normal, steps_apart
 
 F32, F64, HALF, BF16 = np.float32, np.float64, np.float16, ml_dtypes.bfloat16
 E4M3, E2M1 = ml_dtypes.float8_e4m3fn, ml_dtypes.float4_e2m1fn

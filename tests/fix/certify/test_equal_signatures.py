@@ -29,7 +29,7 @@ def test_signatures_with_the_same_graph_are_found(name):
     model = load(name)
     (before, after), same_as = without_repeats(both_sides(model, model, None, ()))
     assert same_as == REPEATS[name]
-    assert set(before.entrances) == set(after.entrances) == set(model.signatures) - set(same_as)
+    assert set(before.signatures) == set(after.signatures) == set(model.signatures) - set(same_as)
 
 
 def test_a_rewrite_that_changes_one_of_two_has_both_compared():

@@ -5,7 +5,7 @@ import pytest
 from tests.recorded_models import graph
 
 import tfport
-from tfport.fix.structure.unwritten_elements import append_unwritten
+from tfport.fix.structure.adapt_to_release import append_unwritten
 from tfport.graph.build import graph_to_def
 
 LOOP = """

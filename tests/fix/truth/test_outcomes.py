@@ -14,7 +14,7 @@ from references import tolerances
 from tests.recorded_models import graph
 
 import tfport
-from tfport.fix.certify.tolerance import NarrowestType, Tolerance
+from tfport.fix.certify.compare import NarrowestType, Tolerance
 from tfport.graph.build import graph_to_def
 
 EXPECTED = [{"y": np.float32([1, 2])}, {"y": np.float32([4])}]

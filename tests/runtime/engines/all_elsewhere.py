@@ -12,12 +12,11 @@ from typing import Any
 from unittest.mock import patch
 
 import tfport
-from tfport.runtime.engines.auto import AutoEngine
+from tfport.runtime.engines.auto import OTHERS, AutoEngine
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.engines.engine import Compiled, IslandHints, Sizes
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.engines.openvino_nodes import COMPUTES, MOVES
-from tfport.runtime.engines.other_engines import OTHERS
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tfport.graph.dtypes import FLOAT32, DType
-from tfport.runtime.engines.cpu_kernel_table import cpu_kernels
-from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
+from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels, cpu_kernels
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode
 

@@ -5,7 +5,7 @@ import pytest
 from tests.runtime.programs import session_of
 
 from tfport.errors import RunFailed
-from tfport.runtime.engines.onnx_message import node_message
+from tfport.runtime.engines.onnx_runtime import node_message
 
 RUN = "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running Reshape node. "
 LOCATION = (

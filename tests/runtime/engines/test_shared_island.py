@@ -5,11 +5,10 @@ import pytest
 from tests.runtime.programs import session_of
 
 import tfport
-from tfport.runtime.engines.auto import AutoEngine
+from tfport.runtime.engines.auto import AutoEngine, OtherEngine
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
-from tfport.runtime.engines.other_engines import OtherEngine
 from tfport.runtime.passes.pass_list import NodeForms
 
 WEIGHTS = ", ".join(f"{(i % 7 - 3) / 8}" for i in range(576))

@@ -6,7 +6,7 @@ import pytest
 from tfport.graph.dtypes import FLOAT32, STRING, DType
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import OPSET, Builder
-from tfport.runtime.onnx.pooling_opset import BEFORE_NEW_POOLING
+from tfport.runtime.onnx.model import BEFORE_NEW_POOLING
 from tfport.runtime.operand import Operand
 from tfport.runtime.passes.island_model import island_model
 from tfport.runtime.passes.pass_list import NodeForms

@@ -6,7 +6,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.operand import Operand
 from tfport.runtime.profile.engine_events import EngineEvent
 from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins, numbers_in
-from tfport.runtime.profile.node_times import node_times
+from tfport.runtime.profile.profile import node_times
 from tfport.runtime.profile.recorder import Clock, HostStep, IslandRecord, Recorder
 from tfport.runtime.profile.times import IslandTime
 from tfport.runtime.program import OnnxNode, Step

@@ -12,8 +12,7 @@ from tests.runtime.cases import f32
 from tfport.runtime.plan import Plan
 from tfport.runtime.stored.stored_island import StoredPlan
 from tfport.serve.models.config import ModelSettings
-from tfport.serve.models.loading import session_opener
-from tfport.serve.models.prepare import prepare
+from tfport.serve.models.loading import prepare, session_opener
 
 EXPORT = Path(__file__).parents[3] / "examples" / "attention"
 

@@ -17,7 +17,7 @@ from tfport.runtime.engines.gpu.device_name import parse_device
 from tfport.runtime.engines.gpu.gpu_engine import GpuEngine
 from tfport.serve.model_catalog import VersionState
 from tfport.serve.models.config import one_model
-from tfport.serve.models.prepare import prepare
+from tfport.serve.models.loading import prepare
 from tfport.serve.status import StatusCode, StatusError
 
 TWO_BAD = """

@@ -15,7 +15,7 @@ from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import serving_pb2
 from tfport.formats.saved_model.warmup import WARMUP
 from tfport.runtime.bounds.stop_signal import StopSignal
-from tfport.serve.models.prepare import prepare
+from tfport.serve.models.loading import prepare
 from tfport.serve.models.warmup import replay
 from tfport.serve.status import StatusCode, StatusError
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tfport.serve.rest.paths import ParsedPath
-from tfport.serve.rest.request_head import MOST_FIELDS, MOST_HEAD, RequestFraming, read_head
+from tfport.serve.rest.request_head import MOST_FIELDS, MOST_HEAD, ParsedPath, RequestFraming, read_head
 
 START = b"POST /v1/models/half:predict HTTP/1.1\r\n"
 LENGTH = b"Content-Length: 18\r\n"

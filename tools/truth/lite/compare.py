@@ -29,7 +29,7 @@ def answers(path: Path, engine: str) -> list[list[Any]]:
     session = tfport.Session(model, engine=engine)
     key, inputs, outputs = ends(model)
     with np.load(path.with_suffix(".inputs.npz")) as file:
-        feeds = {name: plain(file[str(place)]) for place, name in enumerate(inputs)}
+        feeds = {name: plain(file[str(index)]) for index, name in enumerate(inputs)}
     call = session.signature(key)
     return [[made[name] for name in outputs] for made in (call(**feeds), call(**feeds))]
 
@@ -106,7 +106,7 @@ def recording(path: Path, way: str) -> list[list[Any]]:
     with np.load(path.with_suffix(f".{way}.npz")) as file:
         count = sum(not name.startswith("again.") for name in file)
         prefixes = [""] + ["again."] * ("again.0" in file)
-        return [[file[f"{prefix}{place}"] for place in range(count)] for prefix in prefixes]
+        return [[file[f"{prefix}{index}"] for index in range(count)] for prefix in prefixes]
 
 
 def apart(ours: list[list[Any]], theirs: list[list[Any]]) -> float:

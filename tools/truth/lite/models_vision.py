@@ -15,8 +15,8 @@ Made = tuple[Any, list[tuple[Any, ...]]]
 def model(inputs: Any, outputs: Any) -> Made:
     """Return a Keras model whose weights, batch statistics included, are random."""
     made = keras.Model(inputs, outputs)
-    for place, weight in enumerate(made.weights):
-        random = np.random.default_rng(place).uniform(-0.4, 0.4, weight.shape).astype("float32")
+    for index, weight in enumerate(made.weights):
+        random = np.random.default_rng(index).uniform(-0.4, 0.4, weight.shape).astype("float32")
         name = getattr(weight, "path", weight.name)
         weight.assign(abs(random) + 0.5 if "variance" in name or "gamma" in name else random)
     return made, [tuple(tensor.shape) for tensor in made.inputs]

@@ -34,8 +34,8 @@ def interpreter_module():
 def inputs_for(details, seed):
     """Return an array for each input, the same ones each time."""
     made = []
-    for place, detail in enumerate(details):
-        rng = np.random.RandomState(seed * 1000 + place)
+    for index, detail in enumerate(details):
+        rng = np.random.RandomState(seed * 1000 + index)
         shape, kind = tuple(int(n) for n in detail["shape"]), np.dtype(detail["dtype"])
         made.append(values(rng, shape, kind))
     return made

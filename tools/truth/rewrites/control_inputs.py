@@ -31,8 +31,8 @@ def main(releases: list[str]) -> None:
         for release in releases:
             with unpacked_release(release) as there:
                 repeated = there.run(jobs, times=TIMES).repeated
-            for place, name in enumerate(PROGRAMS):
-                answers = [run[place] for run in repeated]
+            for index, name in enumerate(PROGRAMS):
+                answers = [run[index] for run in repeated]
                 crashes = sum(isinstance(answer, Crash) for answer in answers)
                 refused = {str(a) for a in answers if isinstance(a, str) and not isinstance(a, Crash)}
                 print(f"{release:8} {name:32} crashed {crashes} of {TIMES}", *refused, flush=True)

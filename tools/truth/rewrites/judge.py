@@ -8,8 +8,7 @@ import numpy as np
 from compare import relative
 from jobs import Answer, Crash
 
-from tfport.fix.certify.compare import NOTHING, OutputDifference, compare
-from tfport.fix.certify.tolerance import Tolerance, is_float
+from tfport.fix.certify.compare import NOTHING, OutputDifference, Tolerance, compare, is_float
 
 SAME, DIFFERS, REFUSED, CRASHED = "same", "differs", "refused there", "crashed"
 CANNOT, UNKNOWN = "not rewritten", "unknown"

@@ -118,7 +118,7 @@ def photo_filter(path: str) -> None:
         edges = tf.image.sobel_edges(x)
         patches = tf.image.extract_patches(x, [1, 5, 5, 1], [1, 5, 6, 1], [1, 1, 1, 1], "VALID")
         ssim = tf.image.ssim(x, tf.image.flip_left_right(x), 1.0, filter_size=5)
-        turned = tf.raw_ops.ImageProjectiveTransformV3(
+        transposed = tf.raw_ops.ImageProjectiveTransformV3(
             images=x,
             transforms=tf.constant([[0.9, -0.2, 2, 0.2, 0.9, -1, 0, 0]]),
             output_shape=[20, 24],
@@ -131,7 +131,7 @@ def photo_filter(path: str) -> None:
             "edges": edges,
             "patches": patches,
             "ssim": ssim,
-            "turned": turned,
+            "turned": transposed,
             "yuv": tf.image.rgb_to_yuv(x),
         }
 

@@ -16,8 +16,8 @@ from jobs import Answer, Job, output_names, way_of
 from release import Installation
 
 import tfport
+from tfport.fix.certify.compare import Tolerance
 from tfport.fix.certify.narrowest import narrowest_types
-from tfport.fix.certify.tolerance import Tolerance
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs
 

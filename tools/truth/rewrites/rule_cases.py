@@ -69,12 +69,12 @@ def hold(release: str, cases: list[tuple[str, RuleCase]], python: list[str]) -> 
     target, counted = resolve_targets(f"tensorflow=={release}")[0], Counter[str]()
     jobs, asked = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for place, (name, c) in enumerate(cases):
+        for index, (name, c) in enumerate(cases):
             record = rewritten(c, target)
             if record is None:
                 counted[LEFT] += 1
                 continue
-            path = Path(folder, f"{place}.pb")
+            path = Path(folder, f"{index}.pb")
             path.write_bytes(record)
             inputs = {k: np.asarray(v) for k, v in c.feeds.items() if k not in c.constants}
             jobs.append(Job(path, inputs, fetches=tuple(c.fetches)))

@@ -92,7 +92,7 @@ def resolve_targets(
         raise Error(f"unknown delegate `{delegate}`; expected {', '.join(DELEGATES[:-1])} or {DELEGATES[-1]}")
     known, capability = atlas or recorded_atlas(), None
     if gpu is not None:
-        from tfport.atlas.compute_capability import capability_of
+        from tfport.atlas.cuda import capability_of
 
         device, capability = "gpu", capability_of(gpu)
     texts = [text] if isinstance(text, str) else list(text)

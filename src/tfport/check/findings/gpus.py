@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.compute_capability import compiles, major_minor, runs_natively
+from tfport.atlas.cuda import compiles, major_minor, runs_natively
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.devices import CPU

@@ -5,6 +5,7 @@ Findings 01x. They hold for every target; when they are noticed depends on the l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
@@ -16,9 +17,8 @@ from tfport.check.loaders import Loader
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.graph import Graph, Node
 from tfport.graph.reach import is_listed_in_order, on_cycle
-from tfport.startup.late_pattern import late_pattern
 
-NAME = late_pattern(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BEGINNINGS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")
 CHARACTERS = "".join(BEGINNINGS).encode() + rb"_\/>-"
 Declared = Callable[[Node], int | None]

@@ -14,7 +14,7 @@ from tfport.atlas.target import OURS, Target
 from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.history import close_names, history_of, own_libraries
+from tfport.check.findings.unresolved_nodes import close_names, history_of, own_libraries
 from tfport.check.loader_stages import DEPRECATION, OUTDATED_OPS, STRUCTURE
 from tfport.errors import Error
 from tfport.registry.unresolved import Question

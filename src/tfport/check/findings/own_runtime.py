@@ -8,7 +8,7 @@ from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.atlas.target import OURS
 from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.history import history_of
+from tfport.check.findings.unresolved_nodes import history_of
 from tfport.check.loader_stages import BY_NAME, KERNELS, STRUCTURE
 from tfport.registry.registry import Kernel
 from tfport.registry.unresolved import Question

@@ -9,8 +9,8 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loader_stages import INPUT_SHAPES, OUTPUT_SHAPES
 from tfport.check.loaders import Loader
+from tfport.check.refused_shapes import RefusedShapes, UndecidedShapes, refused_shapes, stated_shapes
 from tfport.check.release_quirks import since
-from tfport.check.shapes.infer import RefusedShapes, UndecidedShapes, refused_shapes, stated_shapes
 from tfport.graph.op_facts.rule import CHANGED_IN, Changes, text
 
 STRIP = "delete the attribute `_output_shapes` from all nodes: nothing needs it"

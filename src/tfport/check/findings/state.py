@@ -265,8 +265,8 @@ def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
                 stack += [(passed, True) for passed in _in_loop(user, value)]
             elif (function := callee(user)) is not None:
                 args = function.arguments
-                places = (i for i, v in enumerate(user.inputs) if v is value and i < len(args))
-                stack += [(args[place], in_loop) for place in places]
+                indices = (i for i, v in enumerate(user.inputs) if v is value and i < len(args))
+                stack += [(args[place], in_loop) for place in indices]
             elif user.op in _READS:
                 is_read = is_read or not in_loop
             elif _can_set(user, value):
@@ -276,10 +276,10 @@ def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
 
 def _in_loop(loop: Node, value: Value) -> Iterator[Value]:
     """What a value that is passed to a loop is in its functions and after it."""
-    places = [place for place, passed in enumerate(loop.inputs) if passed is value]
+    indices = [index for index, passed in enumerate(loop.inputs) if passed is value]
     functions = filter(None, map(loop.graph.library.functions.get, functions_of(loop)))
     for values in (loop.outputs, *(function.arguments for function in functions)):
-        yield from (values[place] for place in places if place < len(values))
+        yield from (values[index] for index in indices if index < len(values))
 
 
 def _can_set(user: Node, value: Value) -> bool:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
+from tfport.atlas.atlas import RecordedSource, atlas
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel, UnresolvedNodes
 from tfport.check.devices import CPU
 from tfport.check.findings.finding import Finding, answering, check
-from tfport.check.findings.history import own_libraries
 from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
 from tfport.check.release_quirks import is_loaded_by_python
 from tfport.graph.graph import Node
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
+
+if TYPE_CHECKING:
+    from tfport.atlas.op_search import OpSummary
+
 
 OF_KERNELS = (
     Question.KERNEL, Question.KERNEL_TYPE, Question.KERNEL_LIMIT, Question.KERNEL_LIMIT_WITHOUT_ONEDNN,
@@ -94,3 +100,29 @@ def _is_compiled(model: CheckedModel, node: Node, loader: Loader) -> bool:
 def _keep(contexts: NodesByContext, is_kept: Callable[[Node], bool]) -> NodesByContext:
     kept = ((context, [node for node in nodes if is_kept(node)]) for context, nodes in contexts)
     return [(context, nodes) for context, nodes in kept if nodes]
+
+
+# Where the atlas records an op, and the names that are close to it.
+
+
+@functools.lru_cache(1024)
+def history_of(op: str) -> OpSummary:
+    """The releases and packages that register an op."""
+    from tfport.atlas.op_search import summaries  # here and below, as a model that runs does not need it
+
+    (history,) = summaries(atlas(), [op])
+    return history
+
+
+@functools.lru_cache(1024)
+def close_names(op: str) -> tuple[str, ...]:
+    """Recorded ops with a similar name."""
+    from tfport.atlas.op_search import suggestions
+
+    return tuple(suggestions(atlas(), op, 1))
+
+
+def own_libraries(target: Target, op: str) -> tuple[str, ...]:
+    """The libraries of the target's own wheels that register an op, once they are loaded."""
+    sources = (source for source in target.registry.sources if isinstance(source, RecordedSource))
+    return tuple(library for source in sources for library in source.providers(op))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tfport.atlas.keras_releases import KerasRelease
+from tfport.atlas.keras_releases import TF_KERAS, KerasRelease
 from tfport.atlas.target import KERAS_KIND, Target
+from tfport.atlas.versions import version_key
 from tfport.check.findings.finding import LOAD, Finding
 from tfport.check.findings.keras_files import (
     KerasBackendLayer,
@@ -14,22 +15,22 @@ from tfport.check.findings.keras_files import (
     KerasInputRank,
     KerasLambda,
     KerasLambdaPython,
+    KerasWeightsMismatch,
     UnknownKerasArgument,
     UnknownKerasObject,
 )
 from tfport.check.keras.causes import explain
 from tfport.check.keras.compile_settings import always_compiles, compile_problems
-from tfport.check.keras.generation import is_keras_1, is_keras_3, needs_h5py_2
+from tfport.check.keras.generation import is_keras_1, is_keras_3, is_standalone, needs_h5py_2, since_keras_3
 from tfport.check.keras.keras2 import load_with_keras_1, load_with_keras_2
 from tfport.check.keras.keras3 import load_with_keras_3
 from tfport.check.keras.keras3_calls import failing_calls
-from tfport.check.keras.raised import Raised
+from tfport.check.keras.raised import VALUE_ERROR, Raised
 from tfport.check.keras.silent_changes import silent_changes, stored_layers
-from tfport.check.keras.stored_weights import weight_problems
 from tfport.check.loaders import KERAS
 from tfport.check.other_format import OtherFormat
 from tfport.errors import Error
-from tfport.formats.keras.records import KerasFile
+from tfport.formats.keras.records import BY_LAYER, Json, KerasFile
 from tfport.graph.model import Model
 from tfport.startup.dataclass import replace
 
@@ -154,3 +155,124 @@ def simulated_load(file: KerasFile, release: KerasRelease) -> list[Raised]:
         load = load_with_keras_1 if is_keras_1(release) else load_with_keras_3
     compiled = compile_problems(file, release) if always_compiles(file, release) else []
     return [*load(file, release), *weight_problems(file, release), *compiled]
+
+
+# Where the weights of a file do not fit the layers that a release creates from its configuration.
+
+GRU, BIDIRECTIONAL = "GRU", "Bidirectional"
+LAYERS, DEPENDENCIES = "layers", "_layer_checkpoint_dependencies"
+"""The groups of an archive that hold the weights of the layers of a model."""
+FIRST_IN_LAYERS = "2.15"
+"""The first Keras 2 that looks for the weights of layers in `layers`, as every tf-keras does."""
+KERNEL_AND_BIAS = ("Dense", "Conv1D", "Conv2D", "Conv3D")
+NORMALIZATIONS = {"BatchNormalization": "gamma", "LayerNormalization": "gamma"}
+"""Layers whose weights have the sizes of `axis`, with the name of the first weight."""
+
+
+def weight_problems(file: KerasFile, release: KerasRelease) -> Iterator[Raised]:
+    """The errors when the weights of a file are assigned."""
+    if file.weights is None or file.config is None:
+        return
+    if file.weights.layout != BY_LAYER:
+        if file.layout == "keras" and not is_keras_3(release) and (moved := _moved(file, release)):
+            yield moved
+        return
+    lists = file.weights.lists
+    with_weights = [name for name, weights in lists.items() if weights]
+    for name, class_name, config in _outer_layers(file.config):
+        shapes = [weight.shape for weight in lists.get(name, ())]
+        if not shapes:
+            continue
+        number = with_weights.index(name)
+        if class_name == BIDIRECTIONAL and isinstance(inner := config.get("layer"), Mapping):
+            class_name, config = str(inner.get("class_name")), inner.get("config") or {}
+            shapes = shapes[: len(shapes) // 2]
+        if not shapes or not isinstance(config, Mapping):
+            continue
+        if class_name == GRU and _resets_after(release) and _has_plain_bias(config, shapes):
+            yield _gru(name, number, shapes[-1], release)
+        elif class_name in NORMALIZATIONS and is_keras_3(release) and _is_joint(config, shapes[0]):
+            yield _mismatch(name, number, NORMALIZATIONS[class_name], shapes[0][-1:], shapes[0], release)
+
+
+def _moved(file: KerasFile, release: KerasRelease) -> Raised | None:
+    """The error where the weights of an archive are in another group than this Keras 2 looks into."""
+    assert file.weights is not None
+    assert file.config is not None
+    is_new = release.package == TF_KERAS or version_key(release.version) >= version_key(FIRST_IN_LAYERS)
+    expected = LAYERS if is_new else DEPENDENCIES
+    other = DEPENDENCIES if expected == LAYERS else LAYERS
+    if any(path.startswith(f"{expected}/") for path in file.weights.lists):
+        return None
+    for name, class_name, _ in _outer_layers(file.config):
+        stored = file.weights.lists.get(f"{other}/{name}")
+        if stored:
+            names = [f"{name}/{weight}:0" for weight in ("kernel", "bias")[: len(stored)]]
+            shown = names if class_name in KERNEL_AND_BIAS else "…"
+            text = (
+                f"Layer '{name}' expected {len(stored)} variables, but received 0 variables during loading. "
+                f"Expected: {shown}"
+            )
+            what = f"the file has them in `{other}`, and this release looks into `{expected}`"
+            return Raised(
+                VALUE_ERROR, text, KerasWeightsMismatch(layer=name, class_name=class_name, what=what)
+            )
+    return None
+
+
+def _outer_layers(config: Mapping[str, Json]) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
+    inner = config.get("config")
+    layers = inner if isinstance(inner, list) else inner.get("layers") if isinstance(inner, Mapping) else None
+    for layer in layers if isinstance(layers, list) else ():
+        options = layer.get("config") if isinstance(layer, Mapping) else None
+        if isinstance(options, Mapping):
+            yield str(options.get("name") or layer.get("name") or ""), str(layer.get("class_name")), options
+
+
+def _resets_after(release: KerasRelease) -> bool:
+    """Whether `reset_after` of GRU is true where the configuration has none, as since TensorFlow 2."""
+    return not is_standalone(release) and version_key(release.version) >= version_key("2")
+
+
+def _has_plain_bias(config: Mapping[str, Json], shapes: list[tuple[int, ...]]) -> bool:
+    return "reset_after" not in config and config.get("use_bias", True) is True and len(shapes[-1]) == 1
+
+
+def _is_joint(config: Mapping[str, Json], shape: tuple[int, ...]) -> bool:
+    """Whether a layer has a weight for several axes together."""
+    axis = config.get("axis")
+    return isinstance(axis, list) and len(axis) > 1 and len(shape) > 1
+
+
+def _gru(name: str, number: int, shape: tuple[int, ...], release: KerasRelease) -> Raised:
+    if is_keras_3(release):
+        return _mismatch(name, number, "gru_cell/bias", (2, *shape), shape, release)
+    what = (
+        "the file is from a release whose GRU resets before the matrix product, and this one resets after it"
+    )
+    text = "GRU(reset_after=False) is not compatible with GRU(reset_after=True)"
+    return Raised(VALUE_ERROR, text, KerasWeightsMismatch(layer=name, class_name=GRU, op=GRU, what=what))
+
+
+def _mismatch(
+    name: str,
+    number: int,
+    weight: str,
+    expected: tuple[int, ...],
+    stored: tuple[int, ...],
+    release: KerasRelease,
+) -> Raised:
+    text = (
+        "The shape of the target variable and the shape of the target value in "
+        "`variable.assign(value)` must match. "
+        f"variable.shape={expected}, Received: value.shape={stored}. Target variable: <KerasVariable "
+        f"shape={expected}, dtype=float32, path={name}/{weight}>"
+    )
+    if since_keras_3(release, "3.6"):
+        text = (
+            f"Shape mismatch in layer #{number} (named {name})for weight {name}/{weight}. Weight "
+            "expects shape "
+            f"{expected}. Received saved weight with shape {stored}"
+        )
+    what = f"it creates {name}/{weight} with the shape {expected}, and the file has {stored}"
+    return Raised(VALUE_ERROR, text, KerasWeightsMismatch(layer=name, what=what))

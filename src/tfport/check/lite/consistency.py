@@ -63,8 +63,8 @@ def outside_constants(file: LiteFile, registry: LiteRegistry) -> Iterator[LiteFi
     is_newer = registry.package == LITERT or version_key(registry.version) >= version_key(READS_OUTSIDE)
     unread = frozenset[int]() if is_newer else file.outside
     for number, graph in enumerate(file.subgraphs):
-        places = (index for node in graph.operators for index in node.inputs if index >= 0)
-        for index in places:
+        indices = (index for node in graph.operators for index in node.inputs if index >= 0)
+        for index in indices:
             tensor = graph.tensors[index]
             if tensor.buffer not in unread and not tensor.external_buffer:
                 continue

@@ -12,13 +12,13 @@ SHOWN = 3
 def node_places(file: LiteFile, code: OperatorCode) -> str:
     """The nodes with an operator code: `nodes 3, 7 and 12`; empty if no node has it."""
     several = len(file.subgraphs) > 1
-    places = [
+    indices = [
         f"{number} of {_name(subgraph, at)}" if several else str(number)
         for at, subgraph in enumerate(file.subgraphs)
         for number, node in enumerate(subgraph.operators)
         if node.code == code
     ]
-    return f"{'node' if len(places) == 1 else 'nodes'} {listed(places)}" if places else ""
+    return f"{'node' if len(indices) == 1 else 'nodes'} {listed(indices)}" if indices else ""
 
 
 def tensor_place(tensor: LiteTensor, subgraph: Subgraph) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 
 from tfport.cli.arguments import add_json
 from tfport.errors import BuildFailed, Error
-from tfport.startup.late_pattern import late_pattern
 
 VERSION = 1
-OF_TENSORFLOW = late_pattern(
+OF_TENSORFLOW = re.compile(
     r"\b(tensorflow|third_party|unsupported|absl)/[\w/.]+: No such file|REGISTER_(OP|KERNEL)"
 )
 NEEDS_TARGET = (

@@ -47,12 +47,14 @@ def both_sides(
 
 def with_outputs(sides: tuple[ModelSide, ModelSide]) -> tuple[tuple[ModelSide, ModelSide], list[str]]:
     """Both sides with only those signatures that return something; also what was skipped."""
-    entrances = sides[0].entrances
-    kept = [name for name, signature in entrances.items() if signature.outputs]
+    signatures = sides[0].signatures
+    kept = [name for name, signature in signatures.items() if signature.outputs]
     if not kept:
         return sides, []
-    first, second = (replace(side, entrances={name: side.entrances[name] for name in kept}) for side in sides)
-    return (first, second), [f"`{name}`, which has no outputs" for name in entrances if name not in kept]
+    first, second = (
+        replace(side, signatures={name: side.signatures[name] for name in kept}) for side in sides
+    )
+    return (first, second), [f"`{name}`, which has no outputs" for name in signatures if name not in kept]
 
 
 def answerable(
@@ -64,7 +66,7 @@ def answerable(
     would make all fail. Returns also what was skipped. If no output works, all are kept.
     """
     before = sides[0]
-    whole = before.entrances[WHOLE_GRAPH]
+    whole = before.signatures[WHOLE_GRAPH]
     builder = TrialBuilder(before.model, whole)
     asked = {name: replace(whole, name=name, outputs={name: spec}) for name, spec in whole.outputs.items()}
     session = OwnSession(ModelSide(before.model, asked), registry)
@@ -86,9 +88,9 @@ def answerable(
 
 
 def _only(side: ModelSide, outputs: Collection[str]) -> ModelSide:
-    whole = side.entrances[WHOLE_GRAPH]
+    whole = side.signatures[WHOLE_GRAPH]
     kept = {name: spec for name, spec in whole.outputs.items() if name in outputs}
-    return replace(side, entrances={WHOLE_GRAPH: replace(whole, outputs=kept)})
+    return replace(side, signatures={WHOLE_GRAPH: replace(whole, outputs=kept)})
 
 
 def _same_names(name: str, first: Signature, second: Signature) -> None:
@@ -112,7 +114,7 @@ def without_repeats(
     sides: tuple[ModelSide, ModelSide],
 ) -> tuple[tuple[ModelSide, ModelSide], dict[str, str]]:
     """Both sides with one of each group of equal signatures; also the others, with the one that is kept."""
-    names = sorted(sides[0].entrances, key=lambda name: name != DEFAULT)
+    names = sorted(sides[0].signatures, key=lambda name: name != DEFAULT)
     same_as: dict[str, str] = {}
     for i, name in enumerate(names):
         kept = (first for first in names[:i] if first not in same_as)
@@ -120,14 +122,14 @@ def without_repeats(
         if equal is not None:
             same_as[name] = equal
     before, after = (
-        replace(side, entrances={n: s for n, s in side.entrances.items() if n not in same_as})
+        replace(side, signatures={n: s for n, s in side.signatures.items() if n not in same_as})
         for side in sides
     )
     return (before, after), same_as
 
 
 def _are_equal(side: ModelSide, first: str, second: str) -> bool:
-    a, b = side.entrances[first], side.entrances[second]
+    a, b = side.signatures[first], side.signatures[second]
     if list(a.inputs) != list(b.inputs) or list(a.outputs) != list(b.outputs) or a.defaults or b.defaults:
         return False
     specs = [*zip(a.inputs.values(), b.inputs.values(), strict=True)]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import UnreadableFile
+from tfport.fix.certify.compare import NarrowestType, is_float, precision
 from tfport.fix.certify.inputs.input_uses import PASS_THROUGH, WHILE_LOOPS, CallPath
-from tfport.fix.certify.tolerance import NarrowestType, is_float, precision
 from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.graph import ARG, RETURN, Function, Node, Value
 from tfport.graph.model import Model, Signature

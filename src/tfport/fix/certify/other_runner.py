@@ -167,7 +167,7 @@ class _Job:
 
 def _outcome(place: Path, job: _Job, trial: Trial) -> TrialOutcome:
     if (out := place.with_suffix(".out")).exists():
-        signature = job.side.entrances[trial.signature]
+        signature = job.side.signatures[trial.signature]
         try:
             tensors = read_tensors(out)
             return TrialOutcome(pack_outputs(signature, [tensors[name] for name in fetches(signature)]))
@@ -179,7 +179,7 @@ def _outcome(place: Path, job: _Job, trial: Trial) -> TrialOutcome:
 
 
 def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
-    feeds = fed(side.entrances[trial.signature], trial)
+    feeds = fed(side.signatures[trial.signature], trial)
     types = {tensor: side.model.graph.value(tensor).dtype.base for tensor in feeds}
     return {t: (types[t], as_array(array, types[t], t)) for t, array in feeds.items()}
 

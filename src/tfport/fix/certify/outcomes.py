@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.fix.certify.compare import OutputDifference, compare
+from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
 from tfport.fix.certify.failed_trial import FailedTrial
 from tfport.fix.certify.runners import TrialOutcome
-from tfport.fix.certify.tolerance import Tolerance
 from tfport.fix.certify.trials import Trial
 from tfport.fix.certify.verification import AnswerComparison, Verification, over_runs
 from tfport.startup.dataclass import replace

@@ -36,7 +36,7 @@ class ModelSide:
     """One of the two models, with the signatures to run by name."""
 
     model: Model
-    entrances: dict[str, Signature]
+    signatures: dict[str, Signature]
     path: str | None = None
     """The path of the unchanged model; None if it must be saved for other processes."""
 
@@ -87,7 +87,7 @@ class OwnSession:
         return outcome
 
     def _asked(self, session: Session, trial: Trial) -> TrialOutcome:
-        signature = self.side.entrances[trial.signature]
+        signature = self.side.signatures[trial.signature]
         try:
             values = session.run(fetches(signature), fed(signature, trial))
         except CannotRun as error:

@@ -32,7 +32,7 @@ class TensorFlow(OtherRunner):
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The model, saved if it is not on disk unchanged, and the tensors to fetch."""
-        asked = [{"fetches": fetches(side.entrances[trial.signature])} for trial in trials]
+        asked = [{"fetches": fetches(side.signatures[trial.signature])} for trial in trials]
         return {**_placed(side, place / "model"), "trials": asked}
 
 

@@ -63,7 +63,7 @@ class TrialPlan:
     def trials(self) -> Iterator[Tried]:
         """The trials; a signature that the user's inputs fit is tried on them only."""
         requests = self._warmup()
-        for signature in self.side.entrances.values():
+        for signature in self.side.signatures.values():
             if user := list(user_trials(signature, self.user_inputs)):
                 yield from ((trial, self.ask(trial)) for trial in user)
                 continue

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error
+from tfport.fix.certify.compare import precision
 from tfport.fix.certify.inputs.arrays import (
     PROFILES,
     Random,
@@ -28,7 +29,6 @@ from tfport.fix.certify.inputs.input_roles import TensorPart, roles_of
 from tfport.fix.certify.inputs.input_uses import decides_sizes
 from tfport.fix.certify.inputs.parsed_strings import made_strings
 from tfport.fix.certify.narrowest import narrowest_types
-from tfport.fix.certify.tolerance import precision
 from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec

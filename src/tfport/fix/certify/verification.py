@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.fix.certify.compare import OutputDifference
+from tfport.fix.certify.compare import NarrowestType, OutputDifference, Tolerance
 from tfport.fix.certify.failed_trial import FailedTrial
-from tfport.fix.certify.tolerance import NarrowestType, Tolerance
 from tfport.fix.certify.trials import GIVEN, WARMUP, Trial
 from tfport.startup.dataclass import dataclass, field
 from tfport.words import count

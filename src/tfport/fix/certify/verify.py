@@ -8,11 +8,13 @@ it is installed, and each Python that the caller names. `certificate` presents t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfport.errors import Error
-from tfport.fix.certify.constant_outputs import constant_outputs
+from tfport.fix.certify.compare import Tolerance, compare, is_float
 from tfport.fix.certify.model_pair import answerable, both_sides, with_outputs, without_repeats
 from tfport.fix.certify.narrowest import narrowest_types
 from tfport.fix.certify.other_runner import OtherRunner
@@ -20,7 +22,6 @@ from tfport.fix.certify.outcomes import OutcomeComparer
 from tfport.fix.certify.provenance import own_facts, own_name
 from tfport.fix.certify.runners import ModelSide, OwnSession, RunnerResult, TrialOutcome
 from tfport.fix.certify.tensorflow_runner import live_tensorflow
-from tfport.fix.certify.tolerance import Tolerance
 from tfport.fix.certify.trial_plan import TrialPlan
 from tfport.fix.certify.trials import GENERATED, Trial, user_trials
 from tfport.fix.certify.verification import (
@@ -73,7 +74,7 @@ def verify(
     if not before.signatures and (only_answers or not fetches):
         sides, left_out = answerable(sides, registry)
     sides, same_as = without_repeats(sides)
-    verification = Verification(list(sides[0].entrances), left_out=left_out, rtol=rtol, atol=atol)
+    verification = Verification(list(sides[0].signatures), left_out=left_out, rtol=rtol, atol=atol)
     verification.same_as = same_as
     verification.settings = {
         "signatures": None if signatures is None else list(signatures),
@@ -92,7 +93,7 @@ def verify(
 
 def _fit_somewhere(user_inputs: Sequence[Mapping[str, Any]], side: ModelSide) -> None:
     """Raise for inputs of the user that no signature takes."""
-    signatures = side.entrances.values()
+    signatures = side.signatures.values()
     for inputs in user_inputs:
         if any(True for signature in signatures for _ in user_trials(signature, [inputs])):
             continue
@@ -119,7 +120,7 @@ class _Verifier:
         self.trials: list[Trial] = []
         self.references: dict[str, list[TrialOutcome]] = {}
         """The outcomes of the original for all trials, by runner."""
-        for signature in self.before.entrances.values():
+        for signature in self.before.signatures.values():
             if narrowest := narrowest_types(self.before.model, signature):
                 verification.narrowest[signature.name] = narrowest
 
@@ -275,3 +276,61 @@ def _refusal(results: Sequence[RunnerResult], crashes: int) -> str:
 
 def _first(answers: RunnerResult) -> TrialOutcome:
     return next(iter(answers.outcomes), TrialOutcome(why=answers.why, ran=False))
+
+
+# Outputs that never vary: a comparison says little about them.
+#
+# An output that is the same, within the tolerance, for every input of its size may depend on a part of the
+# model that the inputs do not reach: a model that ignores its inputs would agree too. One that is always
+# NaN agrees with any other NaN, and one that is always empty has nothing to compare.
+
+
+def constant_outputs(
+    side: ModelSide,
+    trials: Sequence[Trial],
+    outcomes: Sequence[TrialOutcome],
+    tolerance_of: Callable[[str, str], Tolerance],
+) -> Iterator[str]:
+    """A sentence for each output of the original that does not vary, or is always NaN or empty."""
+    for name, signature in side.signatures.items():
+        answers = [
+            (trial, outcome.outputs)
+            for trial, outcome in zip(trials, outcomes, strict=True)
+            if trial.signature == name and trial.finite and outcome.outputs is not None
+        ]
+        if len(answers) < 2 or not signature.inputs:
+            continue
+        for output in signature.outputs:
+            values = [(_shapes(trial), outputs[output]) for trial, outputs in answers]
+            yield from _sentence(f"{name}: {output}", values, tolerance_of(name, output))
+
+
+def _sentence(output: str, answers: Sequence[tuple[Any, Any]], tolerance: Tolerance) -> Iterator[str]:
+    """A sentence about an output, from the shapes of the inputs and its values."""
+    arrays = [np.asarray(part) for _, value in answers for part in _parts(value)]
+    if not any(array.size for array in arrays):
+        yield f"{output} was empty for all {len(answers)} inputs, so nothing in it was compared"
+    elif all(is_float(array.dtype) and bool(np.isnan(array).all()) for array in arrays):
+        yield f"{output} was NaN for all {len(answers)} inputs, so the comparison says nothing about it"
+    elif _never_varies(answers, tolerance):
+        yield (
+            f"{output} never varied: it was the same for all inputs of a size, so the comparison says "
+            "little about it"
+        )
+
+
+def _never_varies(answers: Sequence[tuple[Any, Any]], tolerance: Tolerance) -> bool:
+    """Whether the answers to inputs of the same sizes are the same, and there are some of the same sizes."""
+    first: dict[Any, Any] = {}
+    for shapes, value in answers:
+        if not compare(value, first.setdefault(shapes, value), tolerance).alike:
+            return False
+    return len(first) < len(answers)
+
+
+def _shapes(trial: Trial) -> tuple[Any, ...]:
+    return tuple(np.shape(part) for value in trial.inputs.values() for part in _parts(value))
+
+
+def _parts(output: Any) -> Sequence[Any]:
+    return output if isinstance(output, tuple) else (output,)

@@ -31,7 +31,7 @@ class KerasRunner(OtherRunner):
 
     def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The file, and the tensors of its inputs and outputs by name."""
-        asked = [_tensors(side.entrances[trial.signature]) for trial in trials]
+        asked = [_tensors(side.signatures[trial.signature]) for trial in trials]
         return {"model": str(Path(side.model.where).absolute()), "trials": asked}
 
 

@@ -33,7 +33,7 @@ class LiteInterpreter(OtherRunner):
         file = side.model.lite
         assert file is not None
         (place / MODEL).write_bytes(lite_bytes(file))
-        asked = [_indices(file, side.entrances[trial.signature]) for trial in trials]
+        asked = [_indices(file, side.signatures[trial.signature]) for trial in trials]
         return {"model": str(place / MODEL), "trials": asked}
 
 

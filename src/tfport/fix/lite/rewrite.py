@@ -113,10 +113,10 @@ class LiteRewrite:
         """A vector has one axis, whatever the axis of its scales says."""
         says = "The scales of a vector are along its only axis; interpreters refuse another one."
         for graph in self.file.subgraphs:
-            for place, tensor in enumerate(graph.tensors):
+            for index, tensor in enumerate(graph.tensors):
                 if tensor.quantization is not None and has_wrong_axis(tensor):
                     corrected = replace(tensor.quantization, axis=0)
-                    graph.tensors[place] = replace(tensor, quantization=corrected)
+                    graph.tensors[index] = replace(tensor, quantization=corrected)
                     self.journal.changed("axis of scales", says, [(tensor.name, tensor.type)])
 
     def _widen_integers(self) -> None:
@@ -124,14 +124,14 @@ class LiteRewrite:
         numbers = lite_schema().enums["TensorType"].numbers
         says = "Constants of less than 8 bits are stored as int8, with the same scales."
         for graph in self.file.subgraphs:
-            for place, tensor in enumerate(graph.tensors):
+            for index, tensor in enumerate(graph.tensors):
                 stored, types = tensor.quantization, self.registry.types
                 is_known = types is None or numbers.get(tensor.type) in types
                 has_scales = stored is not None and bool(stored.scale)
                 if is_known or tensor.type not in SIGNED or not has_scales or not has_data(self.file, tensor):
                     continue
                 self.file.buffers.append(constant_array(self.file, tensor).astype("int8").tobytes())
-                graph.tensors[place] = replace(
+                graph.tensors[index] = replace(
                     tensor, type="INT8", buffer=len(self.file.buffers) - 1, external_buffer=0
                 )
                 self.journal.changed("constants of 8 bits", says, [(tensor.name, tensor.type)])
@@ -140,11 +140,11 @@ class LiteRewrite:
         """The written file has its constants inside, unless it is too large."""
         moved = [(f"buffer {number}", "") for number in sorted(self.file.outside)]
         for graph in self.file.subgraphs:
-            for place, tensor in enumerate(graph.tensors):
+            for index, tensor in enumerate(graph.tensors):
                 if tensor.external_buffer:
                     self.file.buffers.append(external_data(self.file, tensor))
                     number = len(self.file.buffers) - 1
-                    graph.tensors[place] = replace(tensor, buffer=number, external_buffer=0)
+                    graph.tensors[index] = replace(tensor, buffer=number, external_buffer=0)
                     moved.append((tensor.name, tensor.type))
         says = "Constants are in the flatbuffer, where every interpreter looks for them."
         self.journal.changed("constants inside", says, moved)

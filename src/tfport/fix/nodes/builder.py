@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.control_ops import SWITCHES
 from tfport.graph.attrs import Attr
 from tfport.graph.building.node_builder import Dims, NodeBuilder
 from tfport.graph.graph import Node, Value
@@ -93,3 +92,18 @@ def target_attrs(
         return attrs
     names = {attr.name for attr in known.attr}
     return {k: v for k, v in attrs.items() if k in names or v != signature.defaults.get(k)}
+
+
+# Attributes of a node, for the nodes that replace it.
+
+
+def attrs_without(n: Node, *names: str) -> dict[str, Any]:
+    """The attributes of a node, except for these."""
+    return {name: value for name, value in n.attrs.items() if name not in names}
+
+
+# The control flow ops of TF1.
+
+ENTERS, EXITS = ("Enter", "RefEnter"), ("Exit", "RefExit")
+MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch", "_SwitchN")
+NEXTS = ("NextIteration", "RefNextIteration")

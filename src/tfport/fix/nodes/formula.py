@@ -85,10 +85,10 @@ class NodeFunctions:
 
     def _in_float64(self, op: str) -> Callable[[Term], Term]:
         """Old float32 kernels are wrong at infinity (Log and Sqrt) and for large angles (Sin and Cos)."""
-        kind = self.x.value.dtype.base
+        dtype = self.x.value.dtype.base
 
         def rounded(x: Term) -> Term:
-            return Term(self, self.op.cast(self.op.node(op, self.op.cast(x.value, FLOAT64)), kind))
+            return Term(self, self.op.cast(self.op.node(op, self.op.cast(x.value, FLOAT64)), dtype))
 
         return rounded
 

@@ -67,10 +67,10 @@ def _looped(
     constants: Mapping[str, OperandLike],
     outputs: int,
 ) -> tuple[list[Value], list[Value]]:
-    kind = x.dtype.base
+    dtype = x.dtype.base
     count = op.StridedSlice(op.Shape(x, out_type="int32"), [0], [1], [1], shrink_axis_mask=1)
     places = op.Range(0, count, 1)
-    rows, *made = (op.TensorArrayV3(count, dtype=kind) for _ in range(1 + outputs))
+    rows, *made = (op.TensorArrayV3(count, dtype=dtype) for _ in range(1 + outputs))
     filled = op.TensorArrayScatterV3(rows, places, x, rows.output(1))
     beside = op.beside
     loop = FrameLoop(op.node, free_frame_name(beside.graph, f"{beside.name}/loop"), count)
@@ -81,7 +81,7 @@ def _looped(
         [loop.invariant(element) for element in made],
     )
     before = loop.start([*states, *(element.output(1) for element in made)])
-    row = op.TensorArrayReadV3(read, loop.index, full, dtype=kind)
+    row = op.TensorArrayReadV3(read, loop.index, full, dtype=dtype)
     answers, after = _step(op, cell, inside, loop.index, row.output(0), before[: len(states)])
     flows = [
         op.TensorArrayWriteV3(array, loop.index, answer, flow)
@@ -89,7 +89,7 @@ def _looped(
     ]
     last = loop.end([*after, *flows])
     ends = zip(made, last[len(states) :], strict=True)
-    gathered = [op.TensorArrayGatherV3(array, places, flow, dtype=kind).output(0) for array, flow in ends]
+    gathered = [op.TensorArrayGatherV3(array, places, flow, dtype=dtype).output(0) for array, flow in ends]
     return gathered, last[: len(states)]
 
 

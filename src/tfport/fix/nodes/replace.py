@@ -35,8 +35,8 @@ def put_in_place(node: Node, values: Values, made: Sequence[Node], facts: Facts,
 
     Returns the values that are the outputs now.
     """
-    for place, value in enumerate(values):
-        shape = facts.shape(node.output(place))
+    for index, value in enumerate(values):
+        shape = facts.shape(node.output(index))
         if value is not None and value.node in made and shape.dims is not None:
             facts.set_shape(value, shape)
     _wait(node, made)
@@ -75,13 +75,13 @@ def _wait(node: Node, made: Sequence[Node]) -> None:
 
 def _heir(node: Node, values: Values, made: Sequence[Node], named: bool) -> Node | None:
     """The new node that has every required output of the old node at the same index, if any."""
-    present = [place for place, value in enumerate(values) if value is not None]
+    present = [index for index, value in enumerate(values) if value is not None]
     asked = present if named else [value.index for value in node.read_outputs]
     heirs = {value.node if (value := values[i]) is not None else None for i in asked}
     heir = heirs.pop() if len(heirs) == 1 else None
     if heir is None or heir not in made:
         return None
-    return heir if all(values[place] is heir.output(place) for place in asked) else None
+    return heir if all(values[index] is heir.output(index) for index in asked) else None
 
 
 def _become(node: Node, heir: Node) -> None:

@@ -47,10 +47,10 @@ def indices_of(op: RuleBuilder, lengths: NodeOrValue) -> Node:
     return op.Where(op.Less(op.ExpandDims(columns, 0), op.ExpandDims(lengths, 1)))
 
 
-def column(op: RuleBuilder, matrix: NodeOrValue, place: int) -> Node:
+def column(op: RuleBuilder, matrix: NodeOrValue, index: int) -> Node:
     """One column of a matrix, as a vector."""
     return op.StridedSlice(
-        matrix, [0, place], [0, place + 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2
+        matrix, [0, index], [0, index + 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2
     )
 
 

@@ -85,8 +85,8 @@ def _of_dense(op: RuleBuilder, matrix: Value) -> CrossColumn:
 
 
 def _text(op: RuleBuilder, values: NodeOrValue) -> NodeOrValue:
-    kind = (values.output(0) if isinstance(values, Node) else values).dtype.base
-    return values if kind == STRING else op.AsString(values)
+    dtype = (values.output(0) if isinstance(values, Node) else values).dtype.base
+    return values if dtype == STRING else op.AsString(values)
 
 
 @rule("SparseCrossV2", keeps=EXACT)

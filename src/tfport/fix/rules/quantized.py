@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.builder import RuleBuilder, attrs_without
 from tfport.fix.rule import EXACT, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node

@@ -58,10 +58,10 @@ def quantized_by_channel(op: RuleBuilder, n: Node) -> Replacement:
         return refuse("mode MIN_FIRST has no ranges by channel")
     if mode == "SCALED" and rounding == "HALF_TO_EVEN" and axis == -1 and not narrow:
         return refuse("the result depends on the processor")
-    kind = n.outputs[0].dtype.base
-    if kind.name == "qint32":
+    dtype = n.outputs[0].dtype.base
+    if dtype.name == "qint32":
         return refuse("float32 does not represent the limits of qint32")
-    lowest, highest = _limits(kind)
+    lowest, highest = _limits(dtype)
     x, first, second = n.inputs
     r = _ranges(op, x, first, second, axis)
     zero = r.m.where(r.low < 0.0, r.low, 0.0)
@@ -78,9 +78,9 @@ def quantized_by_channel(op: RuleBuilder, n: Node) -> Replacement:
         low, high = float(lowest) / scale, float(highest) / scale
         scaled = op.Mul(r.clipped(x, low, high), r.along(scale))
         whole = op.Rint(scaled) if rounding == "HALF_TO_EVEN" else _away(op, scaled)
-    wide = op.Minimum(op.Maximum(op.cast(whole, FLOAT64), float(_limits(kind)[0])), float(highest))
-    plain = op.Cast(wide, DstT=DType.parse(PLAIN[kind.name]))
-    return [op.Bitcast(plain, type=kind), low.value, high.value]
+    wide = op.Minimum(op.Maximum(op.cast(whole, FLOAT64), float(_limits(dtype)[0])), float(highest))
+    plain = op.Cast(wide, DstT=DType.parse(PLAIN[dtype.name]))
+    return [op.Bitcast(plain, type=dtype), low.value, high.value]
 
 
 @rule("Dequantize", keeps=EXACT)
@@ -91,10 +91,10 @@ def dequantized_by_channel(op: RuleBuilder, n: Node) -> Replacement:
     if mode == "MIN_FIRST" or n.outputs[0].dtype.base != FLOAT32:
         return refuse("mode MIN_FIRST and other dtypes than float32 have no ranges by channel")
     x, first, second = n.inputs
-    kind = x.dtype.base
-    lowest, highest = _limits(kind)
+    dtype = x.dtype.base
+    lowest, highest = _limits(dtype)
     r = _ranges(op, x, first, second, axis)
-    whole = op.Cast(op.Bitcast(x, type=DType.parse(PLAIN[kind.name])), DstT=FLOAT32)
+    whole = op.Cast(op.Bitcast(x, type=DType.parse(PLAIN[dtype.name])), DstT=FLOAT32)
     if mode == "MIN_COMBINED":
         scale = (r.high - r.low) / float(highest - lowest)
         half = (highest - lowest + 1) / 2 if lowest else 0.0
@@ -143,8 +143,8 @@ def _ranges(op: RuleBuilder, x: Value, low: Value, high: Value, axis: int) -> Ra
     return Ranges(m, m.x, Term(m, high), axis, rank(op, x, "tensor") if axis != -1 else 0)
 
 
-def _limits(kind: DType) -> tuple[int, int]:
-    info = np.iinfo(PLAIN[kind.name])
+def _limits(dtype: DType) -> tuple[int, int]:
+    info = np.iinfo(PLAIN[dtype.name])
     return int(info.min), int(info.max)
 
 

@@ -101,8 +101,8 @@ def no_generator(op: RuleBuilder, n: Node) -> Replacement:
 @rule("Multinomial", keeps=EXACT)
 def drawn_in_int64(op: RuleBuilder, n: Node) -> Replacement:
     """The older op draws the same numbers as int64."""
-    kind = n.outputs[0].dtype.base
-    if kind == INT64:
+    dtype = n.outputs[0].dtype.base
+    if dtype == INT64:
         return OtherProblem("its output is int64 already")
     seeds = {"seed": n.attrs["seed"], "seed2": n.attrs["seed2"]}
-    return op.cast(op.Multinomial(*n.inputs, output_dtype="int64", **seeds), kind)
+    return op.cast(op.Multinomial(*n.inputs, output_dtype="int64", **seeds), dtype)

@@ -77,8 +77,8 @@ def as_slice(op: RuleBuilder, n: Node) -> Replacement:
 def as_choice(op: RuleBuilder, n: Node) -> Replacement:
     """The update is padded to the whole shape, and selected at its position; other elements are unchanged."""
     image, update, begin = n.inputs
-    kind = begin.dtype.base
-    size, whole = op.Shape(update, out_type=kind), op.Shape(image, out_type=kind)
+    dtype = begin.dtype.base
+    size, whole = op.Shape(update, out_type=dtype), op.Shape(image, out_type=dtype)
     before = _inside(op, image, begin, size.output(0))
     after = op.Sub(op.Sub(whole, before), size)
     margins = op.Pack([before, after], axis=1)
@@ -110,14 +110,14 @@ def _matrix(
     """A factor as a batch of matrices; the sizes of its free axes, and all sizes in the new order."""
     sizes = Sizes(op)
     dims = sizes.of(value)
-    free = [place for place in range(len(dims)) if place not in (*batch, *summed)]
+    free = [index for index in range(len(dims)) if index not in (*batch, *summed)]
     order = [*batch, *free, *summed] if last else [*batch, *summed, *free]
-    kept = [dims[place] for place in free]
-    ends = [_product(sizes, kept), _product(sizes, [dims[place] for place in summed])]
-    shape = [*(dims[place] for place in batch), *(ends if last else reversed(ends))]
+    kept = [dims[index] for index in free]
+    ends = [_product(sizes, kept), _product(sizes, [dims[index] for index in summed])]
+    shape = [*(dims[index] for index in batch), *(ends if last else reversed(ends))]
     made = op.Reshape(op.Transpose(value, order), sizes.vector(shape))
     known = [size if isinstance(size, int) else None for size in shape]
-    return op.tensor(made, known), kept, [dims[place] for place in order]
+    return op.tensor(made, known), kept, [dims[index] for index in order]
 
 
 def _product(sizes: Sizes, several: list[Size]) -> Size:

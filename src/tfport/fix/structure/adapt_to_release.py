@@ -15,10 +15,13 @@ from tfport.check.release_quirks import (
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.builder import ENTERS, EXITS, MERGES, NEXTS, SWITCHES, RuleBuilder
 from tfport.fix.nodes.replace import put_in_place
 from tfport.fix.rule import ROUNDING
-from tfport.fix.structure.unwritten_elements import append_unwritten
+from tfport.fix.structure.function_bodies import Site
+from tfport.graph.attrs import Attr
+from tfport.graph.constants import constant
+from tfport.graph.dtypes import INT32, STRING
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.reach import every_node
 
@@ -111,3 +114,125 @@ def _is_not_normalized(op: RuleBuilder) -> Node:
     logits = op.const(np.zeros(PROBED_SHAPE, np.float32))
     probe = op.node(DECODER, logits, op.const([1]), beam_width=1, top_paths=1)
     return op.Greater(probe.outputs[-1], op.const(LIKELY))
+
+
+# Stack only those elements of a TensorArray that a loop wrote, and append zeros for the others.
+#
+# A loop that ends early leaves elements unwritten: `dynamic_rnn` of later releases stops after the
+# longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. The elements are known to be
+# written in order if the index is the loop's counter: 0, 1, … in each iteration.
+
+ADDS = ("Add", "AddV2")
+
+
+def append_unwritten(graph: Graph) -> list[tuple[str, str]]:
+    """Change each node that stacks all elements after a loop; returns the nodes."""
+    changed = []
+    for node in [node for node in graph if node.op == "TensorArrayGatherV3"]:
+        if (size := _stacked_size(node)) is not None and (counter := _counter_of(node)) is not None:
+            changed.append((node.name, node.op))
+            _append_zeros(node, size, counter)
+    return changed
+
+
+def _stacked_size(node: Node) -> Value | None:
+    """The number of elements of the array, if all are stacked in order."""
+    places = node.inputs[1].node
+    if places.op != "Range" or _number(places.inputs[0]) != 0 or _number(places.inputs[2]) != 1:
+        return None
+    size = places.inputs[1]
+    is_own = size.node.op == "TensorArraySizeV3" and size.node.inputs[0] is node.inputs[0]
+    return size if is_own and size.dtype == INT32 else None
+
+
+def _counter_of(node: Node) -> Node | None:
+    """The Switch of the counter by which the loop before writes the array; None if it is not known."""
+    merge = _carried(_through_identities(node.inputs[2]), EXITS)
+    if merge is None or (write := _written(merge)) is None:
+        return None
+    index = _through_identities(write.inputs[1])
+    counter = _carried_in(index)
+    return index.node if counter is not None and _counts_up(counter, index) else None
+
+
+def _written(merge: Node) -> Node | None:
+    """The only node that changes an array in a loop, once in each iteration."""
+    following = merge.inputs[1].node
+    write = _through_identities(following.inputs[0]).node if following.op in NEXTS else following
+    if write.op != "TensorArrayWriteV3":
+        return None
+    return write if _carried_in(_through_identities(write.inputs[3])) is merge else None
+
+
+def _counts_up(merge: Node, index: Value) -> bool:
+    """Whether a state of a loop is 0 at first, and increases by 1."""
+    first, following = (value.node for value in merge.inputs)
+    if first.op not in ENTERS or following.op not in NEXTS or _number(first.inputs[0]) != 0:
+        return False
+    added = _through_identities(following.inputs[0]).node
+    if added.op not in ADDS:
+        return False
+    before, step = (_through_identities(value) for value in added.inputs)
+    return before is index and _number(step) == 1
+
+
+def _carried(value: Value, ops: tuple[str, ...]) -> Node | None:
+    """The Merge of the state that leaves a loop."""
+    switch = value.node.inputs[0].node if value.node.op in ops else None
+    return _merge_before(switch) if switch is not None else None
+
+
+def _carried_in(value: Value) -> Node | None:
+    """The Merge of the state that an iteration starts with."""
+    return _merge_before(value.node) if value.index == 1 else None
+
+
+def _merge_before(switch: Node) -> Node | None:
+    merge = switch.inputs[0].node if switch.op in SWITCHES else None
+    return merge if merge is not None and merge.op in MERGES and len(merge.inputs) == 2 else None
+
+
+def _through_identities(value: Value) -> Value:
+    seen = set[Node]()
+    while value.node.op == "Identity" and value.node.inputs and value.node not in seen:
+        seen.add(value.node)
+        value = value.node.inputs[0]
+    return value
+
+
+def _number(value: Value) -> int | None:
+    """The number that a value is known to be, in a loop too."""
+    source = _through_identities(value)
+    if source.node.op in ENTERS and source.node.inputs:
+        source = _through_identities(source.node.inputs[0])
+    known = constant(source)
+    return int(known.numpy()) if known is not None and known.shape.rank == 0 else None
+
+
+def _append_zeros(node: Node, size: Value, switch: Node) -> None:
+    """Stack the written elements, followed by zeros; the node keeps its name."""
+    site, (handle, _, flow), dtype = Site.of(node), node.inputs, node.output(0).dtype.base
+    count = site.add("Exit", [switch.output(0)], {"T": INT32}, name="written")
+    zero, step = (site.constant(n, INT32, count, "number") for n in (0, 1))
+    places = site.add("Range", [zero, count.output(0), step], {"Tidx": INT32}, name="places").output(0)
+    stack = site.add(
+        node.op, [handle, places, flow], dict(node.attrs), name="stacked", controls=node.controls
+    )
+    left = site.add("Sub", [size, count.output(0)], {"T": INT32}, name="left").output(0)
+    shape = _with_rows(site, stack.output(0), left, zero, count)
+    element = site.constant(b"" if dtype == STRING else 0, dtype, count, "zero")
+    zeros = site.add("Fill", [shape, element], {"T": dtype}, name="zeros").output(0)
+    node.become("ConcatV2", {"T": dtype, "N": 2, "Tidx": INT32})
+    node.set_inputs([stack.output(0), zeros, zero])
+
+
+def _with_rows(site: Site, like: Value, rows: Value, zero: Value, near: Node) -> Value:
+    """The shape of a value, with another number of rows."""
+    kinds: dict[str, Attr] = {"T": like.dtype.base, "out_type": INT32}
+    shape = site.add("Shape", [like], kinds, name="shape").output(0)
+    ends = [site.constant([at], INT32, near, "at") for at in (1, 0, 1)]
+    kinds = {"T": INT32, "Index": INT32, "end_mask": 1}
+    element = site.add("StridedSlice", [shape, *ends], kinds, name="element").output(0)
+    first = site.add("ExpandDims", [rows, zero], {"T": INT32, "Tdim": INT32}, name="rows").output(0)
+    kinds = {"T": INT32, "N": 2, "Tidx": INT32}
+    return site.add("ConcatV2", [first, element, zero], kinds, name="dims").output(0)

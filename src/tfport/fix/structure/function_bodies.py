@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfport.fix.nodes.control_ops import ENTERS, SWITCHES
+from tfport.fix.nodes.builder import ENTERS, SWITCHES
 from tfport.fix.structure.functional_ops import is_expanded, is_stateful, parts_of, types_of
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import DType

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tfport.fix.structure.prune import working_copy
 from tfport.fix.structure.saver import DATA, RESOURCE_VARIABLE, add_saver
-from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.dtypes import STRING

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
+from tfport.fix.nodes.builder import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import DType
@@ -102,9 +102,9 @@ def is_invariant(value: Value) -> bool:
     )
 
 
-def shape_at(node: Node, place: int) -> Shape:
+def shape_at(node: Node, index: int) -> Shape:
     """The shape that a constant input of a node states."""
-    value = node.inputs[place]
+    value = node.inputs[index]
     while value.node.op in ("Identity", *ENTERS, *SWITCHES) and value.node.inputs:
         value = value.node.inputs[0]
     tensor = constant(value)

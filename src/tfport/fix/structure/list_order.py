@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES
+from tfport.fix.nodes.builder import ENTERS, EXITS, MERGES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.list_groups import (
     ALIASES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.fix.nodes.control_ops import ENTERS, MERGES, SWITCHES
+from tfport.fix.nodes.builder import ENTERS, MERGES, SWITCHES
 from tfport.fix.structure.function_bodies import (
     Site,
     drop_lost_colocations,

@@ -187,11 +187,11 @@ def _becomes_result(branch: Branch, merge: Node, result: Value) -> None:
     """Turn the Merge into an Identity of the result; its value_index follows from the condition."""
     site = Site.of(merge)
     if merge.output(1).uses:
-        places = [
+        indices = [
             site.constant(merge.inputs.index(_taken(branch, merge, side)), INT32, result.node, "place")
             for side in (True, False)
         ]
-        picked = site.add("Select", [branch.condition, *places], {"T": INT32}, name="value_index")
+        picked = site.add("Select", [branch.condition, *indices], {"T": INT32}, name="value_index")
         merge.output(1).replace_by(picked.output(0))
     merge.become("Identity", {"T": result.dtype.base})
     merge.set_inputs([result])

@@ -167,10 +167,10 @@ def bypass_lists(handles: list[Value]) -> list[Value]:
     for node in dict.fromkeys(value.node for value in handles if value.node.op == LIST):
         inputs = list(node.inputs)
         others = [value for value in inputs if value not in among]
-        for place, value in enumerate(inputs):
+        for index, value in enumerate(inputs):
             if value in among:
-                node.output(place).replace_by(value)
-                inputs[place] = others[0] if others else value
+                node.output(index).replace_by(value)
+                inputs[index] = others[0] if others else value
         if not others:
             node.set_controls([*node.controls, *(value.node for value in node.inputs)])
         node.set_inputs(inputs if others else ())
@@ -182,7 +182,7 @@ def bypass_lists(handles: list[Value]) -> list[Value]:
 def _pass_through_outputs(node: Node, handle: Value) -> list[Value]:
     """The outputs that pass a handle on: both of a Switch, the first of a Merge."""
     if node.op == LIST:
-        return [node.output(place) for place, value in enumerate(node.inputs) if value is handle]
+        return [node.output(index) for index, value in enumerate(node.inputs) if value is handle]
     return [node.output(0), node.output(1)] if node.op.endswith("Switch") else [node.output(0)]
 
 

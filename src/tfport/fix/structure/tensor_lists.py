@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfport.fix.nodes.control_ops import ENTERS, EXITS
+from tfport.fix.nodes.builder import ENTERS, EXITS
 from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.list_groups import (

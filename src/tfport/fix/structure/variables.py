@@ -109,6 +109,6 @@ def _read_through(graph: Graph, variable: Node) -> None:
         user.set_inputs([read.output(0) if v is value else v for v in user.inputs])
 
 
-def _takes_reference(user: Node, place: int) -> bool:
+def _takes_reference(user: Node, index: int) -> bool:
     signature = user.signature
-    return signature is None or (place < len(signature.inputs) and signature.inputs[place].is_ref)
+    return signature is None or (index < len(signature.inputs) and signature.inputs[index].is_ref)

@@ -7,19 +7,19 @@ Opening and listing read the index only; `read` maps the data and verifies it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.entry import CheckpointEntry, first_value
 from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files
-from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SHARD = late_pattern(r"-\d{5}-of-(\d{5})")
-PART = late_pattern(r"(\.index|\.data-\d{5}-of-\d{5})$")
+SHARD = re.compile(r"-\d{5}-of-(\d{5})")
+PART = re.compile(r"(\.index|\.data-\d{5}-of-\d{5})$")
 
 
 class Checkpoint(Protocol):

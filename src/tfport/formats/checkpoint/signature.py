@@ -12,10 +12,9 @@ from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.table import FOOTER, MAGIC
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, Sample, with_suffix
-from tfport.startup.late_pattern import late_pattern
 
-DATA_SHARD = late_pattern(r"(.+)\.data-\d{5}-of-\d{5}")
-V1_SHARD = late_pattern(r"(.+)-\d{5}-of-\d{5}")
+DATA_SHARD = re.compile(r"(.+)\.data-\d{5}-of-\d{5}")
+V1_SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}")
 STATE_FIELDS = (b"model_checkpoint_path", b"all_model_checkpoint_paths")
 
 

@@ -7,13 +7,12 @@ slices in a region.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
-
-from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,9 +137,9 @@ def join(
 # bytes of keys sort like the values they contain.
 
 END_OF_STRING = b"\0\1"
-SPECIAL = late_pattern(rb"[\x00\xff]")
-ESCAPED = late_pattern(rb"\x00\xff|\xff\x00")
-STRING = late_pattern(rb"((?:[^\x00\xff]|\x00\xff|\xff\x00)*+)\x00\x01")
+SPECIAL = re.compile(rb"[\x00\xff]")
+ESCAPED = re.compile(rb"\x00\xff|\xff\x00")
+STRING = re.compile(rb"((?:[^\x00\xff]|\x00\xff|\xff\x00)*+)\x00\x01")
 SLICE_KEY = b"\0"
 """The first byte of the key of a slice; no key of a tensor begins with it."""
 

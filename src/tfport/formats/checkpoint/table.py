@@ -216,8 +216,8 @@ def write_table(file: BinaryIO, items: Iterable[tuple[bytes, bytes]]) -> None:
     if block.out:
         at = add_block(file, block, at, index, successor(key))
     metaindex = write_block(file, BlockBuilder(), at)
-    places = packed(metaindex) + packed(write_block(file, index, metaindex.end))
-    file.write(places.ljust(FOOTER - len(MAGIC), b"\0") + MAGIC)
+    indices = packed(metaindex) + packed(write_block(file, index, metaindex.end))
+    file.write(indices.ljust(FOOTER - len(MAGIC), b"\0") + MAGIC)
 
 
 class BlockBuilder:

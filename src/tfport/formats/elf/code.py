@@ -53,13 +53,13 @@ class Code:
         order = np.argsort(rows["offset"], kind="stable")
         return rows["offset"][order], rows["addend"][order]
 
-    def pointer_at(self, place: int) -> int | None:
+    def pointer_at(self, index: int) -> int | None:
         """The address that the loader writes to a place; None if it is unknown or in another library."""
-        if place in self.values:
-            return self.values[place]
+        if index in self.values:
+            return self.values[index]
         places, addresses = self._moved
-        number = int(np.searchsorted(places, place))
-        return int(addresses[number]) if number < len(places) and places[number] == place else None
+        number = int(np.searchsorted(places, index))
+        return int(addresses[number]) if number < len(places) and places[number] == index else None
 
     @cached_property
     def segments(self) -> list[tuple[Segment, Array]]:

@@ -18,16 +18,15 @@ from google.protobuf.message import DecodeError, Message
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.wire import LARGEST, LENGTH, Bytes, Fault, content, walk
 from tfport.formats.files import Files
-from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from google.protobuf.text_format import ParseError
 
 M = TypeVar("M", bound=Message)
 
-CONTROL = late_pattern(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 # comments, then the first field: `node {`, `version: 3`
-TEXT = late_pattern(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*(?:\n|$))*(?:[A-Za-z_]\w*\s*[:{<]|$)")
+TEXT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*(?:\n|$))*(?:[A-Za-z_]\w*\s*[:{<]|$)")
 HEAD = 4096
 LONGEST_QUOTE = 160
 

@@ -118,8 +118,8 @@ class _Machine:
 
     def _to_mark(self) -> list[Any]:
         """Take everything above the last mark."""
-        places = (i for i in reversed(range(len(self.stack))) if self.stack[i] is _MARK)
-        if (place := next(places, None)) is None:
+        indices = (i for i in reversed(range(len(self.stack))) if self.stack[i] is _MARK)
+        if (place := next(indices, None)) is None:
             raise _NotStrings("elements without a mark")
         elements = self.stack[place + 1 :]
         del self.stack[place:]

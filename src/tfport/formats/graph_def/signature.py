@@ -6,11 +6,11 @@ a MetaGraph holds a GraphDef or a block of information, and no other message has
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tfport.formats.encoding.wire import LENGTH, VARINT, Bytes, Layout, MessageStructure, structure_of
 from tfport.formats.format import ModelFormat, Sample, with_suffix
-from tfport.startup.late_pattern import late_pattern
 
 GRAPH_DEF_FIELDS: Layout = {1: LENGTH, 2: LENGTH, 3: VARINT, 4: LENGTH, 5: LENGTH}
 META_GRAPH_FIELDS: Layout = dict.fromkeys(range(1, 8), LENGTH)
@@ -22,7 +22,7 @@ META_GRAPH_NAMES = (
     b"object_graph_def",
 )  # fmt: skip
 """Names of the fields in text format."""
-OP_NAME = late_pattern(rb"[ -~]+")
+OP_NAME = re.compile(rb"[ -~]+")
 
 
 def matches_message(sample: Sample, text_fields: tuple[bytes, ...], test: Callable[[Sample], bool]) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, Sample, with_suffix
 from tfport.formats.tfjs.signature import MODEL, is_layers_model
-from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from tfport.formats.hdf5.file import Hdf5Group
@@ -22,11 +21,11 @@ ZIP, ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
 CONFIG = "config.json"
 METADATA = "metadata.json"
 WEIGHTS = ("model.weights.h5", "model.weights.json", "model.weights.npz")
-CLASS = late_pattern(rb'\\?"class_name\\?"\s*:')
-QUOTED = late_pattern(rb'\s*"\{\s*\\"')
+CLASS = re.compile(rb'\\?"class_name\\?"\s*:')
+QUOTED = re.compile(rb'\s*"\{\s*\\"')
 """The start of JSON inside a JSON string: `json.dump(model.to_json(), file)` writes it."""
-WEIGHT_MAP = late_pattern(rb'"weight_map"\s*:\s*\{\s*"[^"]*"\s*:\s*\[?\s*"[^"]*\.weights\.h5"')
-MEMBERS = late_pattern(rb"PK\x01\x02.{42}(config\.json|metadata\.json|model\.weights\.(?:h5|json|npz))", re.S)
+WEIGHT_MAP = re.compile(rb'"weight_map"\s*:\s*\{\s*"[^"]*"\s*:\s*\[?\s*"[^"]*\.weights\.h5"')
+MEMBERS = re.compile(rb"PK\x01\x02.{42}(config\.json|metadata\.json|model\.weights\.(?:h5|json|npz))", re.S)
 """The names of a `.keras` file in the directory of a zip file."""
 LARGEST_TAIL = 1 << 20
 EXTENSIONS = (".h5", ".hdf5", ".hdf", ".keras")

@@ -37,13 +37,13 @@ def dense_array(elements: NDArray[Any], shape: Sequence[int], sparsity: Mapping[
     coordinates = _leaves(levels, len(elements))
     by_axis = dict(zip(order.tolist(), coordinates, strict=True))
     sizes = {axis: levels[level].get("dense_size", 0) for level, axis in enumerate(order.tolist())}
-    places = [by_axis[axis] for axis in range(rank)]
+    indices = [by_axis[axis] for axis in range(rank)]
     for number, axis in enumerate(blocks):
-        places[axis] = places[axis] * sizes[rank + number] + by_axis[rank + number]
-    if any(len(p) and (p.min() < 0 or p.max() >= size) for p, size in zip(places, shape, strict=True)):
+        indices[axis] = indices[axis] * sizes[rank + number] + by_axis[rank + number]
+    if any(len(p) and (p.min() < 0 or p.max() >= size) for p, size in zip(indices, shape, strict=True)):
         raise ValueError("an index is outside of its shape")
     dense = np.zeros(tuple(shape), elements.dtype)
-    dense[tuple(places)] = elements[: len(places[0])] if places else elements[0]
+    dense[tuple(indices)] = elements[: len(indices[0])] if indices else elements[0]
     return dense
 
 

@@ -67,9 +67,9 @@ def _flatbuffer(file: LiteFile, outside: Mapping[int, int]) -> bytes:
     return FlatbufferWriter(lite_schema()).file("Model", root, IDENTIFIER)
 
 
-def _buffer(data: bytes | memoryview, place: int | None) -> dict[str, Any]:
-    if place is not None:
-        return {"offset": place, "size": len(data)}
+def _buffer(data: bytes | memoryview, index: int | None) -> dict[str, Any]:
+    if index is not None:
+        return {"offset": index, "size": len(data)}
     return {"data": data} if len(data) else {}
 
 

@@ -7,19 +7,19 @@ that the TensorFlow.js converter writes have rows here too.
 from __future__ import annotations
 
 import posixpath
+import re
 
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, Sample, with_suffix
-from tfport.startup.late_pattern import late_pattern
 
 MODEL = "model.json"
 OLD_GRAPH, OLD_MANIFEST = "tensorflowjs_model.pb", "weights_manifest.json"
 """The graph and the list of weights that converters before 1.0 wrote."""
-FORMAT = late_pattern(rb'"format"\s*:\s*"(graph-model|layers-model)"')
-TOPOLOGY = late_pattern(rb'"(?:modelTopology|model_topology)"\s*:\s*\{')
-GRAPH = late_pattern(rb'"(?:modelTopology|model_topology)"\s*:\s*\{\s*"(?:node|library|versions)"')
-MANIFEST = late_pattern(rb'"(weights|paths)"\s*:')
-SHARD_NAME = late_pattern(r"group\d+-shard\d+of\d+(\.bin)?")
+FORMAT = re.compile(rb'"format"\s*:\s*"(graph-model|layers-model)"')
+TOPOLOGY = re.compile(rb'"(?:modelTopology|model_topology)"\s*:\s*\{')
+GRAPH = re.compile(rb'"(?:modelTopology|model_topology)"\s*:\s*\{\s*"(?:node|library|versions)"')
+MANIFEST = re.compile(rb'"(weights|paths)"\s*:')
+SHARD_NAME = re.compile(r"group\d+-shard\d+of\d+(\.bin)?")
 
 
 def stated_format(sample: Sample) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.softmax import log_softmax, softmax, sparsemax
+from tfport.frontends.keras.reductions import log_softmax, softmax, sparsemax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import select, slice_axis
 

@@ -52,27 +52,27 @@ def get_item(b: LayerBuilder, x: LayerTensor, key: Sequence[Any]) -> LayerTensor
     steps: list[LayerSize] = []
     dims: list[int | None] = []
     axis = 0
-    for place, item in enumerate(key):
+    for index, item in enumerate(key):
         begin: Any = item
         end: LayerSize = None
         step: LayerSize = 1
         if item is ...:
-            masks["ellipsis"] |= 1 << place
+            masks["ellipsis"] |= 1 << index
             dims += x.shape[axis : axis + x.rank - counted]
             axis += x.rank - counted
             begin = 0
         elif item is None:
-            masks["new_axis"] |= 1 << place
+            masks["new_axis"] |= 1 << index
             dims.append(1)
             begin = 0
         elif isinstance(item, Range):
             begin, end, step = item.start, item.stop, item.step or 1
-            masks["begin"] |= int(begin is None) << place
-            masks["end"] |= int(end is None) << place
+            masks["begin"] |= int(begin is None) << index
+            masks["end"] |= int(end is None) << index
             dims.append(_length(x.shape[axis], item))
             axis += 1
         else:
-            masks["shrink_axis"] |= 1 << place
+            masks["shrink_axis"] |= 1 << index
             end = b.Add(item, 1) if isinstance(item, LayerTensor) else item + 1
             axis += 1
         begins.append(0 if begin is None else begin)

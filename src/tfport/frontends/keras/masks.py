@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce as fold
 
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.softmax import softmax
+from tfport.frontends.keras.reductions import softmax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import concat, expand_dims, reduce, select
 from tfport.graph.building.sizes import count_to, sizes

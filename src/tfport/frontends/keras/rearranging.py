@@ -108,8 +108,8 @@ def repeated(b: LayerBuilder, x: LayerTensor, repeats: Any, axis: int | None) ->
     if not isinstance(repeats, int):
         if isinstance(repeats, LayerTensor):
             raise b.refuse("it repeats elements a computed number of times")
-        places = [i for i, count in enumerate(repeats) for _ in range(count)]
-        return gather(b, x, b.constant(places, INT32), axis)
+        indices = [i for i, count in enumerate(repeats) for _ in range(count)]
+        return gather(b, x, b.constant(indices, INT32), axis)
     inner = expand_dims(b, x, axis + 1)
     multiples = [1] * inner.rank
     multiples[axis + 1] = repeats

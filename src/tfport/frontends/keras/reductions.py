@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
-from tfport.graph.building.arrays import expand_dims, reduce, reshape
+from tfport.graph.building.arrays import expand_dims, reduce, reshape, transpose
 from tfport.graph.dtypes import INT32, INT64, DType
 
 Axis = int | Sequence[int] | None
@@ -55,3 +57,49 @@ def arg_extreme(
     if not keepdims:
         return result
     return reshape(b, result, [1] * rank) if axis is None else expand_dims(b, result, place)
+
+
+# Softmax and its relatives, over any axis or several.
+
+
+def softmax(b: LayerBuilder, x: LayerTensor, *, axis: int | Sequence[int] = -1) -> LayerTensor:
+    """Exponentials that sum to 1 over an axis, or over several axes together."""
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    if len(axes) == 1:
+        return over_last_axis(b, x, axes[0], lambda rows: b.tensor(b.node("Softmax", rows), rows.shape))
+    powers = b.Exp(b.Sub(x, reduce(b, "Max", x, axes, keep=True)))
+    return b.RealDiv(powers, reduce(b, "Sum", powers, axes, keep=True))
+
+
+def log_softmax(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
+    return over_last_axis(b, x, axis, lambda rows: b.tensor(b.node("LogSoftmax", rows), rows.shape))
+
+
+def sparsemax(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
+    """`max(x - tau, 0)`, with the `tau` of Keras: it adds the partial sums of all elements that count."""
+    return over_last_axis(b, x, axis, lambda rows: _sparsemax_of_last(b, rows))
+
+
+def _sparsemax_of_last(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
+    size = x.shape[-1]
+    if size is None:
+        raise b.refuse("`sparsemax` over an axis of unknown size")
+    ranked = b.tensor(b.node("TopKV2", x, size), x.shape)
+    sums = b.tensor(b.node("Cumsum", ranked, x.rank - 1), x.shape)
+    ranks = b.constant(np.arange(1, size + 1), x.dtype)
+    inside = b.cast(b.Greater(b.Add(b.Mul(ranked, ranks), 1.0), sums), x.dtype)
+    count = reduce(b, "Sum", inside, [-1], keep=True)
+    total = reduce(b, "Sum", b.Mul(sums, inside), [-1], keep=True)
+    return b.Relu(b.Sub(x, b.RealDiv(b.Sub(total, 1.0), count)))
+
+
+def over_last_axis(
+    b: LayerBuilder, x: LayerTensor, axis: int, function: Callable[[LayerTensor], LayerTensor]
+) -> LayerTensor:
+    """Apply a function of the last axis to another axis."""
+    axis = axis % x.rank
+    if axis == x.rank - 1:
+        return function(x)
+    order = list(range(x.rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    return transpose(b, function(transpose(b, x, order)), order)

@@ -56,15 +56,15 @@ def _assign(owner: str, expected: Sequence[WeightSlot], stored: Sequence[StoredW
         names = ", ".join(f"`{slot.name}`" for slot in expected) or "none"
         yield f"layer `{owner}` has {len(stored)} arrays in the file; expected {len(expected)}: {names}"
         return
-    for place, slot in enumerate(expected):
+    for index, slot in enumerate(expected):
         where = f"layer `{owner}`: its weight `{slot.name}`"
-        if place >= len(stored):
+        if index >= len(stored):
             yield f"{where} is not in the file"
-        elif (form := slot.form_of(stored[place].shape)) is None:
+        elif (form := slot.form_of(stored[index].shape)) is None:
             shapes = " or ".join(str(form.shape) for form in slot.forms) or slot.shape
-            yield f"{where} has the shape {stored[place].shape} in the file; expected {shapes}"
+            yield f"{where} has the shape {stored[index].shape} in the file; expected {shapes}"
         else:
-            load = _Elements(stored[place], slot, form)
+            load = _Elements(stored[index], slot, form)
             slot.node.attrs["value"] = Tensor(slot.dtype, Shape(slot.shape), load=load)
 
 
@@ -81,8 +81,8 @@ class _Elements:
 
         array = np.asarray(self.stored.read()).transpose(self.form.order).reshape(self.slot.shape)
         # with `...`, an array without axes stays an array
-        turned: tuple[Any, ...] = (slice(None, None, -1),) * self.form.reversed_axes
-        array = array[(*turned, ...)]
+        transposed: tuple[Any, ...] = (slice(None, None, -1),) * self.form.reversed_axes
+        array = array[(*transposed, ...)]
         return array.astype(self.slot.dtype.numpy, copy=False)
 
 

@@ -148,14 +148,14 @@ def _convolve_turned(
     TensorFlow has no kernel for the CPU that takes dilations in the transposed op.
     """
     spatial = len(window)
-    turned = b.tensor(b.node("ReverseV2", kernel, list(range(spatial))), kernel.shape)
-    turned = transpose(b, turned, (*range(spatial), spatial + 1, spatial))
+    transposed = b.tensor(b.node("ReverseV2", kernel, list(range(spatial))), kernel.shape)
+    transposed = transpose(b, transposed, (*range(spatial), spatial + 1, spatial))
     extents = [(size - 1) * dilation for size, dilation in zip(window, dilations, strict=True)]
     before = [extent // 2 if padding == "same" else 0 for extent in extents]
     after = [extent - extent // 2 if padding == "same" else 0 for extent in extents]
     pads = [(e - b_, e - a) for e, b_, a in zip(extents, before, after, strict=True)]
     x = pad(b, x, [(0, 0), *pads, (0, 0)])
-    return convolve(b, x, turned, [1] * spatial, "valid", dilations)
+    return convolve(b, x, transposed, [1] * spatial, "valid", dilations)
 
 
 def pool(

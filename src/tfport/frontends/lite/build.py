@@ -169,8 +169,8 @@ class FileBuilder:
                 definition.input_arg.add(name=letter, type=dtype.number)
             definition.output_arg.add(name="z", type=dtype.number)
             function = library.functions[name] = Function(definition, self.graph.ops, library)
-            for place, arg in enumerate(definition.input_arg):
-                function.args[arg.name] = Argument(function, arg, place)
+            for index, arg in enumerate(definition.input_arg):
+                function.args[arg.name] = Argument(function, arg, index)
             signature = self.graph.signature_of(op)
             attrs: dict[str, Attr] = {"T": dtype} if signature and "T" in signature.attr_types else {}
             result = function.add(op, [passed.output(0) for passed in function.args.values()], attrs)

@@ -100,9 +100,9 @@ class OperatorBuilder(NodeBuilder[Value]):
         self.subgraph.last_effect = node
         return node
 
-    def keep(self, place: int, value: Any) -> None:
+    def keep(self, index: int, value: Any) -> None:
         """Keep a new value of a variable input, by its place, for the next invocation."""
-        self.subgraph.keep(self.operator.inputs[place], self.value(value))
+        self.subgraph.keep(self.operator.inputs[index], self.value(value))
 
     def lazy_constant(self, load: Callable[[], NDArray[Any]], dtype: DType, shape: Sequence[int]) -> Value:
         """A constant whose elements are computed when they are needed, such as a rearranged weight."""

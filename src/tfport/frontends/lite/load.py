@@ -17,10 +17,10 @@ from tfport.frontends.lite.definitions import LiteOpTable
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 
 
-@no_search_for_garbage()
+@gc_paused()
 def load_lite(location: ModelLocation, definitions: OpDefs) -> Model:
     """Load the file at a location."""
     file = read_lite(location.files, location.name)

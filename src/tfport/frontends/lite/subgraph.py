@@ -5,18 +5,21 @@ What several subgraphs share, such as functions and initialization, is in `build
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfport.errors import CannotRun, Error, MalformedGraph
 from tfport.formats.lite.records import CUSTOM, LiteOperator, LiteTensor, Subgraph
+from tfport.formats.lite.schema import lite_schema
 from tfport.frontends.lite.builder import FileInBuilding, OperatorBuilder
 from tfport.frontends.lite.constants import constant_array, has_data, lite_dtype
-from tfport.frontends.lite.operator import find_operator
-from tfport.frontends.lite.operator_options import operator_options
+from tfport.frontends.lite.operator import DeclaredOperator, find_operator
 from tfport.frontends.lite.tensor import LiteValue
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, INT32, DType
@@ -26,6 +29,7 @@ from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_./-]+")
 MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
@@ -200,3 +204,43 @@ def _once(load: Callable[[], NDArray[Any]]) -> Callable[[], NDArray[Any]]:
         return made[0]
 
     return loaded
+
+
+# The options of an operator that its function takes: those of the file, and defaults.
+
+
+def operator_options(b: OperatorBuilder, declared: DeclaredOperator) -> dict[str, Any]:
+    """The options that a function takes; CannotRun if the operator has another one that matters."""
+    operator = b.operator
+    if operator.code.op == CUSTOM:
+        if not declared.options:  # they may be of any format
+            return {}
+        from tfport.formats.lite.flexbuffer import custom_options
+
+        stored = {**declared.options, **custom_options(operator.custom_options)}
+        if missing := [name for name in declared.options if stored[name] is Parameter.empty]:
+            raise b.refuse(f"it has no option {' and no '.join(missing)}")
+        return {name: stored[name] for name in declared.options}
+    defaults = {field.name: field.default for field in lite_schema().tables.get(operator.options_type, ())}
+    for name, value in operator.options.items():
+        if name not in declared.options and value != defaults.get(name):
+            raise b.refuse(f"its option {name}={value} is not supported")
+    stated = {name: value for name, value in declared.options.items() if value is not Parameter.empty}
+    options = {**_usual_defaults(), **stated, **defaults, **operator.options}
+    return _grouped({name: options[name] for name in declared.options}, declared.groups)
+
+
+def _grouped(options: dict[str, Any], groups: Mapping[str, type[Any]]) -> dict[str, Any]:
+    """Options that belong to a group become one object."""
+    made = {name: group(**{f.name: options[f.name] for f in fields(group)}) for name, group in groups.items()}
+    inside = {f.name for group in groups.values() for f in fields(group)}
+    return {name: value for name, value in options.items() if name not in inside} | made
+
+
+@functools.cache
+def _usual_defaults() -> Mapping[str, Any]:
+    """The defaults of options by name, for a file that leaves out the table: they agree between tables."""
+    tables = lite_schema().tables.items()
+    return {
+        field.name: field.default for name, table in tables if name.endswith("Options") for field in table
+    }

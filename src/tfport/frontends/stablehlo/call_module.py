@@ -64,14 +64,14 @@ class CalledModule:
         if len(main.args) != len(inputs) + len(extra):
             raise RunFailed(f"its program takes {len(main.args)} tensors, found {len(inputs)}")
         types = main.types[len(extra) :]
-        for place, ((dtype, dims), stated) in enumerate(zip(inputs, types, strict=True)):
+        for index, ((dtype, dims), stated) in enumerate(zip(inputs, types, strict=True)):
             if dtype != element_type(stated.element):
                 raise CannotRun(
-                    f"its input {place} is {dtype}, its program takes {element_type(stated.element)}"
+                    f"its input {index} is {dtype}, its program takes {element_type(stated.element)}"
                 )
             if not _fits(dims, stated.shape):
                 raise RunFailed(
-                    f"its input {place} has shape {Shape(dims)}, its program takes {Shape(stated.shape)}"
+                    f"its input {index} has shape {Shape(dims)}, its program takes {Shape(stated.shape)}"
                 )
 
         def body(op: HloNodes, passed: list[HloTensor]) -> list[Any]:

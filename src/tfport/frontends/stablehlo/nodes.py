@@ -136,7 +136,7 @@ class HloNodes(NodeBuilder[HloTensor]):
 
     def vector(self, sizes: Sequence[Size]) -> Any:
         """Sizes as an input of a node; one unknown size among others that are not 0 is -1."""
-        unknown = [place for place, size in enumerate(sizes) if not isinstance(size, int)]
+        unknown = [index for index, size in enumerate(sizes) if not isinstance(size, int)]
         if len(unknown) == 1 and 0 not in sizes:
             return self.const([size if isinstance(size, int) else -1 for size in sizes], INT32)
         if not unknown:

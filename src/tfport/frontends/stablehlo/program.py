@@ -81,20 +81,20 @@ class ProgramBuilder:
     def function(self, name: str, args: Sequence[TensorType], body: Any) -> Function:
         """Make a function; `body(op, tensors)` returns its results."""
         definition = pb.OpDef(name=self._free_name(name))
-        for place, kind in enumerate(args):
-            definition.input_arg.add(name=f"arg_{place}", type=element_type(kind.element).number)
+        for index, kind in enumerate(args):
+            definition.input_arg.add(name=f"arg_{index}", type=element_type(kind.element).number)
         function = Function(definition, self.graph.ops, self.graph.library)
         self.graph.library.functions[definition.name] = function  # functions inside get other names
-        for place, arg in enumerate(definition.input_arg):
-            function.args[arg.name] = Argument(function, arg, place)
+        for index, arg in enumerate(definition.input_arg):
+            function.args[arg.name] = Argument(function, arg, index)
         op = HloNodes(self, function)
         passed = [
-            typed_tensor(op, function.args[f"arg_{place}"].output(0), kind) for place, kind in enumerate(args)
+            typed_tensor(op, function.args[f"arg_{index}"].output(0), kind) for index, kind in enumerate(args)
         ]
         results = [tensor.value for tensor in body(op, passed)]
-        for place, value in enumerate(results):
-            definition.output_arg.add(name=f"ret_{place}", type=value.dtype.base.number)
-            end = function.returns[f"ret_{place}"] = Node(function, f"ret_{place}", RETURN)
+        for index, value in enumerate(results):
+            definition.output_arg.add(name=f"ret_{index}", type=value.dtype.base.number)
+            end = function.returns[f"ret_{index}"] = Node(function, f"ret_{index}", RETURN)
             end.set_inputs([value])
         for node in [node for node in function if node.is_stateful]:
             definition.control_output.append(node.name)

@@ -6,6 +6,7 @@ target. The loaders and the stage remain with each result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.atlas.target import Target
@@ -15,7 +16,6 @@ from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import ERROR, LOAD, NOTE, RUN, WARNING, Finding
 from tfport.graph.graph import Node
 from tfport.startup.dataclass import dataclass, field
-from tfport.startup.late_pattern import late_pattern
 
 SEVERITY_ORDER = (ERROR, WARNING, NOTE)
 STAGES = (LOAD, RUN, None)
@@ -24,7 +24,7 @@ _RUN = 3
 """From this number on, consecutive targets are named by the first and the last."""
 WHEN = {LOAD: "at load", RUN: "at run", None: "never"}
 LONGEST_MESSAGE = 150
-_CONTINUATION = late_pattern(r"(?<=\.)\s|\n|; NodeDef|; signature=|\. NodeDef")
+_CONTINUATION = re.compile(r"(?<=\.)\s|\n|; NodeDef|; signature=|\. NodeDef")
 """Where TensorFlow's message continues with details that the report omits or shows elsewhere."""
 
 

@@ -9,6 +9,7 @@ from which the error of an engine is understood.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -19,7 +20,6 @@ import numpy as np
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.stop_signal import StopSignal, deadline
 from tfport.startup.dataclass import dataclass
-from tfport.startup.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,7 +129,7 @@ def _string_bytes(array: NDArray[Any]) -> int:
     return int(array.nbytes + array.size * length)
 
 
-_NAME = late_pattern(r":([^:']*)@at_most_(\d+)_iterations")
+_NAME = re.compile(r":([^:']*)@at_most_(\d+)_iterations")
 
 
 def limit_name(loop: str, most: int) -> str:

@@ -7,27 +7,30 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache, FixedChoice, choices_of_user
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, IslandHints, Sizes
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, IslandHints, Sizes
 from tfport.runtime.engines.island_key import island_key
+from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
-from tfport.runtime.engines.other_engines import OTHERS
+from tfport.runtime.engines.openvino_nodes import may_run_elsewhere
 from tfport.runtime.engines.raced_island import PATIENCE, RacedIsland
 from tfport.runtime.engines.rounded_model import rounded_model
 from tfport.runtime.engines.same_answers import are_ordinary
 from tfport.runtime.engines.shared_island import shared_island
 from tfport.runtime.passes.islands.island_parts import Share
-from tfport.runtime.passes.pass_list import IslandForm
+from tfport.runtime.passes.pass_list import IslandForm, NodeForms
 from tfport.runtime.program import OnnxNode
-from tfport.startup.dataclass import replace
+from tfport.startup.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 MAX_WEIGHTS = 256 << 20
 """Bytes of weights above which there is no race: each contender has its own copy."""
@@ -134,3 +137,45 @@ def litert_engine(threads: int | None = None, **options: Any) -> AutoEngine:
     count = threads or len(os.sched_getaffinity(0))
     OTHERS["litert"].made(count)  # an error if it is not installed
     return AutoEngine(threads, choices=FixedChoice(Choice("litert", count)), patience=0, **options)
+
+
+# The engines that race against ONNX Runtime: which nodes each may compute, and how it is made.
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEngine:
+    """An engine for shares of islands, with ordinary inputs of known sizes."""
+
+    package: str
+    """The module that must be installed."""
+    nodes: Callable[[], Callable[[OnnxNode], bool]]
+    """Says, for the nodes of one island in their order, which the engine may compute."""
+    forms: NodeForms
+    made: Callable[[int], Engine]
+    """The engine for a number of threads."""
+
+    @property
+    def is_installed(self) -> bool:
+        return importlib.util.find_spec(self.package) is not None
+
+
+@functools.cache
+def _litert(threads: int) -> Engine:
+    from tfport.runtime.engines.litert.litert import LiteRt
+
+    return LiteRt(threads)
+
+
+@functools.cache
+def _openvino(threads: int) -> Engine:
+    from tfport.runtime.engines.openvino import OpenVino
+
+    return OpenVino(threads, only_fixed=True)
+
+
+OTHERS = {
+    "openvino": OtherEngine("openvino", lambda: may_run_elsewhere, NodeForms.OPENVINO, _openvino),
+    "litert": OtherEngine("ai_edge_litert", LiteRtNodes, NodeForms.PLAIN, _litert),
+}
+"""By the name that a choice has, in the order in which they race: the last one is most often the fastest, and
+the winner is compiled again unless it was the last."""

@@ -15,16 +15,9 @@ import onnxruntime as ort
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.run_scope import current_scope, limit_message_of
 from tfport.runtime.bounds.stop_signal import StopHandle
-from tfport.runtime.engines.engine import (
-    NO_HINTS,
-    Compiled,
-    EngineFailed,
-    IslandHints,
-    IslandRejected,
-)
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints, IslandRejected
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
-from tfport.runtime.engines.onnx_message import node_message
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ProviderKernels
 from tfport.runtime.engines.session_settings import save_optimized, session_options, share, to_share
@@ -38,6 +31,7 @@ from tfport.startup.dataclass import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 BLOCKED_LAYOUT = ("NchwcTransformer",)
 """With this optimizer, a convolution over an empty image divides by zero and kills the process."""
@@ -301,3 +295,28 @@ def first_line(error: Exception) -> str:
     """The first line of the error, without source locations of ONNX Runtime."""
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__
+
+
+# Read an error message of ONNX Runtime: which node it is about, and what is wrong.
+#
+#     node_message("[ONNXRuntimeError] : … Name:'Reshape:a/b#7' Status Message: …/reshape_helper.h:91 … …")
+#     "`a/b` (Reshape): The input tensor cannot be reshaped to the requested shape. …"
+#
+# The names of nodes are those that `onnx` gives them: op, name in the model, and a number.
+
+_RUN = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : Non-zero status code returned while running \w+ node\. "
+    r"Name:'(?P<op>\w+):(?P<node>[^'#]*)#?\d*' Status Message: (?P<text>.+)",
+    re.DOTALL,
+)
+# a file of ONNX Runtime, its function, and the condition that it checked
+_LOCATION = re.compile(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
+
+
+def node_message(message: str) -> str:
+    """The message in tfport's form, without source locations; as it is if it is not about one node."""
+    match = _RUN.fullmatch(message)
+    if match is None:
+        return message
+    text = _LOCATION.sub("", match["text"], count=1) if _LOCATION.match(match["text"]) else match["text"]
+    return f"`{match['node']}` ({match['op']}): {text}"

@@ -58,7 +58,7 @@ class _OtherShare:
         self._share: Share | None = share
         """None once it is compiled, as an engine has its own copy of the weights."""
         self._engine, self._reads, self._writes = engine, reads, writes
-        self._computed = [place for place, name in enumerate(reads) if name not in ordinary]
+        self._computed = [index for index, name in enumerate(reads) if name not in ordinary]
         """Inputs that another share computes: those of the island are known to be ordinary."""
         self._sizes: list[tuple[int, ...]] = []
         self._run: Compiled | None = None

@@ -50,7 +50,7 @@ class Trials:
 
     def accept(self, contender: Compiled) -> bool:
         """Whether a contender agrees, on the inputs of the call and on variations of them."""
-        return all(self._agrees(contender, place) for place in range(len(self._all)))
+        return all(self._agrees(contender, index) for index in range(len(self._all)))
 
     def accept_again(self, contender: Compiled) -> bool:
         """Whether a contender that once was accepted agrees on the inputs of the call."""
@@ -58,10 +58,10 @@ class Trials:
         answers = contender(inputs)
         return agree(expected, answers) or agree(expected, answers, self._enlarged([self._given])[0])
 
-    def _agrees(self, contender: Compiled, place: int) -> bool:
-        inputs, expected = self._all[place]
+    def _agrees(self, contender: Compiled, index: int) -> bool:
+        inputs, expected = self._all[index]
         answers = contender(inputs)
-        return agree(expected, answers) or agree(expected, answers, self._tolerances[place])
+        return agree(expected, answers) or agree(expected, answers, self._tolerances[index])
 
     @cached_property
     def _all(self) -> list[_Trial]:
@@ -82,12 +82,12 @@ class Trials:
     def _changes(self, near: Compiled, trials: Sequence[_Trial]) -> list[list[float]]:
         """How much the answers of a model that rounds otherwise differ, where they are finite."""
         changes = [[0.0] * len(expected) for _, expected in trials]
-        for place, (inputs, expected) in enumerate(trials):
+        for index, (inputs, expected) in enumerate(trials):
             changed = ([next_to(array, seed) for array in inputs] for seed in range(CHANGES))
             for _, answers in self._answered(near, changed):
                 parts = [difference(*pair) for pair in zip(expected, answers, strict=True)]
                 finite = [part if math.isfinite(part) else 0.0 for part in parts]
-                changes[place] = list(map(max, changes[place], finite))
+                changes[index] = list(map(max, changes[index], finite))
         return changes
 
     def _answered(self, run: Compiled, inputs: Iterable[Sequence[Any]]) -> Iterator[_Trial]:

@@ -40,7 +40,7 @@ def _end(sizes: Sequence[int], crossing: Sequence[int], start: int, largest: int
     ends = list(accumulate(sizes[start:]))
     if ends[-1] <= largest:
         return len(sizes)
-    fitting = [place for place, nodes in enumerate(ends, start + 1) if largest // 2 <= nodes <= largest]
+    fitting = [index for index, nodes in enumerate(ends, start + 1) if largest // 2 <= nodes <= largest]
     return min(reversed(fitting), key=crossing.__getitem__, default=start + 1)
 
 
@@ -50,15 +50,15 @@ def _crossing(
     """How many values that are computed before each place are read after it."""
     made: dict[Operand, int] = {}
     last: dict[Operand, int] = {}
-    for place, step in enumerate(steps):
+    for index, step in enumerate(steps):
         for operand in reads_of(step):
             if operand in made:
-                last[operand] = place
+                last[operand] = index
         outputs = [*step.outputs, *(o for node in step.lowered or () for o in node.outputs)]
-        made.update((operand, place) for operand in outputs if operand not in made)
+        made.update((operand, index) for operand in outputs if operand not in made)
     last.update((operand, len(steps)) for operand in results if operand in made)
     changes = [0] * (len(steps) + 2)
-    for operand, place in last.items():
+    for operand, index in last.items():
         changes[made[operand] + 1] += 1
-        changes[place + 1] -= 1
+        changes[index + 1] -= 1
     return list(accumulate(changes))

@@ -66,8 +66,8 @@ def _slice(attrs: Attrs, arrays: Arrays) -> NDArray[Any]:
     axes = integers("axes", 3, attrs, arrays) or range(len(starts))
     steps = integers("steps", 4, attrs, arrays)
     parts = [slice(None)] * data.ndim
-    for place, axis in enumerate(axes):
-        parts[axis] = slice(int(starts[place]), int(ends[place]), steps[place] if steps else 1)
+    for index, axis in enumerate(axes):
+        parts[axis] = slice(int(starts[index]), int(ends[index]), steps[index] if steps else 1)
     return data[tuple(parts)]
 
 

@@ -7,14 +7,14 @@ lead back to the nodes of the model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from tfport.graph.graph import Function, Node
 from tfport.runtime.program import Step
 from tfport.startup.dataclass import dataclass
-from tfport.startup.late_pattern import late_pattern
 
-NUMBER = late_pattern(r"#(\d+)")
+NUMBER = re.compile(r"#(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfport.graph.model import Model
@@ -19,8 +19,8 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.engines.gpu.gpu_options import NO_GPU_OPTIONS, GpuOptions
 from tfport.runtime.passes.pass_list import PassCount, PassLog, all_passes
 from tfport.runtime.profile.engine_events import EngineEvent, engine_events, op_times
-from tfport.runtime.profile.node_times import node_times
-from tfport.runtime.profile.recorder import IslandRecord, Recorder, recording
+from tfport.runtime.profile.node_origins import NodeOrigin, NodeOrigins
+from tfport.runtime.profile.recorder import HostStep, IslandRecord, Recorder, recording
 from tfport.runtime.profile.times import IslandTime, NodeTime, OpTime, PassDone, Profile
 from tfport.runtime.select_signature import select_signature
 from tfport.runtime.session import Session
@@ -183,3 +183,78 @@ def _engine_events(session: Session, call: Call) -> tuple[Recorder, list[list[En
         recorder = Recorder(engine_events=folder)
         best = min(_recorded_runs(recorder, session, call), key=lambda run: run.total)
         return recorder, [engine_events(record.engine_sessions, *best.between) for record in recorder.islands]
+
+
+# The time of each node of the model: where it ran, how long, and why it is not in an island.
+#
+# The engine's own profile times its ONNX nodes; those are led back to the nodes of the model. As that
+# profile slows the engine down, its times are scaled so that their sum is the time of the island without it.
+# A node that was fused into another has no time of its own.
+
+HOST, FOLDED = "host", "folded"
+
+
+def node_times(
+    recorder: Recorder,
+    steps: Sequence[HostStep],
+    islands: Sequence[IslandTime],
+    events: Sequence[Sequence[EngineEvent]],
+) -> list[NodeTime]:
+    """The nodes of a run, slowest first.
+
+    `recorder` and `events` are of the run with the engine's profile, `steps` and `islands` of one without.
+    """
+    times = [
+        *_of_islands(recorder, islands, events),
+        *map(_of_step, steps),
+        *(NodeTime(origin, FOLDED) for origin in recorder.origins.folded),
+    ]
+    return sorted(_merged(times), key=lambda time: -time.seconds)
+
+
+def _of_islands(
+    recorder: Recorder, islands: Sequence[IslandTime], events: Sequence[Sequence[EngineEvent]]
+) -> Iterator[NodeTime]:
+    for number, record in enumerate(recorder.islands):
+        own = events[number] if number < len(events) else ()
+        island = islands[number] if number < len(islands) else None
+        timed = _of_events(recorder.origins, own)
+        total = sum(seconds for _, seconds in timed.values())
+        scale = island.seconds / total if island is not None and total else 1.0
+        for origin in dict.fromkeys((*record.origins, *timed)):
+            calls, seconds = timed.get(origin, (0, 0.0))
+            yield NodeTime(origin, number, calls, seconds * scale)
+
+
+def _of_events(origins: NodeOrigins, events: Sequence[EngineEvent]) -> Mapping[NodeOrigin, tuple[int, float]]:
+    """The calls and seconds of each node; a fused node is charged to the first of its origins."""
+    times: dict[NodeOrigin, tuple[int, float]] = {}
+    for event in events:
+        for origin in origins.of_names([event.name])[:1]:
+            calls, seconds = times.get(origin, (0, 0.0))
+            times[origin] = calls + 1, seconds + event.seconds
+    return times
+
+
+def _of_step(step: HostStep) -> NodeTime:
+    clock = step.fastest
+    return NodeTime(step.origin, HOST, clock.calls, max(clock.seconds, 0.0), step.reason)
+
+
+def _merged(times: Sequence[NodeTime]) -> list[NodeTime]:
+    """One entry for each node: a function that is called twice has two, and a node with a time counts."""
+    merged: dict[NodeOrigin, NodeTime] = {}
+    for entry in times:
+        known = merged.get(entry.origin)
+        if known is None:
+            merged[entry.origin] = entry
+        elif entry.where != FOLDED:
+            slower = entry if entry.seconds > known.seconds or known.where == FOLDED else known
+            merged[entry.origin] = NodeTime(
+                entry.origin,
+                slower.where,
+                known.calls + entry.calls,
+                known.seconds + entry.seconds,
+                slower.reason,
+            )
+    return list(merged.values())

@@ -120,10 +120,10 @@ def _fields(view: memoryview, at: int, end: int) -> Iterator[_Field]:
 def _size(view: memoryview, at: int) -> tuple[int, int]:
     """A size, and where it ends."""
     size = 0
-    for place in range(LONGEST_SIZE):
-        size |= (view[at + place] & ~MORE) << BITS * place
-        if not view[at + place] & MORE:
-            return size, at + place + 1
+    for index in range(LONGEST_SIZE):
+        size |= (view[at + index] & ~MORE) << BITS * index
+        if not view[at + index] & MORE:
+            return size, at + index + 1
     raise ValueError("a size that is too large")
 
 

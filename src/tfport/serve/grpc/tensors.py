@@ -144,12 +144,12 @@ def _written(numbers: NDArray[np.uint64]) -> bytes:
     kept: NDArray[Any] = np.empty((len(numbers), longest), np.bool_)
     left = numbers.copy()
     kept[:, 0] = True
-    for place in range(longest):
-        octets[:, place] = left.astype(np.uint8) & LOW
+    for index in range(longest):
+        octets[:, index] = left.astype(np.uint8) & LOW
         left >>= np.uint64(BITS)
         more = left > 0
-        octets[:, place] |= more.astype(np.uint8) << BITS
-        if place + 1 < longest:
-            kept[:, place + 1] = more
+        octets[:, index] |= more.astype(np.uint8) << BITS
+        if index + 1 < longest:
+            kept[:, index + 1] = more
     compact: NDArray[np.uint8] = octets[kept]
     return compact.tobytes()

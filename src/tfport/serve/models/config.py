@@ -10,6 +10,7 @@ point to, `store` lists the versions that exist.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from tfport.errors import UnreadableFile
@@ -18,11 +19,10 @@ from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.serve.models.policy import AllVersions, LatestVersions, Policy, SpecificVersions
 from tfport.serve.status import invalid_argument
 from tfport.startup.dataclass import dataclass, field
-from tfport.startup.late_pattern import late_pattern
 
 PLATFORM = "tensorflow"
-_ADDRESS = late_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_POSITION = late_pattern(r"^\d+:\d+ : ")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_POSITION = re.compile(r"^\d+:\d+ : ")
 
 
 @dataclass(frozen=True, slots=True)

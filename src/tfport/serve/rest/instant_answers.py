@@ -22,8 +22,7 @@ from tfport.serve.request_metrics import REST
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.encode import encode
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.paths import ParsedPath
-from tfport.serve.rest.request_head import RequestHead
+from tfport.serve.rest.request_head import ParsedPath, RequestHead
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError
 

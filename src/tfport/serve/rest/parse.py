@@ -21,7 +21,6 @@ import orjson
 
 from tfport.serve.rest.rapid_json import EMPTY, INVALID, MARK, is_readable, parse_error, read_json
 from tfport.serve.status import StatusError, invalid_argument
-from tfport.startup.late_pattern import late_pattern
 
 try:
     import simdjson
@@ -31,8 +30,8 @@ except ImportError:  # no wheel for some Python versions
 # keys that are looked up in a document; an object of inputs may have further ones
 _KEYS = [f'"{key}"'.encode() for key in ("instances", "inputs", "signature_name", "examples", "context")]
 # possessive: no backtracking
-_SHORT_INFINITY = late_pattern(r'("(?:[^"\\]++|\\.)*+"?)|\bInf\b', re.DOTALL)
-_HALF_PAIR = late_pattern(rb"\\u[dD][89abAB]")
+_SHORT_INFINITY = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|\bInf\b', re.DOTALL)
+_HALF_PAIR = re.compile(rb"\\u[dD][89abAB]")
 _BLANK = " \t\r\n"
 _READER = json.JSONDecoder()
 

@@ -10,21 +10,21 @@ come first, and `is_readable` limits their number.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import orjson
 
 from tfport.serve.status import StatusError, invalid_argument
-from tfport.startup.late_pattern import late_pattern
 
 MARK = b"\xef\xbb\xbf"
 # possessive: no backtracking
-_SCALARS = late_pattern(rb"[-+0-9.eE,truefalsn \t\r\n]*+")  # most lists have only these
-_NESTED = late_pattern(rb"(?:\[(?=\[))*+")
-_BLANK = late_pattern(rb"[ \t\r\n]*+")
-_PLAIN = late_pattern(rb'[^"\\\x00-\x1f]*+')
-_DIGITS = late_pattern(rb"[0-9]*+")
-_HEX = late_pattern(rb"[0-9a-fA-F]{4}")
+_SCALARS = re.compile(rb"[-+0-9.eE,truefalsn \t\r\n]*+")  # most lists have only these
+_NESTED = re.compile(rb"(?:\[(?=\[))*+")
+_BLANK = re.compile(rb"[ \t\r\n]*+")
+_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*+')
+_DIGITS = re.compile(rb"[0-9]*+")
+_HEX = re.compile(rb"[0-9a-fA-F]{4}")
 _ESCAPES = dict(zip(b'"\\/bfnrt', (b'"', b"\\", b"/", b"\b", b"\f", b"\n", b"\r", b"\t"), strict=True))
 _WORDS = {ord("t"): (b"true", True), ord("f"): (b"false", False), ord("n"): (b"null", None)}
 _END = 0

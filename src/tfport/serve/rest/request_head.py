@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from urllib.parse import unquote
 
-from tfport.serve.rest.paths import ParsedPath, parse_path
-from tfport.serve.status import StatusError
+from tfport.serve.status import StatusError, invalid_argument
 from tfport.startup.dataclass import dataclass
 
 MOST_HEAD = 4096
@@ -105,3 +105,36 @@ class RequestFraming:
     def repeat(self) -> None:
         """Expect the beginning of the last request once more, with the rest of its body."""
         self._rest = 0
+
+
+# Parse the paths of `/v1/…` as TensorFlow Serving does.
+
+_WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+_POST = re.compile(rf"/v1/models/(?P<model>[^/:]+){_WHICH}:(?P<verb>classify|regress|predict)", re.IGNORECASE)
+_GET = re.compile(rf"/v1/models(?:/(?P<model>[^/:]+))?{_WHICH}(?:/(?P<verb>metadata))?", re.IGNORECASE)
+_BY_METHOD = {"POST": _POST, "GET": _GET}
+MODEL_PATHS = re.compile(r"/v1/.*", re.IGNORECASE | re.DOTALL)
+STATUS, METADATA, PREDICT, CLASSIFY, REGRESS = "", "metadata", "predict", "classify", "regress"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPath:
+    """A model, the requested version or label, and the verb."""
+
+    model: str
+    version: int | None
+    label: str
+    verb: str
+
+
+def parse_path(method: str, path: str) -> ParsedPath:
+    """Parse a path, which is still percent-encoded."""
+    pattern = _BY_METHOD.get(method)
+    match = pattern.fullmatch(path) if pattern else None
+    if match is None or match["verb"] not in (None, METADATA, PREDICT, CLASSIFY, REGRESS):
+        raise invalid_argument(f"Malformed request: {method} {path}")
+    version = match["version"]
+    if version and (len(version) > 19 or int(version) >= 2**63):
+        raise invalid_argument(f"Failed to convert version: {version} to numeric.")
+    name, label = (unquote(match[part] or "", errors="replace") for part in ("model", "label"))
+    return ParsedPath(name, int(version) if version else None, label, match["verb"] or STATUS)

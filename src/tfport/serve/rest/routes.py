@@ -12,10 +12,10 @@ import orjson
 from tfport.serve.event_loop import offload
 from tfport.serve.model_catalog import ModelCatalog, VersionStatus
 from tfport.serve.request_metrics import RequestMetrics
-from tfport.serve.rest import paths
+from tfport.serve.rest import request_head
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.encode import encode
-from tfport.serve.rest.paths import ParsedPath
+from tfport.serve.rest.request_head import ParsedPath
 from tfport.serve.servable import Servable
 from tfport.serve.workers.pool import Body, WorkerPool
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 def answer_get(catalog: ModelCatalog, path: ParsedPath) -> bytes:
     """Answer a GET request: the list of models, the status of one, or its signatures."""
-    if path.verb == paths.METADATA:
+    if path.verb == request_head.METADATA:
         return metadata_json(catalog.get(path.model, path.version, path.label))
     if not path.model:
         return list_json(catalog)
@@ -44,7 +44,7 @@ async def answer_post(
     servable = catalog.get(path.model, path.version, path.label)
     servable.running += 1  # also while a body is decoded, so that it is not unloaded meanwhile
     try:
-        if path.verb == paths.PREDICT:
+        if path.verb == request_head.PREDICT:
             return await _predict(servable, body, metrics, workers)
         return await _answer_examples(servable, path, body, metrics, workers, check_method)
     finally:
@@ -66,7 +66,7 @@ async def _answer_examples(
     request = await workers.read(body, decode_examples)
     if metrics:
         metrics.examples(path.model, len(request.examples))
-    if path.verb == paths.CLASSIFY:
+    if path.verb == request_head.CLASSIFY:
         classes = await classify(servable, request.signature, request.examples, check_method=check_method)
         return classes_json(classes)
     return regressions_json(

@@ -29,8 +29,8 @@ from tfport.serve.rest.instant_answers import InstantAnswers
 from tfport.serve.rest.listener import HttpListener
 from tfport.serve.rest.middleware import compressed, measured, within_time
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.paths import MODEL_PATHS, parse_path
 from tfport.serve.rest.read_body import read_body
+from tfport.serve.rest.request_head import MODEL_PATHS, parse_path
 from tfport.serve.rest.routes import answer_get, answer_post
 from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError
 

@@ -92,7 +92,7 @@ class GraphColumns:
         self.role.append(role)
         return index
 
-    def add_edge(self, source: int, output: int, target: int, place: int, type: str) -> None:
+    def add_edge(self, source: int, output: int, target: int, index: int, type: str) -> None:
         """Add an edge from an output of a node, -1 for all of them as a list, to an input of another."""
         number = self._type_numbers.get(type)
         if number is None:
@@ -101,7 +101,7 @@ class GraphColumns:
         self.source.append(source)
         self.source_output.append(output)
         self.target.append(target)
-        self.target_input.append(place)
+        self.target_input.append(index)
         self.edge_type.append(number)
 
     def add_control(self, source: int, target: int) -> None:
@@ -164,27 +164,27 @@ CONDITIONS = ("cond", "cond_subgraph_index")
 """The graph that decides whether a loop goes on; its result is no output."""
 
 
-def node_call(node: Node, place: int, ids: Mapping[str, str]) -> GraphCall:
+def node_call(node: Node, index: int, ids: Mapping[str, str]) -> GraphCall:
     """The call of a node; `ids` are the graphs of the functions that it names."""
     graphs = list(dict.fromkeys(ids.values()))
     first = 0 if node.op in ids else FIRST_INPUTS.get(node.op)
     functions = node.graph.library.functions
     if first is None or any(len(functions[name].arguments) != len(node.inputs) - first for name in ids):
-        return GraphCall(place, graphs)
+        return GraphCall(index, graphs)
     condition = node.attr(CONDITIONS[0])
     decides = ids.get(condition.name) if isinstance(condition, FunctionRef) else None
-    return GraphCall(place, graphs, first, [id for id in graphs if id != decides])
+    return GraphCall(index, graphs, first, [id for id in graphs if id != decides])
 
 
-def operator_call(op: LiteOperator, place: int, called: Mapping[str, int], file: LiteFile) -> GraphCall:
+def operator_call(op: LiteOperator, index: int, called: Mapping[str, int], file: LiteFile) -> GraphCall:
     """The call of an operator of a TensorFlow Lite file; `called` are the subgraphs by option."""
     graphs = list(dict.fromkeys(f"s{number}" for number in called.values()))
     first = LITE_FIRST_INPUTS.get(op.code.name)
     counts = {len(file.subgraphs[number].inputs) for number in called.values()}
     if first is None or counts != {len(op.inputs) - first}:
-        return GraphCall(place, graphs)
+        return GraphCall(index, graphs)
     results = dict.fromkeys(f"s{n}" for option, n in called.items() if option not in CONDITIONS)
-    return GraphCall(place, graphs, first, list(results))
+    return GraphCall(index, graphs, first, list(results))
 
 
 # What is around a node that is known by columns only: its edges, and attributes as text.
@@ -199,10 +199,10 @@ def attribute(name: str, value: object) -> dict[str, Any]:
     return {"name": name, "value": text if len(text) < LONGEST else f"{text[:LONGEST]}…", "default": False}
 
 
-def edges_in(columns: GraphColumns, place: int) -> Iterator[dict[str, Any]]:
+def edges_in(columns: GraphColumns, index: int) -> Iterator[dict[str, Any]]:
     """What a node reads, in order."""
     for edge, target in enumerate(columns.target):
-        if target == place:
+        if target == index:
             yield {
                 "argument": "",
                 "node": columns.names[columns.source[edge]],

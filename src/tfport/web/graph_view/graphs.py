@@ -16,7 +16,7 @@ from tfport.graph.graph import Function, Graph, Node
 from tfport.graph.model import Model
 from tfport.graph.reach import Callers
 from tfport.graph.state import variables
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 from tfport.web.graph_view.columns import (
     BRANCH,
     FUNCTION,
@@ -46,7 +46,7 @@ class GraphFamily(Protocol):
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         """A node of one of them; None if there is no such node."""
 
-    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+    def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
         """The attributes of the node at a place of the columns, as texts."""
 
 
@@ -57,7 +57,7 @@ class NodeGraphs:
         self.model = model
         self.callers = Callers()
         self._columns: dict[str, tuple[GraphColumns, list[Node]]] = {}
-        self._ids = {name: f"f{place}" for place, name in enumerate(model.graph.library.functions)}
+        self._ids = {name: f"f{index}" for index, name in enumerate(model.graph.library.functions)}
         self._graphs: dict[str, Graph] = {MAIN: model.graph}
         self._graphs |= {self._ids[name]: f for name, f in model.graph.library.functions.items()}
 
@@ -132,14 +132,14 @@ class NodeGraphs:
 
     def index(self, id: str) -> dict[Node, int]:
         """The places of the nodes of a graph in its columns."""
-        return {node: place for place, node in enumerate(self._built(id)[1])}
+        return {node: index for index, node in enumerate(self._built(id)[1])}
 
     def _built(self, id: str) -> tuple[GraphColumns, list[Node]]:
         if id not in self._columns:
             self._columns[id] = self._build(id)
         return self._columns[id]
 
-    @no_search_for_garbage()
+    @gc_paused()
     def _build(self, id: str) -> tuple[GraphColumns, list[Node]]:
         return node_columns(
             self._graphs[id],
@@ -173,10 +173,10 @@ class NodeGraphs:
         tensor = self.stored_key(node)
         return node_details(id, self.names(id), node, role=role, tensor=tensor, graph_id=self.id_of)
 
-    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+    def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
         from tfport.web.graph_view.node_details import node_attributes
 
-        return node_attributes(self._built(id)[1][place])
+        return node_attributes(self._built(id)[1][index])
 
 
 class ModelGraphs:
@@ -224,8 +224,11 @@ class ModelGraphs:
         """The same with the attributes of its nodes, for a page that cannot ask for them."""
         family, _ = self._find(id)
         document = self.document(id)
-        places = range(len(document["names"]))
-        return {**document, "attributes": attribute_columns(family.attributes(id, place) for place in places)}
+        indices = range(len(document["names"]))
+        return {
+            **document,
+            "attributes": attribute_columns(family.attributes(id, place) for place in indices),
+        }
 
     def details(self, id: str, name: str) -> dict[str, Any]:
         """A node, as JSON."""

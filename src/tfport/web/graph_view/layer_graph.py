@@ -114,11 +114,11 @@ class LayerGraphs:
             "text": "",
         }
 
-    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
+    def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
         model, instance = self._models[id]
-        if place >= len(model.layers):  # an output
+        if index >= len(model.layers):  # an output
             return []
-        layer = model.layers[place]
+        layer = model.layers[index]
         return list(_attributes(layer, instance.children.get(layer.name)))
 
 

@@ -111,8 +111,8 @@ class LiteGraphs:
             "text": "",
         }
 
-    def attributes(self, id: str, place: int) -> list[dict[str, Any]]:
-        return list(_attributes(self._graph(id).contents[place]))
+    def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
+        return list(_attributes(self._graph(id).contents[index]))
 
     def _value(self, content: LiteOperator | LiteTensor) -> dict[str, Any] | None:
         if isinstance(content, LiteOperator) or not has_data(self.file, content):

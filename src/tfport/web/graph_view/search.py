@@ -50,12 +50,12 @@ def _matching(graphs: ModelGraphs, words: list[tuple[str, str]]) -> Iterator[tup
             nodes = list(nodes_of(graphs.nodes.graph(summary.id))) if family is graphs.nodes else None
             if types and nodes is None:
                 continue
-            for place, name in enumerate(columns.names):
-                if not _fits(name, columns.ops[columns.op[place]], words):
+            for index, name in enumerate(columns.names):
+                if not _fits(name, columns.ops[columns.op[index]], words):
                     continue
-                if types and nodes is not None and not all(_has_type(nodes[place], text) for text in types):
+                if types and nodes is not None and not all(_has_type(nodes[index], text) for text in types):
                     continue
-                stated = family.attributes(summary.id, place) if attributes else []
+                stated = family.attributes(summary.id, index) if attributes else []
                 if all(text_matches(stated, text) for text in attributes):
                     yield summary.id, name
 

@@ -25,9 +25,9 @@ def explorer_graph(shown: ShownGraphs, id: str) -> explorer.Graph:
             id=name,
             label=_label(name, columns.ops[op]),
             namespace=_namespace(name),
-            attrs=list(_attributes(family, id, place)),
+            attrs=list(_attributes(family, id, index)),
         )
-        for place, (name, op) in enumerate(zip(columns.names, columns.op, strict=True))
+        for index, (name, op) in enumerate(zip(columns.names, columns.op, strict=True))
     ]
     _add_edges(columns, nodes)
     for call in columns.calls:
@@ -47,8 +47,8 @@ def _namespace(name: str) -> str:
     return "/".join([scope for scope in name.split("/")[:-1] if scope][:DEEPEST])
 
 
-def _attributes(family: GraphFamily, id: str, place: int) -> Iterator[explorer.KeyValue]:
-    for attribute in family.attributes(id, place):
+def _attributes(family: GraphFamily, id: str, index: int) -> Iterator[explorer.KeyValue]:
+    for attribute in family.attributes(id, index):
         if not attribute["default"]:
             yield explorer.KeyValue(attribute["name"], _shortened(attribute["value"]))
 

@@ -19,7 +19,7 @@ from tfport.errors import Error
 from tfport.formats.keras.signature import EXTENSIONS as KERAS
 from tfport.formats.lite.signature import EXTENSIONS as LITE
 from tfport.graph.model import Model
-from tfport.startup.garbage import no_search_for_garbage
+from tfport.startup.garbage import gc_paused
 from tfport.web.graph_view.graphs import ModelGraphs
 from tfport.web.model_explorer.explorer_graph import explorer_graph
 from tfport.web.model_explorer.shown_graphs import ShownGraphs
@@ -44,7 +44,7 @@ class TfportAdapter(Adapter):  # type: ignore[misc]
         return {"graphCollections": explorer_graphs(tfport.load(model_path))}
 
 
-@no_search_for_garbage()
+@gc_paused()
 def explorer_graphs(model: Model) -> list[GraphCollection]:
     """All graphs of a model; an error if it has none.
 

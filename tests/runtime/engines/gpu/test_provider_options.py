@@ -2,8 +2,8 @@ import pytest
 
 from tfport.errors import Error
 from tfport.runtime.engines.gpu.device_name import parse_device
+from tfport.runtime.engines.gpu.gpu_engine import providers_for
 from tfport.runtime.engines.gpu.gpu_options import GpuOptions
-from tfport.runtime.engines.gpu.provider_options import providers_for
 
 
 def cuda_options(device: str = "cuda", **options):

@@ -9,8 +9,7 @@ from tests.runtime.programs import session_of
 
 import tfport
 from tfport.runtime.engines.engine import EngineFailed
-from tfport.runtime.engines.litert.interpreters import Interpreters
-from tfport.runtime.engines.litert.litert import LiteRt
+from tfport.runtime.engines.litert.litert import Interpreters, LiteRt
 from tfport.runtime.engines.raced_island import RacedIsland
 
 NET = """

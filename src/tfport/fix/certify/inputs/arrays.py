@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from tfport.errors import Error
-from tfport.fix.certify.tolerance import is_float, step_at_one
+from tfport.fix.certify.compare import is_float, step_at_one
 from tfport.graph.dtypes import DType
 from tfport.startup.dataclass import dataclass, replace
 

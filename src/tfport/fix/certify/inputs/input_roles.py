@@ -118,7 +118,7 @@ def _declared(name: str, spec: TensorSpec) -> Iterator[TensorPart]:
         yield from (TensorPart(name, kind, of=spec.shape) for kind in (VALUES, INDICES, SHAPE))
     elif spec.form == "ragged":
         yield TensorPart(name, VALUES)
-        yield from (TensorPart(name, SPLITS, place) for place in range(len(spec.tensors) - 1))
+        yield from (TensorPart(name, SPLITS, index) for index in range(len(spec.tensors) - 1))
 
 
 def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
@@ -186,8 +186,8 @@ def _noted(model: Model, reading: Reading) -> TensorPart | None:
     if function.name not in noted:
         return None
     flat = list(_flattened([noted[function.name].canonicalized_input_signature], function.name))
-    place = function.arguments.index(reading.node.output(reading.index))
-    return flat[place] if place < len(flat) else None
+    index = function.arguments.index(reading.node.output(reading.index))
+    return flat[index] if index < len(flat) else None
 
 
 def _flattened(values: Iterable[pb.StructuredValue], path: str) -> Iterator[TensorPart | None]:
@@ -216,7 +216,7 @@ def _composite(spec: pb.TypeSpecProto, path: str) -> Iterator[TensorPart | None]
     elif spec.type_spec_class == pb.TypeSpecProto.RAGGED_TENSOR_SPEC:
         rank = next((v.int64_value for v in state if v.WhichOneof("kind") == "int64_value"), 1)
         yield TensorPart(path, VALUES)
-        yield from (TensorPart(path, SPLITS, place) for place in range(min(rank, 32)))
+        yield from (TensorPart(path, SPLITS, index) for index in range(min(rank, 32)))
     else:
         yield from _flattened([spec.type_state], path)
 

@@ -27,8 +27,8 @@ def tiled(op: RuleBuilder, n: Node) -> Replacement:
         before = joined(op, op.Fill(op.ExpandDims(more, 0), 1), op.Shape(x))
     padded = x if own is not None and out is not None and len(own) == len(out) else op.Reshape(x, before)
     times = op.Select(op.Equal(before, shape), op.OnesLike(shape), shape)
-    kind = x.dtype.base
-    return op.cast(op.Tile(op.cast(padded, INT32 if kind in NOT_TILED else kind), times), kind)
+    dtype = x.dtype.base
+    return op.cast(op.Tile(op.cast(padded, INT32 if dtype in NOT_TILED else dtype), times), dtype)
 
 
 @rule("BroadcastTo", keeps=EXACT)
@@ -55,8 +55,8 @@ def common_shape(op: RuleBuilder, n: Node) -> Replacement:
 @rule("OnesLike ZerosLike", keeps=EXACT)
 def filled_alike(op: RuleBuilder, n: Node) -> Replacement:
     """Fill makes a tensor of ones or zeros of the same shape."""
-    kind = n.inputs[0].dtype.base
-    element = op.const(int(n.op == "OnesLike"), kind) if kind != STRING else op.const("", STRING)
+    dtype = n.inputs[0].dtype.base
+    element = op.const(int(n.op == "OnesLike"), dtype) if dtype != STRING else op.const("", STRING)
     return op.Fill(shape_of(op, n.inputs[0]), element)
 
 

@@ -64,8 +64,8 @@ def batches_in_one(op: RuleBuilder, n: Node) -> Replacement:
     # [batch, between, count, slice] becomes [batch * between * count, slice]
     count, inner = part(op, whole, axis, axis + 1), part(op, whole, axis + 1)
     outer, between, asked = part(op, whole, stop=axis), part(op, whole, batch, axis), part(op, wanted, batch)
-    kind = indices.dtype.base
-    runs = op.Mul(count_to(op, scalar(op, product(op, outer)), kind), op.cast(item(op, whole, axis), kind))
+    dtype = indices.dtype.base
+    runs = op.Mul(count_to(op, scalar(op, product(op, outer)), dtype), op.cast(item(op, whole, axis), dtype))
     starts = op.Reshape(runs, joined(op, product(op, part(op, whole, stop=batch)), product(op, between), [1]))
     own = op.Reshape(indices, joined(op, product(op, part(op, wanted, stop=batch)), [1], product(op, asked)))
     rows = joined(op, product(op, joined(op, outer, count)), inner)

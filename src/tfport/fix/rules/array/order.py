@@ -17,8 +17,8 @@ def gathered_from_behind(op: RuleBuilder, n: Node) -> Replacement:
     if dims not in ((), (len(axes),)):
         return refuse("the number of shifts is unknown")
     shift = op.cast(shift, INT32)
-    for place, at in enumerate(axes):
-        by = item(op, shift, place) if dims else shift
+    for index, at in enumerate(axes):
+        by = item(op, shift, index) if dims else shift
         size = _size(op, x, at)
         # a size of zero must not be a divisor, even without elements
         wanted = op.FloorMod(op.Sub(count_to(op, size), by), op.Maximum(size, 1))
@@ -38,14 +38,14 @@ def axes_as_flags(op: RuleBuilder, n: Node) -> Replacement:
     """Reverse takes a bool for each axis instead of a list of axes."""
     x, axes = n.inputs
     last = rank(op, x, "tensor")
-    turned = {axis % last for axis in numbers(op, axes, "axis")} if last else set()
-    return op.Reverse(x, op.const([axis in turned for axis in range(last)], BOOL))
+    transposed = {axis % last for axis in numbers(op, axes, "axis")} if last else set()
+    return op.Reverse(x, op.const([axis in transposed for axis in range(last)], BOOL))
 
 
 @rule("Reverse", keeps=EXACT)
 def flags_as_axes(op: RuleBuilder, n: Node) -> Replacement:
     """ReverseV2 takes a list of axes instead of a bool for each."""
-    axes = [axis for axis, turned in enumerate(numbers(op, n.inputs[1], "dims")) if turned]
+    axes = [axis for axis, transposed in enumerate(numbers(op, n.inputs[1], "dims")) if transposed]
     return op.ReverseV2(n.inputs[0], op.const(axes, INT32))
 
 
@@ -154,8 +154,8 @@ def last_of_the_top(op: RuleBuilder, n: Node) -> Replacement:
     x, place = n.inputs
     if not n.attrs["reverse"] and not x.dtype.is_floating:
         return refuse(f"the lowest {x.dtype} cannot be negated")
-    turned = x if n.attrs["reverse"] else op.Neg(x)
-    top = op.TopKV2(turned, op.Add(place, 1), sorted=True).output(0)
+    transposed = x if n.attrs["reverse"] else op.Neg(x)
+    top = op.TopKV2(transposed, op.Add(place, 1), sorted=True).output(0)
     last = op.StridedSlice(top, [0, -1], [0, 0], [1, 1], ellipsis_mask=1, end_mask=2, shrink_axis_mask=2)
     return last if n.attrs["reverse"] else op.Neg(last)
 

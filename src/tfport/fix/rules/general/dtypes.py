@@ -226,13 +226,13 @@ def _with_types(op: RuleBuilder, n: Node, signature: OpSignature, types: dict[st
         kind = types.get(arg.type_attr)
         inputs += [value if kind is None else _cast(op, n, arg, value, kind) for value in group]
     made = op.node(n.op, *inputs, **{**n.attrs, **types})
-    return [_cast_back(op, n, signature, types, made, place) for place in range(len(n.outputs))]
+    return [_cast_back(op, n, signature, types, made, index) for index in range(len(n.outputs))]
 
 
-def _cast(op: RuleBuilder, n: Node, arg: Arg, value: Value, kind: DType) -> Value:
-    if kind == INT32 and value.dtype.base == INT64 and not _fits(op, value):
+def _cast(op: RuleBuilder, n: Node, arg: Arg, value: Value, dtype: DType) -> Value:
+    if dtype == INT32 and value.dtype.base == INT64 and not _fits(op, value):
         raise refuse(f"its {arg.name} is int64 and may exceed int32")
-    return op.Cast(value, DstT=kind).output(0)
+    return op.Cast(value, DstT=dtype).output(0)
 
 
 def _fits(op: RuleBuilder, value: Value, deep: int = 0) -> bool:
@@ -250,13 +250,13 @@ def _fits(op: RuleBuilder, value: Value, deep: int = 0) -> bool:
 
 
 def _cast_back(
-    op: RuleBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, place: int
+    op: RuleBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, index: int
 ) -> Value:
-    port = signature.port_of(place, n.attrs)
-    value = made.output(place)
+    port = signature.port_of(index, n.attrs)
+    value = made.output(index)
     if port is None or port[0].type_attr not in types:
         return value
-    old = n.output(place).dtype.base
+    old = n.output(index).dtype.base
     if n.op in LIMITED and old.is_integer:
         limits = np.iinfo(old.numpy)
         limit = limits.min if n.op == "Max" else limits.max
@@ -292,11 +292,11 @@ INPUTS: dict[str, tuple[int, ...]] = {
 @rule(" ".join(INPUTS), keeps=EXACT)
 def places_in_int32(op: RuleBuilder, n: Node) -> Replacement:
     """Sizes, axes and indices are the same numbers in int32."""
-    wanted = {place % len(n.inputs) for place in INPUTS[n.op]}
-    if not any(n.inputs[place].dtype.base == INT64 for place in wanted):
+    wanted = {index % len(n.inputs) for index in INPUTS[n.op]}
+    if not any(n.inputs[index].dtype.base == INT64 for index in wanted):
         return OtherProblem("its sizes, axes and indices are not int64")
-    inputs = [_narrowed(op, v) if place in wanted else v for place, v in enumerate(n.inputs)]
-    decided = {arg.type_attr for place, arg in _arguments(n) if place in wanted}
+    inputs = [_narrowed(op, v) if index in wanted else v for index, v in enumerate(n.inputs)]
+    decided = {arg.type_attr for index, arg in _arguments(n) if index in wanted}
     return op.node(n.op, *inputs, **{k: v for k, v in n.attrs.items() if k not in decided})
 
 

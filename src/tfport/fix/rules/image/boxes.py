@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.builder import RuleBuilder, attrs_without
 from tfport.fix.rule import EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
@@ -85,15 +84,15 @@ def with_overlap_as_input(op: RuleBuilder, n: Node) -> Replacement:
 @rule("NonMaxSuppressionV2", keeps=EXACT)
 def with_any_score(op: RuleBuilder, n: Node) -> Replacement:
     """NonMaxSuppressionV3 with the lowest possible score_threshold selects the same boxes."""
-    kind = n.inputs[3].dtype.base
-    least = op.const(float(np.finfo(kind.numpy).min), kind)
+    dtype = n.inputs[3].dtype.base
+    least = op.const(float(np.finfo(dtype.numpy).min), dtype)
     return op.NonMaxSuppressionV3(*n.inputs, least, **n.attrs)
 
 
 @rule("NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4", keeps=EXACT)
 def boxes_in_float32(op: RuleBuilder, n: Node) -> Replacement:
     """Short floats are cast to float32, as the kernels do."""
-    kinds = {value.dtype.base for place, value in enumerate(n.inputs) if place != 2}
+    kinds = {value.dtype.base for index, value in enumerate(n.inputs) if index != 2}
     if kinds == {FLOAT32}:
         return OtherProblem("its numbers are float32 already")
     boxes, scores, most, *thresholds = n.inputs

@@ -63,20 +63,20 @@ def _branch(
     return op.Merge([otherwise(sent.output(0)), on_match(sent.output(1))]).output(0)
 
 
-def _of_jpeg(op: RuleBuilder, channels: int, kind: DType, contents: Value) -> Value:
-    return _scaled(op, op.DecodePng(contents, channels=channels, dtype=UINT8).output(0), kind)
+def _of_jpeg(op: RuleBuilder, channels: int, dtype: DType, contents: Value) -> Value:
+    return _scaled(op, op.DecodePng(contents, channels=channels, dtype=UINT8).output(0), dtype)
 
 
-def _of_png(op: RuleBuilder, channels: int, kind: DType, contents: Value) -> Value:
+def _of_png(op: RuleBuilder, channels: int, dtype: DType, contents: Value) -> Value:
     deep = op.DecodePng(contents, channels=channels, dtype=UINT16).output(0)
-    return deep if kind == UINT16 else op.Mul(op.Cast(deep, DstT=FLOAT32), 1 / 65535).output(0)
+    return deep if dtype == UINT16 else op.Mul(op.Cast(deep, DstT=FLOAT32), 1 / 65535).output(0)
 
 
-def _scaled(op: RuleBuilder, picture: Value, kind: DType) -> Value:
+def _scaled(op: RuleBuilder, picture: Value, dtype: DType) -> Value:
     """Pixels of 8 bits in the dtype of the output."""
-    if kind == FLOAT32:
+    if dtype == FLOAT32:
         return op.Mul(op.Cast(picture, DstT=FLOAT32), 1 / 255).output(0)
-    if kind == UINT16:
+    if dtype == UINT16:
         return op.Cast(op.Mul(op.Cast(picture, DstT=INT32), 256), DstT=UINT16).output(0)
     return picture
 

@@ -37,14 +37,14 @@ def projected_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     inside = op.LogicalAnd(op.NotEqual(scale, 0.0), finite)
     nowhere = op.Fill(op.Shape(scale, out_type="int32"), -1.0)
     across, down = op.Select(inside, across, nowhere), op.Select(inside, down, nowhere)
-    kind = images.dtype.base
-    outside = op.cast(rest[0] if rest else op.const(0.0), kind)
+    dtype = images.dtype.base
+    outside = op.cast(rest[0] if rest else op.const(0.0), dtype)
     filled = op.Fill(op.Pack([op.Size(scale, out_type="int32"), channels]), outside)
     read = _Pixels(op, images, which, filled)
     if n.attrs["interpolation"] == "NEAREST":
         pixels = read(_rounded(op, down), _rounded(op, across))
     else:
-        mixed = op.cast(_mixed(op, read, down, across), kind)
+        mixed = op.cast(_mixed(op, read, down, across), dtype)
         pixels = op.Select(op.Reshape(inside, [-1]), mixed, filled)
     return op.Reshape(pixels, joined(op, op.Reshape(batch, [1]), shape, op.Reshape(channels, [1])))
 

@@ -103,8 +103,8 @@ def truth_over(op: RuleBuilder, condition: NodeOrValue, result: Value) -> Value:
 
 
 def _is_integer(n: Node) -> bool:
-    kind = n.outputs[0].dtype.base
-    return not (kind.is_floating or kind.is_complex)
+    dtype = n.outputs[0].dtype.base
+    return not (dtype.is_floating or dtype.is_complex)
 
 
 # Clipping, and checks for NaN and infinity.
@@ -153,7 +153,7 @@ def times_a_power(op: RuleBuilder, n: Node) -> Replacement:
     """A left shift multiplies by a power of two; overflow is cut off in both."""
     x, y = n.inputs
     bits = x.dtype.base.numpy.itemsize * 8
-    powers = np.array([1 << place for place in range(bits)], np.uint64).astype(x.dtype.base.numpy)
+    powers = np.array([1 << index for index in range(bits)], np.uint64).astype(x.dtype.base.numpy)
     return op.Mul(x, op.Gather(op.const(powers, x.dtype.base), _distance(op, y, bits)))
 
 
@@ -161,18 +161,18 @@ def times_a_power(op: RuleBuilder, n: Node) -> Replacement:
 def by_a_power(op: RuleBuilder, n: Node) -> Replacement:
     """A right shift divides by a power of two, rounded down; for a negative x, ~x is divided."""
     x, y = n.inputs
-    kind = x.dtype.base
-    bits = kind.numpy.itemsize * 8
-    wide, distance = kind if bits > 16 else INT32, _distance(op, y, bits)
-    if not kind.name.startswith("int"):
-        return op.cast(_divided(op, op.cast(x, wide), distance, range(bits), wide), kind)
+    dtype = x.dtype.base
+    bits = dtype.numpy.itemsize * 8
+    wide, distance = dtype if bits > 16 else INT32, _distance(op, y, bits)
+    if not dtype.name.startswith("int"):
+        return op.cast(_divided(op, op.cast(x, wide), distance, range(bits), wide), dtype)
     # FloorDiv of older releases overflows for large negative numbers, such as the highest power
     below = op.Neg(op.Cast(op.Less(x, 0), DstT=wide))
     sign = op.Add(op.Mul(below, 2), 1)
-    turned = op.Add(op.Mul(op.cast(x, wide), sign), below)
-    down = _divided(op, turned, distance, [*range(bits - 1), bits - 2], wide)
+    transposed = op.Add(op.Mul(op.cast(x, wide), sign), below)
+    down = _divided(op, transposed, distance, [*range(bits - 1), bits - 2], wide)
     down = _divided(op, down, distance, [0] * (bits - 1) + [1], wide)
-    return op.cast(op.Add(op.Mul(down, sign), below), kind)
+    return op.cast(op.Add(op.Mul(down, sign), below), dtype)
 
 
 @rule("Invert", keeps=EXACT)
@@ -183,10 +183,10 @@ def what_is_left_of_all_bits(op: RuleBuilder, n: Node) -> Replacement:
     return op.Sub(op.const(all_bits, x.dtype.base), x)
 
 
-def _divided(op: RuleBuilder, x: NodeOrValue, distance: Node, places: Sequence[int], kind: DType) -> Node:
+def _divided(op: RuleBuilder, x: NodeOrValue, distance: Node, places: Sequence[int], dtype: DType) -> Node:
     """Divide by the power of two for each distance."""
     powers = np.array([1 << place for place in places], np.uint64)
-    return op.FloorDiv(x, op.Gather(op.const(powers, kind), distance))
+    return op.FloorDiv(x, op.Gather(op.const(powers, dtype), distance))
 
 
 def _distance(op: RuleBuilder, y: Value, bits: int) -> Node:

@@ -33,7 +33,7 @@ def weighed_by_segment(op: RuleBuilder, n: Node) -> Replacement:
 
 def _counted(op: RuleBuilder, n: Node) -> NodeOrValue:
     values, size, rows, row_count, weights = PARTS[n.op](op, n)
-    kind = n.outputs[0].dtype.base
+    dtype = n.outputs[0].dtype.base
     wide = op.cast(size, INT32)
     # numbers that are too large go into an extra bin, which is cut off
     within = op.cast(op.Minimum(values, op.cast(size, values.dtype.base)), INT32)
@@ -44,7 +44,7 @@ def _counted(op: RuleBuilder, n: Node) -> NodeOrValue:
     if not unweighted and op.shape(weights) is None:
         raise refuse("the shape of its weights is unknown")
     data = (
-        op.Fill(op.Shape(segments), op.const(1, kind))
+        op.Fill(op.Shape(segments), op.const(1, dtype))
         if unweighted
         else op.Reshape(weights, op.Shape(segments))
     )

@@ -24,10 +24,10 @@ def with_one_type(op: RuleBuilder, n: Node) -> Replacement:
 @rule("BatchMatMulV3", keeps=EXACT)
 def in_the_type_of_the_product(op: RuleBuilder, n: Node) -> Replacement:
     """Integer factors are cast to the dtype of the product, and multiplied there."""
-    kind = n.outputs[0].dtype.base
-    if not (kind.is_integer and all(value.dtype.is_integer for value in n.inputs)):
+    dtype = n.outputs[0].dtype.base
+    if not (dtype.is_integer and all(value.dtype.is_integer for value in n.inputs)):
         return refuse(f"its factors {n.attrs['Ta']} and {n.attrs['Tb']} are not integers")
-    return op.BatchMatMulV2(*[op.cast(value, kind) for value in n.inputs], **_flags(n))
+    return op.BatchMatMulV2(*[op.cast(value, dtype) for value in n.inputs], **_flags(n))
 
 
 @rule("BatchMatMulV2", keeps=EXACT)
@@ -83,15 +83,15 @@ def sum_of_products(op: RuleBuilder, n: Node) -> Replacement:
     if not (isinstance(kind, DType) and kind.is_integer):
         return refuse(f"the order of adding {kind} products matters")
     flags = [name for name in ("transpose_a", "transpose_b", "adj_x", "adj_y") if n.attrs.get(name)]
-    turned = (flags[:1] in (["transpose_a"], ["adj_x"]), flags[-1:] in (["transpose_b"], ["adj_y"]))
-    if turned == (True, True):
+    transposed = (flags[:1] in (["transpose_a"], ["adj_x"]), flags[-1:] in (["transpose_b"], ["adj_y"]))
+    if transposed == (True, True):
         return refuse("both factors are transposed")
     # the position of the new axis of each factor, and the axis that is summed
     x_axis, y_axis, common = {
         (False, False): (-1, -3, -2),
         (True, False): (-1, -2, -3),
         (False, True): (-2, -3, -1),
-    }[turned]
+    }[transposed]
     products = op.Mul(op.ExpandDims(n.inputs[0], x_axis), op.ExpandDims(n.inputs[1], y_axis))
     return op.Sum(products, op.const([common]), keep_dims=False)
 
@@ -128,7 +128,7 @@ def solved_as_dense(op: RuleBuilder, n: Node) -> Replacement:
     known = op.shape(diagonals)
     if known is not None and (size := known[-1]) is not None and size > LARGEST:
         return refuse(f"the dense matrix has {size} rows; at most {LARGEST} are written")
-    upper, main, lower = (_diagonal(op, diagonals, place) for place in range(3))
+    upper, main, lower = (_diagonal(op, diagonals, index) for index in range(3))
     batch = [[0, 0]] * before
     above = op.Pad(op.MatrixDiag(_items(op, upper, stop=-1)), [*batch, [0, 1], [1, 0]])
     below = op.Pad(op.MatrixDiag(_items(op, lower, start=1)), [*batch, [1, 0], [0, 1]])
@@ -153,10 +153,10 @@ def _items(op: RuleBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> No
     return op.StridedSlice(x, [0, start], [0, stop], [1, 1], ellipsis_mask=1, end_mask=0 if stop else 0b10)
 
 
-def _diagonal(op: RuleBuilder, diagonals: NodeOrValue, place: int) -> Node:
+def _diagonal(op: RuleBuilder, diagonals: NodeOrValue, index: int) -> Node:
     """`diagonals[..., place, :]`."""
     return op.StridedSlice(
-        diagonals, [0, place, 0], [0, place + 1, 0], [1, 1, 1],
+        diagonals, [0, index, 0], [0, index + 1, 0], [1, 1, 1],
         ellipsis_mask=1, begin_mask=0b100, end_mask=0b100, shrink_axis_mask=0b10,
     )  # fmt: skip
 
@@ -217,7 +217,7 @@ def _axes(name: str, unnamed: int) -> Axes:
 
 def _reduced(op: RuleBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
     """Sum over the axes that are not kept."""
-    away = [place for place, axis in enumerate(factor.axes) if axis not in keep]
+    away = [index for index, axis in enumerate(factor.axes) if axis not in keep]
     if not away:
         return factor
     summed = op.Sum(factor.value, op.const(away, INT32), keep_dims=False)
@@ -263,8 +263,8 @@ def _matrices(
 
 def _sizes(op: RuleBuilder, factor: EinsumFactor, axes: Sequence[str]) -> list[NodeOrValue]:
     """The sizes of some axes, each a vector of length 1."""
-    places = [factor.axes.index(axis) for axis in axes]
-    return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in places]
+    indices = [factor.axes.index(axis) for axis in axes]
+    return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in indices]
 
 
 def _joined_size(op: RuleBuilder, factor: EinsumFactor, axes: list[str]) -> NodeOrValue:

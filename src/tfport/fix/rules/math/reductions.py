@@ -66,10 +66,10 @@ def product_of_sorted(op: RuleBuilder, n: Node) -> Replacement:
 @rule("UnsortedSegmentMax", keeps=EXACT)
 def largest_of_sorted(op: RuleBuilder, n: Node) -> Replacement:
     """SegmentMax reduces rows sorted by segment, with a row of lowest numbers for each segment."""
-    kind = n.inputs[0].dtype.base
-    if kind.name == "bfloat16":
+    dtype = n.inputs[0].dtype.base
+    if dtype.name == "bfloat16":
         return refuse("bfloat16 is not supported")
-    limits = np.iinfo(kind.numpy) if kind.is_integer else np.finfo(kind.numpy)
+    limits = np.iinfo(dtype.numpy) if dtype.is_integer else np.finfo(dtype.numpy)
     return _sorted(op, n, "SegmentMax", limits.min)
 
 
@@ -128,9 +128,9 @@ def gathered_then_added(op: RuleBuilder, n: Node) -> Replacement:
 def sum_then_divided(op: RuleBuilder, n: Node) -> Replacement:
     """The sum of the rows of each segment, divided by their number or its square root."""
     data, indices, segments = n.inputs
-    kind = data.dtype.base
+    dtype = data.dtype.base
     total = op.SparseSegmentSum(data, indices, segments)
-    members = op.Maximum(op.SegmentSum(op.Fill(op.Shape(segments), op.const(1, kind)), segments), 1)
+    members = op.Maximum(op.SegmentSum(op.Fill(op.Shape(segments), op.const(1, dtype)), segments), 1)
     by = members if n.op == "SparseSegmentMean" else op.Sqrt(members)
     column = joined(op, op.Shape(by), op.Fill(op.ExpandDims(op.Sub(op.Rank(data), 1), 0), 1))
     return op.RealDiv(total, op.Reshape(by, column))

@@ -14,6 +14,6 @@ from tfport.runtime.ops.math.series.formulas import FORMULAS
 def by_its_formula(op: RuleBuilder, n: Node) -> Replacement:
     """The polynomials and ratios that the kernel evaluates; short floats are computed in float32."""
     x = n.inputs[0]
-    kind = x.dtype.base
-    m = NodeFunctions(op, x if kind == FLOAT64 else op.cast(x, FLOAT32))
-    return op.cast(FORMULAS[n.op](m, m.x, kind == FLOAT64).value, kind)
+    dtype = x.dtype.base
+    m = NodeFunctions(op, x if dtype == FLOAT64 else op.cast(x, FLOAT32))
+    return op.cast(FORMULAS[n.op](m, m.x, dtype == FLOAT64).value, dtype)

@@ -117,9 +117,9 @@ def as_first_bias_add(op: RuleBuilder, n: Node) -> Replacement:
 def bias_as_sum(op: RuleBuilder, n: Node) -> Replacement:
     """The bias is broadcast over its channel and added."""
     x, bias = n.inputs
-    kind = x.dtype.base
-    if kind.is_quantized:
-        return refuse(f"Add does not support {kind}")
+    dtype = x.dtype.base
+    if dtype.is_quantized:
+        return refuse(f"Add does not support {dtype}")
     if n.attrs["data_format"] == "NHWC":
         return op.Add(x, bias)
     dims = op.shape(x)

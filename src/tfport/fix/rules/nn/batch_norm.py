@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.builder import RuleBuilder, attrs_without
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.building.sizes import Sizes
 from tfport.graph.dtypes import FLOAT32, INT32
@@ -129,7 +128,7 @@ def normalized_by_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
 
 def _moments(op: RuleBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
     """The mean, variance and unbiased variance of each channel."""
-    axes = [place for place, name in enumerate(layout) if name != "C"]
+    axes = [index for index, name in enumerate(layout) if name != "C"]
     mean = op.Mean(x, axes)
     variance = op.Mean(op.SquaredDifference(x, _along(op, mean, layout)), axes)
     counts = op.GatherV2(op.Shape(x, out_type=INT32), axes, 0)

@@ -37,14 +37,14 @@ class BlockLstm:
     def constants(self, op: RuleBuilder, weights: Sequence[Value]) -> dict[str, OperandLike]:
         """The values that every step reads: weights, biases, and constants of their dtype."""
         w, wci, wcf, wco, b = weights
-        kind = w.dtype.base
+        dtype = w.dtype.base
         constants: dict[str, OperandLike] = {"w": w, "b": b, "axis": op.const(1)}
         if self.peepholes:
             constants |= {"wci": wci, "wcf": wcf, "wco": wco}
         if self.forget_bias:
-            constants["forget"] = op.const(self.forget_bias, kind)
+            constants["forget"] = op.const(self.forget_bias, dtype)
         if self.clip > 0:
-            constants |= {"most": op.const(self.clip, kind), "least": op.const(-self.clip, kind)}
+            constants |= {"most": op.const(self.clip, dtype), "least": op.const(-self.clip, dtype)}
         return constants
 
     def cell(
@@ -95,7 +95,7 @@ def steps_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
         op: RuleBuilder, inside: Inside, row: Value, states: list[Value]
     ) -> tuple[list[Value], list[Value]]:
         made = [output.output(0) for output in form.cell(op, inside, row, *states)]
-        return [made[place] for place in read], [made[CS], made[H]]
+        return [made[index] for index in read], [made[CS], made[H]]
 
     whole = known is not None and steps is not None and int(known) == steps
     outputs, _ = run_cell(
@@ -104,7 +104,7 @@ def steps_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     )  # fmt: skip
     by_output = dict(zip(read, outputs, strict=True))
     return [
-        _cast_back(op, by_output[place], n.attrs["T"]) if place in by_output else None for place in range(7)
+        _cast_back(op, by_output[index], n.attrs["T"]) if index in by_output else None for index in range(7)
     ]
 
 
@@ -129,5 +129,5 @@ def _wide(op: RuleBuilder, value: Value) -> Value:
     return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base == HALF else value
 
 
-def _cast_back(op: RuleBuilder, value: Value, kind: DType) -> Value:
-    return op.Cast(value, DstT=kind).output(0) if kind == HALF else value
+def _cast_back(op: RuleBuilder, value: Value, dtype: DType) -> Value:
+    return op.Cast(value, DstT=dtype).output(0) if dtype == HALF else value

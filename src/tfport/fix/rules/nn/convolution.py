@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.builder import RuleBuilder, attrs_without
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.fix.rules.nn.pooling import every, explicit_pads, filter_sizes, in_space, ones, pads_of, unpadded
 from tfport.graph.building.arrays import pad

@@ -65,16 +65,18 @@ def as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     if reader := next((user for out in n.outputs[3:] for user in out.uses), None):
         return refuse(f"`{reader}` reads the reserve space, which is for gradients")
     x, h, c, params = n.inputs[:4]
-    turned = not a.get("time_major", True)
-    form = _layers(op, n, x, h, turned)
-    steps = (op.shape(x) or (None, None))[1 if turned else 0]
+    transposed = not a.get("time_major", True)
+    form = _layers(op, n, x, h, transposed)
+    steps = (op.shape(x) or (None, None))[1 if transposed else 0]
     lengths = _lengths(op, n, steps)
-    inputs = [_prepared(op, value, turned) for value in ((x, h, c) if a["rnn_mode"] == "lstm" else (x, h))]
+    inputs = [
+        _prepared(op, value, transposed) for value in ((x, h, c) if a["rnn_mode"] == "lstm" else (x, h))
+    ]
     y, last = _run(op, form, inputs, _weights(op, form, _wide(op, params)), steps, lengths)
-    kind = x.dtype.base
-    results = [_cast_back(op, value, kind, turned) for value in (y, *last)]
+    dtype = x.dtype.base
+    results = [_cast_back(op, value, dtype, transposed) for value in (y, *last)]
     if len(results) == 2 and n.outputs[2].uses:
-        results.append(op.const(np.zeros(0, kind.numpy), kind))  # a cell state, which only an LSTM has
+        results.append(op.const(np.zeros(0, dtype.numpy), dtype))  # a cell state, which only an LSTM has
     return [*results, *[None] * (len(n.outputs) - len(results))]
 
 
@@ -86,12 +88,12 @@ def _lengths(op: RuleBuilder, n: Node, steps: int | None) -> Value | None:
     return None if known is not None and steps is not None and (known == steps).all() else n.inputs[4]
 
 
-def _layers(op: RuleBuilder, n: Node, x: Value, h: Value, turned: bool) -> CudnnLayers:
+def _layers(op: RuleBuilder, n: Node, x: Value, h: Value, transposed: bool) -> CudnnLayers:
     a = n.attrs
     for value in (x, h):
         if op.shape(value) is None:  # the op supports rank 3 only
             op.facts.set_shape(value, Shape((None,) * 3))
-    known = _count(op, h, 1 if turned else 0)
+    known = _count(op, h, 1 if transposed else 0)
     sizes = Sizes(op)
     units, inputs = sizes.of(h)[2], sizes.of(x)[2]
     directions = 2 if a["direction"] == "bidirectional" else 1
@@ -115,20 +117,20 @@ def _count(op: RuleBuilder, h: Value, axis: int) -> int:
     raise refuse("the number of its layers is unknown")
 
 
-def _prepared(op: RuleBuilder, value: Value, turned: bool) -> Value:
+def _prepared(op: RuleBuilder, value: Value, transposed: bool) -> Value:
     """Time or layers as the first axis, in the dtype of the computation."""
     value = _wide(op, value)
-    return op.Transpose(value, list(TURNED)).output(0) if turned else value
+    return op.Transpose(value, list(TURNED)).output(0) if transposed else value
 
 
 def _wide(op: RuleBuilder, value: Value) -> Value:
     return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base in SHORT else value
 
 
-def _cast_back(op: RuleBuilder, value: Value, kind: DType, turned: bool) -> Value:
-    if turned:
+def _cast_back(op: RuleBuilder, value: Value, dtype: DType, transposed: bool) -> Value:
+    if transposed:
         value = op.Transpose(value, list(TURNED)).output(0)
-    return op.Cast(value, DstT=kind).output(0) if kind in SHORT else value
+    return op.Cast(value, DstT=dtype).output(0) if dtype in SHORT else value
 
 
 def _weights(op: RuleBuilder, form: CudnnLayers, params: Value) -> list[CudnnWeights]:
@@ -218,7 +220,7 @@ def _lstm(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> S
     """Gates i, f, c, o."""
     h, c = states
     gates = op.Split(inside["axis"], op.Add(row, _recurrent(op, inside, h)), num_split=4)
-    i, f, g, o = (gates.output(place) for place in range(4))
+    i, f, g, o = (gates.output(index) for index in range(4))
     cell = op.Add(op.Mul(op.Sigmoid(f), c), op.Mul(op.Sigmoid(i), op.Tanh(g)))
     return _result(op.Mul(op.Sigmoid(o), op.Tanh(cell)), cell)
 

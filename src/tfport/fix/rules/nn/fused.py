@@ -104,8 +104,8 @@ def _step(op: RuleBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> N
 
 
 def _normalized(op: RuleBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
-    if (kind := y.dtype.base) != FLOAT32:
-        raise refuse(f"FusedBatchNorm does not support {kind}")
+    if (dtype := y.dtype.base) != FLOAT32:
+        raise refuse(f"FusedBatchNorm does not support {dtype}")
     statistics = [_next("FusedBatchNorm", rest) for _ in range(4)]
     attrs = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
     return op.FusedBatchNorm(y, *statistics, **attrs, data_format=_layout(n))

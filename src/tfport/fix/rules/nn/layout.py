@@ -50,12 +50,12 @@ def channels_last(op: RuleBuilder, n: Node) -> Replacement:
 def transposed(op: RuleBuilder, value: Value, order: Sequence[int]) -> Any:
     """Transpose a value; a transposition that cancels the previous one is not added."""
     node = value.node
-    back = [list(order).index(place) for place in range(len(order))]
+    back = [list(order).index(index) for index in range(len(order))]
     before = op.array(node.inputs[1]) if node.op == "Transpose" else None
     if before is not None and before.tolist() == back:
         return node.inputs[0]
     dims = op.shape(value)
-    return op.tensor(op.Transpose(value, list(order)), dims and [dims[place] for place in order])
+    return op.tensor(op.Transpose(value, list(order)), dims and [dims[index] for index in order])
 
 
 def _permuted(op: RuleBuilder, value: Value, order: Sequence[int]) -> Any:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.fix.nodes.attrs import attrs_without
-from tfport.fix.nodes.builder import RuleBuilder
+from tfport.fix.nodes.builder import RuleBuilder, attrs_without
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.building.arrays import pad
 from tfport.graph.building.sizes import Size, Sizes
@@ -29,10 +28,10 @@ def padded_with_the_least(op: RuleBuilder, n: Node) -> Replacement:
     return op.MaxPool(wide, **unpadded(n))
 
 
-def _least(kind: DType) -> float:
-    if kind.is_integer:
-        return int(np.iinfo(kind.numpy).min)
-    return LEAST_BFLOAT16 if kind.name == "bfloat16" else float(np.finfo(kind.numpy).min)
+def _least(dtype: DType) -> float:
+    if dtype.is_integer:
+        return int(np.iinfo(dtype.numpy).min)
+    return LEAST_BFLOAT16 if dtype.name == "bfloat16" else float(np.finfo(dtype.numpy).min)
 
 
 @rule("MaxPoolV2 MaxPoolGradV2 MaxPoolGradGradV2", keeps=EXACT)
@@ -105,9 +104,9 @@ def explicit_pads(n: Node) -> list[tuple[int, int]]:
     return list(zip(amounts[::2], amounts[1::2], strict=True))
 
 
-def filter_sizes(op: RuleBuilder, n: Node, place: int = 1) -> list[int]:
+def filter_sizes(op: RuleBuilder, n: Node, index: int = 1) -> list[int]:
     """The sizes of a filter; refuses if they are unknown."""
-    dims = op.shape(n.inputs[place])
+    dims = op.shape(n.inputs[index])
     if dims is None or None in dims:
         raise refuse("the shape of its filter is unknown")
     return [size for size in dims if size is not None]

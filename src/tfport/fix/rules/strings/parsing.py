@@ -86,9 +86,9 @@ def _alone(
     dense: Sequence[Value],
 ) -> Outputs:
     """The outputs for the only Example of a batch."""
-    places = [op.StridedSlice(tensor, [0, 1], [0, 2], [1, 1], begin_mask=1, end_mask=1) for tensor in index]
+    indices = [op.StridedSlice(tensor, [0, 1], [0, 2], [1, 1], begin_mask=1, end_mask=1) for tensor in index]
     sizes = [op.StridedSlice(tensor, [1], [2], [1]) for tensor in shapes]
-    return [*places, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
+    return [*indices, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
 
 
 def _ragged_rows(op: RuleBuilder, indices: Sequence[Value], kinds: Attr, serialized: Value) -> Outputs:

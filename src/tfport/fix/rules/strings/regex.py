@@ -142,8 +142,8 @@ def _begins(op: RuleBuilder, strings: StringBytes, word: bytes) -> Node:
     text = op.ConcatV2([strings.bytes, op.const([b""] * behind)], 0) if behind else strings.bytes
     rows = op.ConcatV2([row, op.const([-1] * behind, INT64)], 0) if behind else row
     equal = op.Equal(row, op.Slice(rows, [behind], size))
-    for place in range(len(word)):
-        equal = op.LogicalAnd(equal, op.Equal(op.Slice(text, [place], size), word[place : place + 1]))
+    for index in range(len(word)):
+        equal = op.LogicalAnd(equal, op.Equal(op.Slice(text, [index], size), word[index : index + 1]))
     return equal
 
 
@@ -152,8 +152,8 @@ def _shifted(op: RuleBuilder, begins: Node, by: int) -> Node:
     size = op.Shape(begins, out_type="int32")
     padded = op.ConcatV2([op.const([False] * by), begins], 0) if by else begins
     covered = op.Slice(padded, [0], size)
-    for place in range(1, by):
-        covered = op.LogicalOr(covered, op.Slice(padded, [place], size))
+    for index in range(1, by):
+        covered = op.LogicalOr(covered, op.Slice(padded, [index], size))
     return covered
 
 

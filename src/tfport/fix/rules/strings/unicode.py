@@ -90,8 +90,8 @@ class _Utf8:
         made = op.Mul(
             _by(op, lead, lambda c: c - HEADS[_follow(c)]), _by(op, lead, lambda c: 64 ** _follow(c))
         )
-        for place, code in enumerate(self.next, 1):
-            weight = _by(op, lead, lambda c, k=place: 64 ** (_follow(c) - k) if _follow(c) >= k else 0)
+        for index, code in enumerate(self.next, 1):
+            weight = _by(op, lead, lambda c, k=index: 64 ** (_follow(c) - k) if _follow(c) >= k else 0)
             made = op.Add(made, op.Mul(op.FloorMod(code, 64), weight))
         return made
 

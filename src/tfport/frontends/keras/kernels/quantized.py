@@ -255,10 +255,10 @@ class QuantizedEinsum:
         dims = [known[letter] if letter in known and letter not in letters else 1 for letter in output]
         scale = b.weight("kernel_scale", dims, trainable=comes_first(b))
         if quantizes_inputs(self.config):
-            summed = [place for place, letter in enumerate(letters) if letter not in output]
+            summed = [index for index, letter in enumerate(letters) if letter not in output]
             x, input_scale = rounded(b, x, summed)
-            for place in reversed(summed):
-                input_scale = squeeze(b, input_scale, place)
+            for index in reversed(summed):
+                input_scale = squeeze(b, input_scale, index)
             kept = [letter for letter in letters if letter in output]
             scale = b.Mul(scale, _at_letters(b, input_scale, kept, output))
         return b.RealDiv(einsum(b, self.equation, x, b.cast(stored, b.dtype)), scale), bias
@@ -268,6 +268,6 @@ def _at_letters(b: LayerBuilder, x: LayerTensor, letters: list[str], output: str
     """A tensor with an axis for each letter of an output; those that it does not have get the size 1."""
     ordered = [letter for letter in output if letter in letters]
     x = transpose(b, x, [letters.index(letter) for letter in ordered])
-    for place, letter in enumerate(output):
-        x = x if letter in letters else expand_dims(b, x, place)
+    for index, letter in enumerate(output):
+        x = x if letter in letters else expand_dims(b, x, index)
     return x

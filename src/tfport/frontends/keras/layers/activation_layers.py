@@ -6,7 +6,7 @@ from tfport.formats.keras.records import Json
 from tfport.frontends.keras import activations
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.softmax import softmax
+from tfport.frontends.keras.reductions import softmax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import select
 from tfport.graph.dtypes import DType

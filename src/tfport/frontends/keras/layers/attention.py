@@ -19,7 +19,7 @@ from tfport.frontends.keras.masks import (
     only_where,
     window_mask,
 )
-from tfport.frontends.keras.softmax import softmax
+from tfport.frontends.keras.reductions import softmax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import batch_matmul, expand_dims, reduce, reshape
 from tfport.graph.building.sizes import sizes

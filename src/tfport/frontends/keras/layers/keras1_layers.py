@@ -6,7 +6,7 @@ from functools import reduce as fold
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.batch_dot import batch_dot
+from tfport.frontends.keras.einsum import batch_dot
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.activation_layers import unshared

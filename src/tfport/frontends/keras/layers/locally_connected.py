@@ -162,6 +162,6 @@ def _connected_axis(size: int, count: int, window: int, stride: int, padding: st
     import numpy as np
 
     starts = np.arange(count) * stride - (window // 2 if padding == "same" else 0)
-    places = np.arange(size)[:, None]
-    inside: NDArray[Any] = (places >= starts) & (places < starts + window)
+    indices = np.arange(size)[:, None]
+    inside: NDArray[Any] = (indices >= starts) & (indices < starts + window)
     return inside

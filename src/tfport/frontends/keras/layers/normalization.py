@@ -92,8 +92,8 @@ def group_normalization(
     parameter_dims = [1] * (x.rank + 1)
     parameter_dims[axis : axis + 2] = inside
     wide = reshape(b, b.cast(x, _precise(x)), split)
-    places = [place for place in range(1, wide.rank) if place != axis]
-    mean, variance = moments(b, wide, places)
+    indices = [index for index in range(1, wide.rank) if index != axis]
+    mean, variance = moments(b, wide, indices)
     inverse = b.Rsqrt(b.Add(variance, epsilon))
     if gamma is not None:
         inverse = b.Mul(inverse, b.cast(reshape(b, gamma, parameter_dims), wide.dtype))
@@ -140,7 +140,7 @@ def _along(b: LayerBuilder, x: LayerTensor, weight: LayerTensor, axes: Sequence[
     weight = b.cast(weight, x.dtype)
     if list(axes) == [x.rank - 1]:
         return weight
-    return reshape(b, weight, [size if place in axes else 1 for place, size in enumerate(x.shape)])
+    return reshape(b, weight, [size if index in axes else 1 for index, size in enumerate(x.shape)])
 
 
 # BatchNormalization with the statistics of training, under the names of all versions.
@@ -204,7 +204,7 @@ def batch_normalization(
 def _parameter_dims(x: LayerTensor, axes: list[int], virtual_batch_size: int | None) -> list[int | None]:
     if len(axes) == 1 and virtual_batch_size is None:
         return [x.shape[axes[0]]]
-    dims = [size if place in axes else 1 for place, size in enumerate(x.shape)]
+    dims = [size if index in axes else 1 for index, size in enumerate(x.shape)]
     return dims if virtual_batch_size is None else [1, *dims]
 
 
@@ -277,4 +277,4 @@ def _along_axis(b: LayerBuilder, x: LayerTensor, vector: LayerTensor, axes: list
     """A parameter in a shape that broadcasts along its axes."""
     if vector.rank == x.rank or (vector.rank == 1 and axes == [x.rank - 1]):
         return vector
-    return reshape(b, vector, [size if place in axes else 1 for place, size in enumerate(x.shape)])
+    return reshape(b, vector, [size if index in axes else 1 for index, size in enumerate(x.shape)])

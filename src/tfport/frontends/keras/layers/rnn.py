@@ -84,7 +84,7 @@ def _stack(b: LayerBuilder, config: Mapping[str, Json], constants: Sequence[Laye
     stored = config.get("cells")
     if not isinstance(stored, list) or not stored:
         raise b.refuse("it has no cells")
-    cells = [_cell(b, f"cells/{place}", entry, constants) for place, entry in enumerate(stored)]
+    cells = [_cell(b, f"cells/{index}", entry, constants) for index, entry in enumerate(stored)]
     is_reversed = config.get("reverse_state_order") or (
         not b.version.is_tensorflow and b.version.numbers <= LAST_REVERSED
     )

@@ -93,7 +93,7 @@ def _call(
         )
     else:
         node = b.node(op if op == "PartitionedCall" else f"Stateless{op}", *inputs, **refs, **attrs)
-    return [node.output(place) for place in range(len(b.operator.outputs))]
+    return [node.output(index) for index in range(len(b.operator.outputs))]
 
 
 # Variables and hash tables, which keep their content from one call to the next.

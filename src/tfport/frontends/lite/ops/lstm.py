@@ -91,7 +91,7 @@ def _basic(b: OperatorBuilder, x: Any, state: Any, weights: Any, bias: Any, cell
     joined = b.ConcatV2([x, state], 1)
     sums = b.BiasAdd(b.MatMul(joined, weights, transpose_b=True), b.Reshape(bias, [-1]))
     gates = b.Split(1, sums, num_split=4)
-    enter, new, forget, leave = (gates.output(place) for place in range(4))
+    enter, new, forget, leave = (gates.output(index) for index in range(4))
     cell = b.AddV2(b.Mul(b.Sigmoid(enter), b.Tanh(new)), b.Mul(b.Sigmoid(forget), cell))
     y = b.Mul(b.Sigmoid(leave), b.Tanh(cell))
     b.keep(1, y)
@@ -160,7 +160,7 @@ def _run(
     sequence: Value,
     layer: dict[str, Any],
     states: Inputs,
-    place: int,
+    index: int,
     options: LstmOptions,
 ) -> Value:
     """The outputs of a sequence; the states are kept for the next invocation."""
@@ -168,6 +168,6 @@ def _run(
     node = b.LiteLstm(
         sequence, *(layer[name] for name in names), *states, rounding=layer["rounding"], **options.attrs
     )
-    b.keep(place, node.output(1))
-    b.keep(place + 1, node.output(2))
+    b.keep(index, node.output(1))
+    b.keep(index + 1, node.output(2))
     return node.output(0)

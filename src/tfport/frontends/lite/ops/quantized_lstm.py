@@ -134,10 +134,10 @@ def _factors(
     }  # fmt: skip
 
 
-def _intermediate(b: OperatorBuilder, place: int) -> TensorQuantization:
+def _intermediate(b: OperatorBuilder, index: int) -> TensorQuantization:
     """The scale of what is between two products: of a gate, or of the hidden state."""
     places = b.operator.intermediates
-    quantization = b.subgraph.record.tensors[places[place]].quantization if len(places) > place else None
+    quantization = b.subgraph.record.tensors[places[index]].quantization if len(places) > index else None
     if quantization is None or not quantization.scale:
         raise b.refuse("it has no scale of the hidden state")
     return quantization
@@ -147,7 +147,7 @@ def _gate_scales(b: OperatorBuilder, gates: int, *, has_norm: bool) -> list[np.f
     """The steps of gates: those of the file before a normalization, otherwise 1/4096."""
     if not has_norm:
         return [GATE_SCALE] * gates
-    return [np.float32(_intermediate(b, place).scale[0]) for place in range(4 - gates, 4)]
+    return [np.float32(_intermediate(b, index).scale[0]) for index in range(4 - gates, 4)]
 
 
 def _peephole_factors(

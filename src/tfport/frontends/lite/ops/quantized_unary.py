@@ -151,10 +151,10 @@ def _rsqrt_of_bytes(source: QuantizedValue, output: QuantizedOutput) -> NDArray[
     multiplier, shift = quantized_multiplier(1.0 / float(np.sqrt(source.scale) * output.scale))
     values = values_of(source)
     results = np.full(values.shape, output.high - output.zero_point, np.int64)
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if value > 0:
             factor, exponent = inverse_sqrt(int(value))
-            results[place] = rescale(rescale(1, factor, exponent + 20), multiplier, shift - 20)
+            results[index] = rescale(rescale(1, factor, exponent + 20), multiplier, shift - 20)
     return bounded(results, output)
 
 

@@ -153,7 +153,7 @@ def unpack(b: OperatorBuilder, x: LiteValue, *, num: int = 0, axis: int = 0) -> 
 
 
 def _outputs(b: OperatorBuilder, node: Node) -> list[Value]:
-    return [node.output(place) for place in range(len(b.operator.outputs))]
+    return [node.output(index) for index in range(len(b.operator.outputs))]
 
 
 # Shapes: asked for, changed without moving elements, and filled.

@@ -84,7 +84,7 @@ def bidirectional_rnn(
 
 
 def _run(
-    b: OperatorBuilder, sequence: Value, x: LiteValue, parts: Any, place: int, activation: str, how: str
+    b: OperatorBuilder, sequence: Value, x: LiteValue, parts: Any, index: int, activation: str, how: str
 ) -> Value:
     """The outputs of a sequence; the state is kept for the next invocation."""
     weights, recurrent, bias, state = parts
@@ -92,7 +92,7 @@ def _run(
     node = b.LiteRnn(
         sequence, matrix, real(b, x, recurrent), bias, state, activation=activation, rounding=how
     )
-    b.keep(place, node.output(1))
+    b.keep(index, node.output(1))
     return node.output(0)
 
 

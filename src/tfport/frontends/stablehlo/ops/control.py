@@ -93,7 +93,7 @@ def _chosen(
         then_branch=FunctionRef(functions[0].name),
         else_branch=FunctionRef(functions[1].name),
     )
-    return [op.tensor(made.output(place), kind.shape) for place, kind in enumerate(hlo.types)]
+    return [op.tensor(made.output(index), kind.shape) for index, kind in enumerate(hlo.types)]
 
 
 @translates("while")
@@ -123,7 +123,7 @@ def while_(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: Env) -> list[Any
         cond=FunctionRef(functions[0].name),
         body=FunctionRef(functions[1].name),
     )
-    return [op.tensor(made.output(place), kind.shape) for place, kind in enumerate(kinds[:count])]
+    return [op.tensor(made.output(index), kind.shape) for index, kind in enumerate(kinds[:count])]
 
 
 class Captures:

@@ -32,21 +32,21 @@ def convert(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     return _cast(op, x, kind)
 
 
-def _cast(op: HloNodes, x: HloTensor, kind: DType) -> HloTensor:
-    made = op.Cast(x.compact, DstT=kind)
+def _cast(op: HloNodes, x: HloTensor, dtype: DType) -> HloTensor:
+    made = op.Cast(x.compact, DstT=dtype)
     return op.spread(made, x) if x.is_compact else op.tensor(made, x.dims)
 
 
-def _to_integers(op: HloNodes, x: HloTensor, kind: DType) -> HloTensor:
-    limits = np.iinfo(kind.numpy)
+def _to_integers(op: HloNodes, x: HloTensor, dtype: DType) -> HloTensor:
+    limits = np.iinfo(dtype.numpy)
     if x.dtype in (BFLOAT16, FLOAT16):
         x = _cast(op, x, FLOAT32)
-    made = _cast(op, x, kind)
+    made = _cast(op, x, dtype)
     # the limits as floats: the upper one is rounded up to a number that is out of range
     for name, limit in (("GreaterEqual", limits.max), ("LessEqual", limits.min)):
         is_beyond = op.each(name, x, op.known(np.array(limit).astype(x.dtype.numpy)))
-        made = op.each("SelectV2", is_beyond, op.known(np.array(limit, kind.numpy)), made)
-    return op.each("SelectV2", op.each("IsNan", x), op.known(np.zeros((), kind.numpy)), made)
+        made = op.each("SelectV2", is_beyond, op.known(np.array(limit, dtype.numpy)), made)
+    return op.each("SelectV2", op.each("IsNan", x), op.known(np.zeros((), dtype.numpy)), made)
 
 
 @translates("bitcast_convert")

@@ -44,8 +44,8 @@ def convolution(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> Hl
                                     attrs["kernel_input_feature_dimension"],
                                     attrs["kernel_output_feature_dimension"]], kind)  # fmt: skip
     if any(window.reversal):
-        turned = [axis for axis, is_reversed in enumerate(window.reversal) if is_reversed]
-        filters = op.tensor(op.ReverseV2(filters.value, op.const(turned, INT32)), filters.dims)
+        transposed = [axis for axis, is_reversed in enumerate(window.reversal) if is_reversed]
+        filters = op.tensor(op.ReverseV2(filters.value, op.const(transposed, INT32)), filters.dims)
     if rank < 2:
         image, filters = _with_unit_axes(op, image, filters, 2 - rank)
         window.add_axes(2 - rank)
@@ -56,9 +56,9 @@ def convolution(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> Hl
     ordered = tuple(dims[axis] for axis in axes)
     if rank < 2:
         result = op.Squeeze(result, squeeze_dims=list(range(1, 3 - rank))).output(0)
-    places = [axes.index(axis) for axis in range(len(axes))]
+    indices = [axes.index(axis) for axis in range(len(axes))]
     made = op.cast(op.tensor(result if out.is_floating else op.Rint(result), ordered), out)
-    return op.tensor(op.transposed(made.value, places), dims)
+    return op.tensor(op.transposed(made.value, indices), dims)
 
 
 class _Window:
@@ -93,8 +93,8 @@ class _Window:
         return all(spread == 1 for spread in self.spread)
 
 
-def _ordered(op: HloNodes, x: HloTensor, axes: list[int], kind: DType) -> HloTensor:
-    return op.tensor(op.transposed(op.cast(x, kind).value, axes), tuple(x.dims[axis] for axis in axes))
+def _ordered(op: HloNodes, x: HloTensor, axes: list[int], dtype: DType) -> HloTensor:
+    return op.tensor(op.transposed(op.cast(x, dtype).value, axes), tuple(x.dims[axis] for axis in axes))
 
 
 def _with_unit_axes(

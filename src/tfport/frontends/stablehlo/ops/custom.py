@@ -48,14 +48,14 @@ def shape_assertion(op: HloNodes, hlo: HloOp, holds: HloTensor, *sizes: HloTenso
 def call_tf_function(op: HloNodes, hlo: HloOp, *operands: HloTensor) -> list[HloTensor]:
     """A function of the model that the program calls."""
     config: Any = hlo.attrs["tf.backend_config"]
-    place = int(config.get("called_index", -1))
-    if config.get("has_token_input_output") or not 0 <= place < len(op.program.called):
+    index = int(config.get("called_index", -1))
+    if config.get("has_token_input_output") or not 0 <= index < len(op.program.called):
         raise CannotRun("it calls a TensorFlow function with tokens, or one that the node does not list")
     made = op.StatefulPartitionedCall(
         [x.value for x in operands],
         Tin=[x.dtype for x in operands],
         Tout=[element_type(kind.element) for kind in hlo.types],
-        f=op.program.called[place],
+        f=op.program.called[index],
     )
     return [op.tensor(made.output(at), kind.shape) for at, kind in enumerate(hlo.types)]
 

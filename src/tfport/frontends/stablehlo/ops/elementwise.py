@@ -235,20 +235,20 @@ def shift(op: HloNodes, hlo: HloOp, x: HloTensor, by: HloTensor) -> HloTensor:
     return op.each("SelectV2", far, fill, made)
 
 
-def _shifted_as(op: HloNodes, kind: DType, x: HloTensor, by: HloTensor) -> HloTensor:
+def _shifted_as(op: HloNodes, dtype: DType, x: HloTensor, by: HloTensor) -> HloTensor:
     """A right shift of the bits as another type."""
-    if kind == x.dtype:
+    if dtype == x.dtype:
         return op.each("RightShift", x, by)
-    made = op.each("RightShift", bits_as(op, x, kind), bits_as(op, by, kind))
+    made = op.each("RightShift", bits_as(op, x, dtype), bits_as(op, by, dtype))
     return bits_as(op, made, x.dtype)
 
 
-def bits_as(op: HloNodes, x: HloTensor, kind: DType) -> HloTensor:
+def bits_as(op: HloNodes, x: HloTensor, dtype: DType) -> HloTensor:
     """The same bits as another type of the same width."""
     if x.array is not None:
         array = np.ascontiguousarray(x.array).reshape(x.array.shape)
-        return op.known(array.reshape(-1).view(kind.numpy).reshape(array.shape))
-    return op.tensor(op.Bitcast(x.value, type=kind), x.dims)
+        return op.known(array.reshape(-1).view(dtype.numpy).reshape(array.shape))
+    return op.tensor(op.Bitcast(x.value, type=dtype), x.dims)
 
 
 @translates("popcnt")
@@ -274,18 +274,18 @@ def _is_signed(x: HloTensor) -> bool:
     return x.dtype.name.startswith("int")
 
 
-def _signed(kind: DType) -> DType:
-    return DType.parse(kind.name.removeprefix("u"))
+def _signed(dtype: DType) -> DType:
+    return DType.parse(dtype.name.removeprefix("u"))
 
 
-def _unsigned(kind: DType) -> DType:
-    if not kind.is_integer:
-        raise CannotRun(f"its program takes {kind} as bits")
-    return kind if kind.name.startswith("u") else DType.parse(f"u{kind.name}")
+def _unsigned(dtype: DType) -> DType:
+    if not dtype.is_integer:
+        raise CannotRun(f"its program takes {dtype} as bits")
+    return dtype if dtype.name.startswith("u") else DType.parse(f"u{dtype.name}")
 
 
-def _number(op: HloNodes, kind: DType, number: Any) -> HloTensor:
-    return op.known(np.array(number).astype(kind.numpy))
+def _number(op: HloNodes, dtype: DType, number: Any) -> HloTensor:
+    return op.known(np.array(number).astype(dtype.numpy))
 
 
 def _equals(op: HloNodes, x: HloTensor, number: int) -> HloTensor:

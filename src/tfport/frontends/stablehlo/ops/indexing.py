@@ -54,14 +54,14 @@ class SlicePositions:
             self.batch_dims = indices.dims
         else:
             parts = op.Unpack(numbers, num=len(axes.indexed), axis=vector).outputs if axes.indexed else []
-            self.batch_dims = tuple(n for place, n in enumerate(indices.dims) if place != vector)
+            self.batch_dims = tuple(n for index, n in enumerate(indices.dims) if index != vector)
         whole = op.sizes.of(numbers, rank)
-        self.batch: list[Size] = [size for place, size in enumerate(whole) if place != vector]
+        self.batch: list[Size] = [size for index, size in enumerate(whole) if index != vector]
         self.starts: dict[int, Value] = dict(zip(axes.indexed, parts, strict=True))
         for axis, of in zip(axes.batching, axes.indices_batching, strict=True):
-            place = of - (of > vector)
-            column = [-1 if at == place else 1 for at in range(len(self.batch))]
-            counted = op.Reshape(op.Range(0, self.batch[place], 1), op.const(column, INT32))
+            index = of - (of > vector)
+            column = [-1 if at == index else 1 for at in range(len(self.batch))]
+            counted = op.Reshape(op.Range(0, self.batch[index], 1), op.const(column, INT32))
             self.starts[axis] = counted.output(0)
 
     @property

@@ -48,11 +48,11 @@ def _product(
     return op.cast(op.tensor(value, hlo.types[0].shape), out)
 
 
-def computed_in(kind: DType) -> DType:
+def computed_in(dtype: DType) -> DType:
     """The type of a product: short integers have no kernel."""
-    if not kind.is_integer or kind in (INT32, INT64):
-        return kind
-    return INT64 if kind.numpy.itemsize >= 4 else INT32
+    if not dtype.is_integer or dtype in (INT32, INT64):
+        return dtype
+    return INT64 if dtype.numpy.itemsize >= 4 else INT32
 
 
 class _Factor:
@@ -138,5 +138,5 @@ def _transposed(op: HloNodes, x: HloTensor) -> HloTensor:
 
 
 def _adjoint(op: HloNodes, x: HloTensor) -> HloTensor:
-    turned = _transposed(op, x)
-    return op.tensor(op.Conj(turned.value), turned.dims) if x.dtype.is_complex else turned
+    transposed = _transposed(op, x)
+    return op.tensor(op.Conj(transposed.value), transposed.dims) if x.dtype.is_complex else transposed

@@ -146,9 +146,9 @@ def _in_a_row(
     """Combine one element after the other, as XLA does."""
     parts = [op.Unpack(x.value, num=count, axis=0).outputs for x in rows]
     made = list(starts)
-    for place in range(count):
+    for index in range(count):
         made = combine(
-            made, [op.tensor(part[place], x.dims[1:]) for part, x in zip(parts, rows, strict=True)]
+            made, [op.tensor(part[index], x.dims[1:]) for part, x in zip(parts, rows, strict=True)]
         )
     return made
 

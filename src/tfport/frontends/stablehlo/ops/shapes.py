@@ -55,15 +55,15 @@ def broadcast_in_dim(op: HloNodes, hlo: HloOp, x: HloTensor, shape: HloTensor | 
         return HloTensor(op, dims, x.dtype, compact=x.value, shape=asked)
     order = sorted(range(len(axes)), key=axes.__getitem__)
     value = op.transposed(x.value, order)
-    own = [x.dims[place] for place in order]
+    own = [x.dims[index] for index in order]
     places = dict(zip(sorted(axes), own, strict=True))
     is_whole = len(dims) == x.rank and None not in dims and tuple(own) == tuple(dims)
     if is_whole:
         return op.tensor(value, dims)
     sizes: list[Size] = [1] * len(dims)
     known = op.sizes.of(value)
-    for place, axis in enumerate(sorted(places)):
-        sizes[axis] = known[place]
+    for index, axis in enumerate(sorted(places)):
+        sizes[axis] = known[index]
     thin = value if len(dims) == x.rank else op.reshaped(value, sizes)
     if len(dims) != x.rank:
         op.set_shape(thin, tuple(size if isinstance(size, int) else None for size in sizes))
@@ -95,7 +95,7 @@ def iota(op: HloNodes, hlo: HloOp, shape: HloTensor | None = None) -> HloTensor:
     """Each element is its index along an axis."""
     dims, axis = declared(hlo, shape), int(hlo.attrs["iota_dimension"])
     kind = hlo.types[0].element
-    column = [-1 if place == axis else 1 for place in range(len(dims))]
+    column = [-1 if index == axis else 1 for index in range(len(dims))]
     asked = op.whole_number(shape) if shape is not None and None in dims else None
     size = dims[axis]
     if size is not None and size <= MOST_COUNTED:

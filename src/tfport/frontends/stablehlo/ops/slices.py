@@ -75,11 +75,11 @@ def _inserted(
     axis, *rest = axes
     rank = len(sizes)
     if rest:
-        here: list[Any] = [starts[axis] if place == axis else 0 for place in range(rank)]
+        here: list[Any] = [starts[axis] if index == axis else 0 for index in range(rank)]
         rows = op.Slice(
             x,
             op.sizes.vector(here),
-            op.sizes.vector([sizes[axis] if place == axis else -1 for place in range(rank)]),
+            op.sizes.vector([sizes[axis] if index == axis else -1 for index in range(rank)]),
         )
         update = _inserted(op, rows.output(0), update, starts, sizes, rest)
     start = starts[axis]
@@ -87,11 +87,11 @@ def _inserted(
     before = op.Slice(
         x,
         op.const([0] * rank, INT32),
-        op.sizes.vector([start if place == axis else -1 for place in range(rank)]),
+        op.sizes.vector([start if index == axis else -1 for index in range(rank)]),
     )
     behind = op.Slice(
         x,
-        op.sizes.vector([end if place == axis else 0 for place in range(rank)]),
+        op.sizes.vector([end if index == axis else 0 for index in range(rank)]),
         op.const([-1] * rank, INT32),
     )
     return op.ConcatV2([before, update, behind], axis).output(0)
@@ -120,11 +120,11 @@ def clamped_start(op: HloNodes, start: HloTensor, whole: Size, part: Size) -> Si
 
 def index_as_int32(op: HloNodes, index: Value) -> Value:
     """An index as int32; one that does not fit stays out of range."""
-    kind = index.dtype.base
-    if kind == INT64:
+    dtype = index.dtype.base
+    if dtype == INT64:
         limit = 2**31 - 1
         index = op.Maximum(op.Minimum(index, limit), -limit).output(0)
-    elif kind in UNSIGNED_LONG:
+    elif dtype in UNSIGNED_LONG:
         index = op.Minimum(op.Cast(index, DstT=INT64), 2**31 - 1).output(0)
     return index if index.dtype.base == INT32 else op.Cast(index, DstT=INT32).output(0)
 
@@ -214,6 +214,6 @@ def set_dimension_size(op: HloNodes, hlo: HloOp, x: HloTensor, size: HloTensor) 
     axis = int(hlo.attrs["dimension"])
     if size.array is not None and x.dims[axis] == int(size.array):
         return x
-    ends: list[Any] = [op.whole_number(size) if place == axis else -1 for place in range(x.rank)]
+    ends: list[Any] = [op.whole_number(size) if index == axis else -1 for index in range(x.rank)]
     made = op.Slice(x.value, op.const([0] * x.rank, INT32), op.sizes.vector(ends))
-    return op.tensor(made, tuple(None if place == axis else n for place, n in enumerate(x.dims)))
+    return op.tensor(made, tuple(None if index == axis else n for index, n in enumerate(x.dims)))

@@ -43,8 +43,8 @@ def sort(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int, Any]) ->
             return xla.sorted_by(op, hlo, operands, env)
         raise
     rank = operands[0].rank
-    order = [*(place for place in range(rank) if place != axis), axis]
-    back = [order.index(place) for place in range(rank)]
+    order = [*(index for index in range(rank) if index != axis), axis]
+    back = [order.index(index) for index in range(rank)]
     rows = SortedRows(op, operands[0], order)
     for key in reversed(keys):
         rows.sort_by(rows.of(_key_values(op, body, key, operands[key.operand], env)), descends=key.descends)

@@ -74,7 +74,7 @@ def _cumulative_axis(
         return None
     axis = axes[0]
     pads = low[axis], high[axis]
-    others = [n for place in range(len(sizes)) if place != axis for n in (low[place], high[place])]
+    others = [n for index in range(len(sizes)) if index != axis for n in (low[index], high[index])]
     if sizes[axis] != x.dims[axis] or any(others) or pads not in ((sizes[axis] - 1, 0), (0, sizes[axis] - 1)):
         return None
     return axis
@@ -89,8 +89,8 @@ def _folded(
     reach = (size - 1) * rate
     if size <= MOST_SHIFTED:
         made = [_shifted(op, x, axis, 0, reach, stride) for x in inputs]
-        for place in range(1, size):
-            made = combine(made, [_shifted(op, x, axis, place * rate, reach, stride) for x in inputs])
+        for index in range(1, size):
+            made = combine(made, [_shifted(op, x, axis, index * rate, reach, stride) for x in inputs])
         return made
     powers, length = [list(inputs)], 1
     while length * 2 <= size:
@@ -119,10 +119,10 @@ def _shifted(op: HloNodes, x: HloTensor, axis: int, start: int, reach: int, stri
     if not reach and stride == 1:
         return x
     end = start - reach
-    others = [place for place in range(x.rank) if place != axis]
-    mask = sum(1 << place for place in others)
+    others = [index for index in range(x.rank) if index != axis]
+    mask = sum(1 << index for index in others)
     begins, ends, steps = (
-        [value if place == axis else 0 for place in range(x.rank)] for value in (start, end, stride)
+        [value if index == axis else 0 for index in range(x.rank)] for value in (start, end, stride)
     )
     steps = [step or 1 for step in steps]
     made = op.StridedSlice(
@@ -133,7 +133,7 @@ def _shifted(op: HloNodes, x: HloTensor, axis: int, start: int, reach: int, stri
     )
     size = x.dims[axis]
     left = None if size is None else max(0, -(-(size - reach) // stride))
-    return op.tensor(made, tuple(left if place == axis else n for place, n in enumerate(x.dims)))
+    return op.tensor(made, tuple(left if index == axis else n for index, n in enumerate(x.dims)))
 
 
 def _max_pooled(

@@ -14,21 +14,27 @@ import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints, Rival
-from tfport.runtime.engines.gpu.availability import load_libraries, physical_index
+from tfport.runtime.engines.gpu.availability import PROVIDERS, load_libraries, physical_index
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
 from tfport.runtime.engines.gpu.cuda_operations import CudaOperations, OperationLibrary
 from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies, HostCopies
 from tfport.runtime.engines.gpu.device_array import all_on_host
-from tfport.runtime.engines.gpu.device_name import CPU, TENSORRT, DeviceName
+from tfport.runtime.engines.gpu.device_name import CPU, CUDA, TENSORRT, DeviceName
 from tfport.runtime.engines.gpu.device_weights import DeviceWeights
 from tfport.runtime.engines.gpu.gpu_island import GpuIsland
-from tfport.runtime.engines.gpu.gpu_options import FLOAT16, FLOAT32, NO_GPU_OPTIONS, GpuOptions
+from tfport.runtime.engines.gpu.gpu_options import (
+    BFLOAT16,
+    FLOAT16,
+    FLOAT32,
+    NO_GPU_OPTIONS,
+    TF32,
+    GpuOptions,
+)
 from tfport.runtime.engines.gpu.graph_stream import CudaGraphStream, GraphStream, HostGraphStream
 from tfport.runtime.engines.gpu.island_factory import MEMORY, IslandFactory
 from tfport.runtime.engines.gpu.nvml import NvmlError, read_driver
 from tfport.runtime.engines.gpu.pinned_memory import LargeUploads
-from tfport.runtime.engines.gpu.provider_options import providers_for
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime, may_run_out, session_error
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.engines.provider_kernels import ON_CPU, ProviderKernels
@@ -245,3 +251,62 @@ def free_bytes(index: int) -> int | None:
     except NvmlError:
         return None
     return gpus[physical].free_bytes if physical is not None and physical < len(gpus) else None
+
+
+# The options of a session on a GPU as options of ONNX Runtime's providers.
+
+HEURISTICS = "EXHAUSTIVE"
+"""Which of cuDNN's heuristics chooses the kernel of a convolution: EXHAUSTIVE the one that takes longer,
+HEURISTIC the other. With cuDNN 9, ONNX Runtime measures no kernels, whatever the name says."""
+UNFUSED_ATTENTION, EFFICIENT_ATTENTION = 16, 2
+"""ONNX Runtime's numbers of kernels for attention: the first computes in float32 with all bits; the second
+does not write the scores into memory, and would be used for long sequences only."""
+Provider = tuple[str, dict[str, str]] | str
+
+
+def providers_for(device: DeviceName, options: GpuOptions, stream: int | None = None) -> Sequence[Provider]:
+    """The providers of a session, the preferred first; the CPU runs the nodes that no other takes.
+
+    `stream`: the address of the stream on which the session is made into CUDA graphs. ONNX Runtime then
+    checks that it can be.
+    """
+    cuda: dict[str, Any] = {
+        "device_id": device.index,
+        "use_tf32": int(options.precision != FLOAT32),
+        "cudnn_conv_algo_search": HEURISTICS,
+        "fuse_conv_bias": int(stream is not None and options.precision != BFLOAT16),
+        "cudnn_conv_use_max_workspace": 1,
+        "prefer_nhwc": 1,
+        "enable_cuda_graph": int(stream is not None),
+        "arena_extend_strategy": "kSameAsRequested",
+    }
+    if stream is not None:
+        cuda["user_compute_stream"] = stream
+    if options.half is None:
+        cuda["sdpa_kernel"] = UNFUSED_ATTENTION + EFFICIENT_ATTENTION * (options.precision == TF32)
+    if options.memory_bytes:
+        cuda["gpu_mem_limit"] = options.memory_bytes
+    chosen: list[Provider] = [(PROVIDERS[CUDA], _text(cuda)), "CPUExecutionProvider"]
+    if device.kind == TENSORRT:
+        chosen.insert(0, (PROVIDERS[TENSORRT], _text(_tensorrt(device, options))))
+    return chosen
+
+
+def _tensorrt(device: DeviceName, options: GpuOptions) -> dict[str, Any]:
+    from tfport.runtime.engines.choice_cache import default_folder
+
+    folder = default_folder()
+    made: dict[str, Any] = {
+        "device_id": device.index,
+        "trt_fp16_enable": int(options.precision == FLOAT16),
+        "trt_bf16_enable": int(options.precision == BFLOAT16),
+        "trt_load_user_initializer": 1,
+    }
+    if folder is not None:
+        made |= {"trt_engine_cache_enable": 1, "trt_engine_cache_path": str(folder / "tensorrt")}
+        made |= {"trt_timing_cache_enable": 1, "trt_timing_cache_path": str(folder / "tensorrt")}
+    return made
+
+
+def _text(options: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in options.items()}

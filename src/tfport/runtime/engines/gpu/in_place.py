@@ -121,10 +121,10 @@ def _last(inputs: dict[str, Any], state: Any, answers: dict[str, Any]) -> _Last 
     replay, read = last_replay(), _read(inputs)
     if replay is None or not all(memory for _, memory in read):
         return None
-    places = {id(output): place for place, output in enumerate(replay.outputs)}
-    if not all(id(answer) in places for answer in answers.values()):
+    indices = {id(output): index for index, output in enumerate(replay.outputs)}
+    if not all(id(answer) in indices for answer in answers.values()):
         return None
-    at = [places[id(answer)] for answer in answers.values()]
+    at = [indices[id(answer)] for answer in answers.values()]
     return _Last(inputs, read, state, replay.again, list(answers), at)
 
 

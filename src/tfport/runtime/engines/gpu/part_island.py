@@ -113,9 +113,9 @@ class _BoundParts:
     def _sizes(self, parts: Sequence[Part]) -> dict[Operand, _Tensor]:
         """The sizes of what passes between parts, found out by running the sessions one by one."""
         known = {operand: _tensor_of(value) for operand, value in self._given.items()}
-        last = {o: place for place, part in enumerate(parts) for o in part.inputs}
+        last = {o: index for index, part in enumerate(parts) for o in part.inputs}
         values = dict(self._given)
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             if isinstance(part, ModelPart):
                 made = self._session_outputs(part, values)
                 known |= {operand: _tensor_of(value) for operand, value in made.items()}
@@ -125,7 +125,7 @@ class _BoundParts:
                 made = {operand: self._empty(tensor) for operand in part.outputs}
             values |= {o: value for o, value in made.items() if o not in self._given}
             for operand in part.inputs:
-                if last[operand] == place and operand not in self._given:
+                if last[operand] == index and operand not in self._given:
                     del values[operand]
         return known
 
@@ -153,8 +153,8 @@ class _BoundParts:
         self, parts: Sequence[Part], tensors: dict[Operand, _Tensor]
     ) -> tuple[dict[Operand, int], ort.OrtValue]:
         """The address of each tensor, and the memory of those that are not given."""
-        first = {o: place for place, part in enumerate(parts) for o in part.outputs}
-        last = first | {o: place for place, part in enumerate(parts) for o in part.inputs}
+        first = {o: index for index, part in enumerate(parts) for o in part.outputs}
+        last = first | {o: index for index, part in enumerate(parts) for o in part.inputs}
         groups = [group for part in parts for group in self._groups(part)]
         lifetimes = [
             Lifetime(sum(tensors[o].nbytes for o in group), first[group[0]], max(last[o] for o in group))

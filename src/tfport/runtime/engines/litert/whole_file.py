@@ -17,7 +17,7 @@ from tfport.frontends.lite.build import file_signatures
 from tfport.graph.model import Model
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.engines.engine import EngineFailed
-from tfport.runtime.engines.litert.interpreters import Interpreters, sentence_of
+from tfport.runtime.engines.litert.litert import Interpreters, sentence_of
 from tfport.startup.dataclass import dataclass, field
 
 NOT_ALONE = frozenset(["CALL", "CALL_ONCE", "IF", "STABLEHLO_WHILE", "VAR_HANDLE", "WHILE", "CUSTOM"])

@@ -17,6 +17,7 @@ from tfport.errors import MalformedGraph, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import BRANCHES, Node, Value
+from tfport.runtime.failures import UnsupportedNode
 from tfport.runtime.lower import control_units, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.branches import choose
@@ -29,7 +30,6 @@ from tfport.runtime.order import ControlUnit, is_ordered
 from tfport.runtime.passes.pass_list import run_graph_passes
 from tfport.runtime.passes.programs.repeated_parts import SUPPRESSIONS
 from tfport.runtime.trace import Tracer
-from tfport.runtime.unsupported import UnsupportedNode
 from tfport.startup.dataclass import dataclass, field
 
 ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")

@@ -38,11 +38,11 @@ class Batch(Dataset):
 
         return ElementIterator(step)
 
-    def combined(self, place: int, tensors: list[Any]) -> Any:
+    def combined(self, index: int, tensors: list[Any]) -> Any:
         shapes = {np.shape(tensor) for tensor in tensors}
         if len(shapes) > 1:
             a, b = sorted(shapes)[:2]
-            raise RunFailed(f"component {place}: shapes {list(a)} and {list(b)} cannot be batched")
+            raise RunFailed(f"component {index}: shapes {list(a)} and {list(b)} cannot be batched")
         return stacked(tensors)
 
     def cardinality(self) -> int:
@@ -70,18 +70,18 @@ class PaddedBatch(Batch):
                 f"a padding value must be a scalar, found ranks {[np.ndim(value) for value in self.values]}"
             )
 
-    def combined(self, place: int, tensors: list[Any]) -> Any:
-        shape = self.padded[place].tolist()
+    def combined(self, index: int, tensors: list[Any]) -> Any:
+        shape = self.padded[index].tolist()
         if any(tensor.ndim != len(shape) for tensor in tensors):
             raise RunFailed(
-                f"component {place} must have {len(shape)} axes like its padded shape, "
+                f"component {index} must have {len(shape)} axes like its padded shape, "
                 f"found {[tensor.ndim for tensor in tensors]}"
             )
         most = [max(sizes) for sizes in zip(*(t.shape for t in tensors), strict=True)]
         sizes = [largest if size < 0 else size for size, largest in zip(shape, most, strict=True)]
         if any(largest > size for size, largest in zip(sizes, most, strict=True)):
-            raise RunFailed(f"component {place} of shape {most} does not fit the padded shape {sizes}")
-        out = np.full((len(tensors), *sizes), self.values[place][()], tensors[0].dtype)
+            raise RunFailed(f"component {index} of shape {most} does not fit the padded shape {sizes}")
+        out = np.full((len(tensors), *sizes), self.values[index][()], tensors[0].dtype)
         for i, tensor in enumerate(tensors):
             part = out[i, ...]
             part[tuple(slice(n) for n in tensor.shape)] = tensor
@@ -94,7 +94,7 @@ class SparseBatch(Batch):
 
     row_shape: Any
 
-    def combined(self, place: int, tensors: list[Any]) -> Any:
+    def combined(self, index: int, tensors: list[Any]) -> Any:
         from tfport.runtime.ops.io.kernels.serialized import SerializedPart
 
         sizes = [int(n) for n in self.row_shape]
@@ -158,9 +158,9 @@ class Window(Dataset):
 
         return ElementIterator(step)
 
-    def _part(self, place: int, taken: Sequence[Element]) -> Dataset:
-        made = Listed([(element[place],) for element in taken])
-        made.types, made.shapes = self.input.types[place : place + 1], self.input.shapes[place : place + 1]
+    def _part(self, index: int, taken: Sequence[Element]) -> Dataset:
+        made = Listed([(element[index],) for element in taken])
+        made.types, made.shapes = self.input.types[index : index + 1], self.input.shapes[index : index + 1]
         return made
 
     def cardinality(self) -> int:

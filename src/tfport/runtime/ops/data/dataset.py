@@ -113,10 +113,10 @@ def check_element(types: Sequence[DType], shapes: Sequence[Shape], element: Sequ
     """The tensors of an element, checked against the types and shapes that the op declares."""
     if len(types) != len(element):
         raise RunFailed(f"the element must have {len(types)} tensors, found {len(element)}")
-    for place, (dtype, shape, tensor) in enumerate(zip(types, shapes, element, strict=True)):
+    for index, (dtype, shape, tensor) in enumerate(zip(types, shapes, element, strict=True)):
         actual = Shape(tensor.shape if isinstance(tensor, np.ndarray) else ())
         if not shape.fits(actual):
-            raise RunFailed(f"component {place} of the element must have shape {shape}, found {actual}")
+            raise RunFailed(f"component {index} of the element must have shape {shape}, found {actual}")
         if dtype.name not in ("variant", "resource") and np.asarray(tensor).dtype != dtype.numpy:
-            raise RunFailed(f"component {place} of the element must be {dtype}, found {tensor.dtype}")
+            raise RunFailed(f"component {index} of the element must be {dtype}, found {tensor.dtype}")
     return list(element)

@@ -195,8 +195,8 @@ def step_columns(
     """Parse feature lists from the maps of `rows` SequenceExamples; errors use `names` for them."""
     spans, bounds, order = find_entries(buffer, maps, specs)
     by_number: dict[int, FeatureListColumn] = {}
-    for place, number in enumerate(order):
-        part = spans.take(slice(bounds[place], bounds[place + 1]))
+    for index, number in enumerate(order):
+        part = spans.take(slice(bounds[index], bounds[index + 1]))
         try:
             by_number[number] = _steps(buffer, part, specs[number].kind, rows)
         except MalformedMessage as malformed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tfport.runtime.ops.io.feature_columns import (
     feature_specs,
     kind_of,
 )
-from tfport.runtime.ops.io.small_batch_reader import SmallBatchReader, UnusualEncoding
+from tfport.runtime.ops.io.feature_lists import KIND_TAGS
 
 MAX_EXAMPLES = 48
 """NumPy is faster for more Examples."""
@@ -127,3 +128,212 @@ def _dense_values(feature: DenseFeature, size: int, cells: Any, counts: Sequence
     out[...] = feature.default.reshape(-1)
     out[present] = values.reshape(-1, size)
     return out.reshape(rows, *feature.shape)
+
+
+# Reader of a few Examples in plain Python, which is faster than NumPy for small batches.
+#
+# It supports only the usual encoding: packed lists, keys before values, the requested types.
+# Anything else raises `UnusualEncoding`; `feature_columns` reads every encoding and reports errors.
+
+Cell = tuple[int, int] | None
+"""The start and end of a Feature; None if the Example does not have it."""
+
+
+class UnusualEncoding(IndexError):
+    """The encoding is not supported here. Truncated messages raise IndexError, hence the base class."""
+
+
+def find_cells(raw: bytes, indices: dict[bytes, int], skips_empty: Sequence[bool]) -> list[Cell]:
+    """The Feature of an Example for each key; the last if there are several."""
+    cells: list[Cell] = [None] * len(skips_empty)
+    at, end = 0, len(raw)
+    while at < end:
+        tag = raw[at]
+        if tag == 0x0A:
+            at, stop = _delimited(raw, at + 1, end)
+            _entries(raw, at, stop, indices, skips_empty, cells)
+            at = stop
+        elif tag < 0x80 and tag > 7 and not tag & 7:  # another field with a varint
+            at = _skip_varint(raw, at + 1, end)
+        else:
+            raise UnusualEncoding
+    return cells
+
+
+def _entries(
+    raw: bytes, at: int, stop: int, indices: dict[bytes, int], skips_empty: Sequence[bool], cells: list[Cell]
+) -> None:
+    get = indices.get
+    while at < stop:
+        if raw[at] != 0x0A:
+            raise UnusualEncoding
+        last = at + 2 + raw[at + 1]
+        if raw[at + 1] < 0x80 and last <= stop:
+            at += 2
+        else:
+            at, last = _delimited(raw, at + 1, stop)
+        first = at + 2
+        if first > last or raw[at] != 0x0A or raw[at + 1] > 0x7F:
+            raise UnusualEncoding
+        key_end = first + raw[at + 1]
+        if key_end + 2 > last or raw[key_end] != 0x12:
+            raise UnusualEncoding
+        at = key_end + 2
+        if raw[key_end + 1] > 0x7F or at + raw[key_end + 1] != last:
+            at, end = _delimited(raw, key_end + 1, last)
+            if end != last:
+                raise UnusualEncoding
+        index = get(raw[first:key_end])
+        if index is not None and not (at == last and skips_empty[index]):
+            cells[index] = (at, last)
+        at = last
+
+
+def _delimited(raw: bytes, at: int, end: int) -> tuple[int, int]:
+    """The start and end of a length-delimited value; `at` is the position of its length."""
+    if at >= end:
+        raise UnusualEncoding
+    size = raw[at]
+    at += 1
+    if size > 0x7F:
+        size &= 0x7F
+        for shift in (7, 14, 21):
+            if at >= end:
+                raise UnusualEncoding
+            byte = raw[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+        else:
+            raise UnusualEncoding
+    if at + size > end:
+        raise UnusualEncoding
+    return at, at + size
+
+
+def _skip_varint(raw: bytes, at: int, end: int) -> int:
+    for stop in range(at, min(at + 10, end)):
+        if raw[stop] < 0x80:
+            return stop + 1
+    raise UnusualEncoding
+
+
+def strings(raw: bytes, cell: Cell, into: list[bytes]) -> int:
+    """Append the strings of a Feature and return their number."""
+    if cell is not None and (at := _only_part(raw, cell, 0x0A)):
+        into.append(raw[at : cell[1]])
+        return 1
+    at, end = _list(raw, cell, 0x0A)
+    count = 0
+    while at < end:
+        if raw[at] != 0x0A:
+            raise UnusualEncoding
+        stop = at + 2 + raw[at + 1]
+        if raw[at + 1] < 0x80 and stop <= end:
+            at += 2
+        else:
+            at, stop = _delimited(raw, at + 1, end)
+        into.append(raw[at:stop])
+        count += 1
+        at = stop
+    return count
+
+
+def floats(raw: bytes, cell: Cell, into: list[bytes]) -> int:
+    """Append the floats of a Feature as raw bytes and return their number."""
+    at, end = _packed(raw, cell, 0x12)
+    count = (end - at) // 4
+    into.append(raw[at : at + 4 * count])
+    return count
+
+
+def integers(raw: bytes, cell: Cell, into: list[int]) -> int:
+    """Append the integers of a Feature and return their number."""
+    at, end = _packed(raw, cell, 0x1A)
+    count = value = shift = 0
+    for byte in raw[at:end]:
+        value |= (byte & 0x7F) << shift
+        if byte > 0x7F:
+            shift += 7
+            continue
+        if shift > 56:  # it may be negative, or too long
+            if shift > 63:
+                raise UnusualEncoding
+            value &= 0xFFFFFFFFFFFFFFFF
+            value -= (value >> 63) << 64
+        into.append(value)
+        count += 1
+        value = shift = 0
+    if shift:
+        raise UnusualEncoding
+    return count
+
+
+def _only_part(raw: bytes, cell: tuple[int, int], tag: int) -> int:
+    """Where the only part of a short list begins: one string, or all numbers; 0 if the Feature is another."""
+    at, end = cell
+    size = end - at
+    is_short = 4 <= size < 0x80 and raw[at] == tag and raw[at + 2] == 0x0A
+    return at + 4 if is_short and raw[at + 1] == size - 2 and raw[at + 3] == size - 4 else 0
+
+
+def _list(raw: bytes, cell: Cell, tag: int) -> tuple[int, int]:
+    """The start and end of the list of a Feature; bytes after it are ignored, as in TensorFlow."""
+    if cell is None or cell[0] == cell[1]:
+        return 0, 0
+    if raw[cell[0]] != tag:
+        raise UnusualEncoding
+    return _delimited(raw, cell[0] + 1, cell[1])
+
+
+def _packed(raw: bytes, cell: Cell, tag: int) -> tuple[int, int]:
+    if cell is not None and (at := _only_part(raw, cell, tag)):
+        return at, cell[1]
+    at, end = _list(raw, cell, tag)
+    if at == end:
+        return at, at
+    if raw[at] != 0x0A:
+        raise UnusualEncoding
+    return _delimited(raw, at + 1, end)
+
+
+class SmallBatchReader:
+    """Reads features of a few Examples as columns. Columns of the same type are slices of one array."""
+
+    def __init__(self, specs: Sequence[FeatureSpec]) -> None:
+        self.kinds = [spec.kind for spec in specs]
+        self._indices = {spec.key: i for i, spec in enumerate(specs)}
+        self._skips_empty = [spec.skips_empty for spec in specs]
+        self.is_supported = len(self._indices) == len(specs) and all(kind in KIND_TAGS for kind in self.kinds)
+
+    def read(self, messages: Sequence[bytes]) -> tuple[list[tuple[Cell, ...]], list[list[int]], list[Any]]:
+        """By column: the cells and element counts of the Examples, and all elements."""
+        read = [find_cells(raw, self._indices, self._skips_empty) for raw in messages]
+        texts: list[bytes] = []
+        packed: list[bytes] = []
+        numbers: list[int] = []
+        readers: dict[str, tuple[Callable[..., int], list[Any]]] = {
+            "string": (strings, texts),
+            "float32": (floats, packed),
+            "int64": (integers, numbers),
+        }
+        all_cells = list(zip(*read, strict=True))
+        counts = []
+        for kind, column in zip(self.kinds, all_cells, strict=True):
+            read_part, into = readers[kind]
+            counts.append(list(map(read_part, messages, column, repeat(into))))
+        objects = np.empty(len(texts), object)
+        objects[:] = texts
+        flat = {
+            "string": objects,
+            "float32": np.frombuffer(bytearray().join(packed), "<f4"),  # writeable, unlike bytes
+            "int64": np.array(numbers, np.int64),
+        }
+        used = dict.fromkeys(flat, 0)
+        values = []
+        for kind, each in zip(self.kinds, counts, strict=True):
+            first = used[kind]
+            used[kind] = last = first + sum(each)
+            values.append(flat[kind][first:last])
+        return all_cells, counts, values

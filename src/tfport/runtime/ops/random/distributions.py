@@ -102,11 +102,11 @@ def uniform_int(philox: Philox, dims: tuple[int, ...], low: Any, high: Any) -> A
             raise RunFailed(f"{name} must be a scalar, found shape {list(bound.shape)}")
     if low >= high:
         raise RunFailed(f"minval must be less than maxval, found {low} and {high}")
-    kind = low.dtype
-    unsigned = np.dtype(f"u{kind.name}")
+    dtype = low.dtype
+    unsigned = np.dtype(f"u{dtype.name}")
     bits = full_int(philox, dims, unsigned)
-    span = unsigned.type((int(high) - int(low)) % (1 << 8 * kind.itemsize))
-    return (bits % span + np.asarray(low).view(unsigned)).view(kind)
+    span = unsigned.type((int(high) - int(low)) % (1 << 8 * dtype.itemsize))
+    return (bits % span + np.asarray(low).view(unsigned)).view(dtype)
 
 
 def _filled(philox: Philox, dims: tuple[int, ...], kind: Any, convert: Convert) -> Any:

@@ -44,16 +44,16 @@ def draw_rows(draws: Sequence[RowDraw], rows: int) -> list[Any]:
     """`rows` draws of each node."""
     drawn: list[Any] = [None] * len(draws)
     by_key: dict[int, list[tuple[int, int, Any]]] = defaultdict(list)
-    for place, draw in enumerate(draws):
+    for index, draw in enumerate(draws):
         size = size_of(draw.dims)
         philox = generator_of(draw.context, *draw.seeds).reserve(rows * size * RESERVED)
         starts = np.arange(rows, dtype=np.uint64) * np.uint64(size * RESERVED)
         reach = starts[:, None] + np.arange(-(-size // group_of(draw.kind)), dtype=np.uint64)
-        by_key[philox.key].append((place, philox.counter, reach.reshape(-1)))
+        by_key[philox.key].append((index, philox.counter, reach.reshape(-1)))
     for key, parts in by_key.items():
         blocks = joint_blocks(key, [(counter, offsets) for _, counter, offsets in parts])
-        for (place, _, _), words in zip(parts, blocks, strict=True):
-            drawn[place] = _as_rows(draws[place], rows, words)
+        for (index, _, _), words in zip(parts, blocks, strict=True):
+            drawn[index] = _as_rows(draws[index], rows, words)
     return drawn
 
 

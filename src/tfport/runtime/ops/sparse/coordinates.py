@@ -116,10 +116,10 @@ def sorted_order(indices: Any) -> Any:
 
 def summed(groups: Any, values: Any, count: int) -> Any:
     """The sum of the values of each group."""
-    kind = values.dtype
+    dtype = values.dtype
     values = widen(values)
     if values.dtype.kind == "f":
-        return np.bincount(groups, values.astype(np.float64), count).astype(kind)
+        return np.bincount(groups, values.astype(np.float64), count).astype(dtype)
     out = np.zeros(count, values.dtype)
     np.add.at(out, groups, values)
-    return out.astype(kind)
+    return out.astype(dtype)

@@ -15,7 +15,7 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.runtime.engines.no_engine import NoEngine
-from tfport.runtime.failures import naming_node
+from tfport.runtime.failures import UnsupportedNode, naming_node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control import functional as control
@@ -25,7 +25,6 @@ from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers,
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation, one_at_a_time
 from tfport.runtime.program import NeverLowered, Program, Step
 from tfport.runtime.trace import Tracer
-from tfport.runtime.unsupported import UnsupportedNode
 
 Attrs = dict[str, Attr]
 _KNOWN = {
@@ -167,8 +166,8 @@ def reduce(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
 
 @structure("XlaReduceWindow")
 def reduce_window(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    kind = inputs[0].dtype
-    folded = computation(tracer, node, "computation", attrs, [kind, kind])
+    dtype = inputs[0].dtype
+    folded = computation(tracer, node, "computation", attrs, [dtype, dtype])
 
     def run(x: Any, start: Any, size: Any, strides: Any, base: Any, dilation: Any, padding: Any) -> list[Any]:
         return calls.reduce_window(
@@ -182,13 +181,15 @@ def reduce_window(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attr
             computation=folded,
         )
 
-    return _step(tracer, node, inputs, [kind], run)
+    return _step(tracer, node, inputs, [dtype], run)
 
 
 @structure("XlaSelectAndScatter")
 def select_and_scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    kind = inputs[0].dtype
-    select, scatter = (computation(tracer, node, name, attrs, [kind, kind]) for name in ("select", "scatter"))
+    dtype = inputs[0].dtype
+    select, scatter = (
+        computation(tracer, node, name, attrs, [dtype, dtype]) for name in ("select", "scatter")
+    )
 
     def run(operand: Any, size: Any, strides: Any, padding: Any, source: Any, start: Any) -> list[Any]:
         return [
@@ -204,20 +205,20 @@ def select_and_scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs:
             )
         ]
 
-    return _step(tracer, node, inputs, [kind], run)
+    return _step(tracer, node, inputs, [dtype], run)
 
 
 @structure("XlaScatter")
 def scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    kind = inputs[0].dtype
-    update = computation(tracer, node, "update_computation", attrs, [kind, kind])
+    dtype = inputs[0].dtype
+    update = computation(tracer, node, "update_computation", attrs, [dtype, dtype])
     numbers: dict[str, Any] = dict(dimension_numbers(attrs["dimension_numbers"], SCATTER))
     numbers["index_vector_dim"] = only(numbers["index_vector_dim"])
     return _step(
         tracer,
         node,
         inputs,
-        [kind],
+        [dtype],
         lambda x, indices, new: calls.scatter([x], indices, [new], update, **numbers),
     )
 

@@ -238,10 +238,10 @@ def _exchanged(arrays: list[Any], comparator: Computation) -> list[Any]:
         real = compare(first, second) | (equal & (a < b))
         return np.where((a >= length) | (b >= length), a < b, real)
 
-    places = np.arange(size)
+    indices = np.arange(size)
     for block in (1 << i for i in range(1, size.bit_length())):
         for step in (block >> i for i in range(1, block.bit_length())):
-            low = places[(places & step) == 0]
+            low = indices[(indices & step) == 0]
             high = low | step
             upwards = ((low & block) == 0).reshape(-1, *[1] * (arrays[0].ndim - 1))
             first, second = [x[low] for x in arrays], [x[high] for x in arrays]

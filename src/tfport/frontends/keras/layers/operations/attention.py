@@ -8,7 +8,7 @@ from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import common_type, promoted, tensors_of
 from tfport.frontends.keras.rearranging import repeated
-from tfport.frontends.keras.softmax import softmax
+from tfport.frontends.keras.reductions import softmax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import batch_matmul, expand_dims, select, transpose
 from tfport.graph.building.sizes import count_to, sizes

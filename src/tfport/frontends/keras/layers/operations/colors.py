@@ -85,8 +85,8 @@ def gaussian_blur(
 
 
 def _bell(size: int, sigma: float) -> np.ndarray:
-    places = np.arange(size) - (size - 1) / 2
-    weights = np.exp(-0.5 * (places / sigma) ** 2)
+    indices = np.arange(size) - (size - 1) / 2
+    weights = np.exp(-0.5 * (indices / sigma) ** 2)
     return np.asarray(weights / weights.sum())
 
 

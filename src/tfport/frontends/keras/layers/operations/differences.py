@@ -40,15 +40,15 @@ def area(b: LayerBuilder, y: LayerTensor, *, x: Any = None, dx: float = 1.0, axi
 def mesh_grid(b: LayerBuilder, *x: LayerTensor, indexing: str = "xy") -> list[LayerTensor]:
     """The coordinates of all points of a grid; `xy` has the second coordinate along the first axis."""
     vectors = [reshape(b, vector, (None,)) for vector in x]
-    places = list(range(len(vectors)))
+    indices = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
-        places[:2] = 1, 0
-    dims = [sizes(b, vectors[place])[0] for place in places]
-    known = [vectors[place].shape[0] for place in places]
+        indices[:2] = 1, 0
+    dims = [sizes(b, vectors[place])[0] for place in indices]
+    known = [vectors[place].shape[0] for place in indices]
     grids = []
     for number, vector in enumerate(vectors):
         for axis in range(len(vectors)):
-            vector = vector if axis == places.index(number) else expand_dims(b, vector, axis)
+            vector = vector if axis == indices.index(number) else expand_dims(b, vector, axis)
         grids.append(b.tensor(broadcast(b, vector, dims).value, known))
     return grids
 

@@ -90,10 +90,10 @@ def times_power_of_2(b: LayerBuilder, x1: Any, x2: Any) -> LayerTensor:
 def next_after(b: LayerBuilder, x1: Any, x2: Any) -> LayerTensor:
     """The next number of float64 in the direction of another, rounded to the type of the result."""
     operands = tensors_of(b, x1, x2)
-    kind = as_floating(b, promoted(b, *operands)[0]).dtype
+    dtype = as_floating(b, promoted(b, *operands)[0]).dtype
     x, y = (b.cast(operand, FLOAT64) for operand in operands)
     zero = b.ZerosLike(b.Add(x, y))
-    return b.cast(b.tensor(b.node("NextAfter", b.Add(x, zero), b.Add(y, zero)), zero.shape), kind)
+    return b.cast(b.tensor(b.node("NextAfter", b.Add(x, zero), b.Add(y, zero)), zero.shape), dtype)
 
 
 @layer("ops.Erfinv")

@@ -10,9 +10,8 @@ from tfport.frontends.keras import activations
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import common_type, promoted, tensors_of
-from tfport.frontends.keras.reductions import Axis, axes_of, reduced, variance
-from tfport.frontends.keras.softmax import log_softmax, sparsemax
-from tfport.frontends.keras.softmax import softmax as softmax_over
+from tfport.frontends.keras.reductions import Axis, axes_of, log_softmax, reduced, sparsemax, variance
+from tfport.frontends.keras.reductions import softmax as softmax_over
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import reduce, reshape, squeeze
 from tfport.graph.building.sizes import sizes

@@ -195,13 +195,13 @@ def imaginary(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
 
 def part(b: LayerBuilder, op: str, x: LayerTensor) -> LayerTensor:
     """The `Real` or `Imag` part of complex numbers."""
-    kind = DType.parse("float64" if str(x.dtype) == "complex128" else "float32")
-    return b.tensor(b.node(op, x, Tout=kind), x.shape)
+    dtype = DType.parse("float64" if str(x.dtype) == "complex128" else "float32")
+    return b.tensor(b.node(op, x, Tout=dtype), x.shape)
 
 
 def complex_of(b: LayerBuilder, real_part: LayerTensor, imaginary_part: LayerTensor) -> LayerTensor:
-    kind = DType.parse("complex128" if str(real_part.dtype) == "float64" else "complex64")
-    return b.tensor(b.node("Complex", real_part, imaginary_part, Tout=kind), real_part.shape)
+    dtype = DType.parse("complex128" if str(real_part.dtype) == "float64" else "complex64")
+    return b.tensor(b.node("Complex", real_part, imaginary_part, Tout=dtype), real_part.shape)
 
 
 @layer("ops.Conj ops.Conjugate")

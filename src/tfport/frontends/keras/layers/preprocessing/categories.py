@@ -115,9 +115,9 @@ def category_crossing(
 def _crossed(b: LayerBuilder, columns: Sequence[LayerTensor], separator: str) -> LayerTensor:
     types = {"sparse_types": [], "dense_types": [x.dtype for x in columns]}
     node = b.node("SparseCrossV2", [], [], [], list(columns), b.constant(separator.encode(), STRING), **types)
-    places, values, shape = (node.output(i) for i in range(3))
+    indices, values, shape = (node.output(i) for i in range(3))
     width = None if any(x.shape[1] is None for x in columns) else prod(x.shape[1] or 0 for x in columns)
-    dense = b.node("SparseToDense", places, shape, values, b.constant(b"", STRING))
+    dense = b.node("SparseToDense", indices, shape, values, b.constant(b"", STRING))
     return b.tensor(dense, (columns[0].shape[0], width))
 
 

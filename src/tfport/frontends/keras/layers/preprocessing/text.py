@@ -95,8 +95,8 @@ def _split(b: LayerBuilder, x: LayerTensor, split: Json) -> RaggedWords:
         raise b.refuse(f"it splits texts of rank {x.rank}, which tfport does not do")
     if split == "whitespace":
         node = b.node("StringSplitV2", x, b.constant(b"", STRING))
-        places, words, shape = (node.output(i) for i in range(3))
-        rows = slice_axis(b, b.tensor(places, (None, 2)), 1, 0, 1)
+        indices, words, shape = (node.output(i) for i in range(3))
+        rows = slice_axis(b, b.tensor(indices, (None, 2)), 1, 0, 1)
         rows = squeeze(b, rows, 1)
         count = b.tensor(b.node("StridedSlice", shape, [0], [1], [1], shrink_axis_mask=1), ())
         lengths = b.tensor(b.node("UnsortedSegmentSum", b.OnesLike(rows), rows, count), (x.shape[0],))

@@ -65,3 +65,21 @@ def where(b: LayerBuilder, condition: LayerTensor, x: Any = None, y: Any = None)
     if x is None or y is None:
         raise b.refuse("it lists the places of elements, whose number is unknown")
     return select(b, b.cast(condition, BOOL), *tensors_of(b, [x, y]))
+
+
+# Functions of strings.
+
+
+@tf_function("strings.regex_replace")
+def regex_replace(
+    b: LayerBuilder, input: LayerTensor, pattern: str, rewrite: str, replace_global: bool = True
+) -> LayerTensor:
+    node = b.node(
+        "StaticRegexReplace", input, pattern=pattern, rewrite=rewrite, replace_global=replace_global
+    )
+    return b.tensor(node, input.shape)
+
+
+@tf_function("strings.to_number")
+def to_number(b: LayerBuilder, input: LayerTensor, out_type: str = "float32") -> LayerTensor:
+    return b.tensor(b.node("StringToNumber", input, out_type=DType.parse(out_type)), input.shape)

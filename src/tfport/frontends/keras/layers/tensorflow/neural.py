@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.frontends.keras import activations, softmax
+from tfport.frontends.keras import activations, reductions
 from tfport.frontends.keras.layer_builder import LayerBuilder
-from tfport.frontends.keras.layers.tensorflow.function import tf_function
+from tfport.frontends.keras.layers.operations.linear import matrix_product, tensor_product
+from tfport.frontends.keras.layers.tensorflow.function import tensors_of, tf_function
 from tfport.frontends.keras.reductions import Axis, reduced, variance
 from tfport.frontends.keras.tensor import LayerTensor
+from tfport.graph.building.arrays import batch_matmul, transpose
 
 
 @tf_function("nn.softmax math.softmax compat.v1.nn.softmax")
@@ -16,7 +18,7 @@ def softmax_function(
     b: LayerBuilder, logits: LayerTensor, axis: int | None = None, dim: int | None = None
 ) -> LayerTensor:
     place = dim if axis is None else axis
-    return softmax.softmax(b, logits, axis=-1 if place is None else place)
+    return reductions.softmax(b, logits, axis=-1 if place is None else place)
 
 
 @tf_function("nn.log_softmax math.log_softmax compat.v1.nn.log_softmax")
@@ -24,7 +26,7 @@ def log_softmax(
     b: LayerBuilder, logits: LayerTensor, axis: int | None = None, dim: int | None = None
 ) -> LayerTensor:
     place = dim if axis is None else axis
-    return softmax.log_softmax(b, logits, axis=-1 if place is None else place)
+    return reductions.log_softmax(b, logits, axis=-1 if place is None else place)
 
 
 @tf_function("nn.leaky_relu")
@@ -73,3 +75,57 @@ def moments(
 ) -> list[LayerTensor]:
     keep = keepdims or keep_dims
     return [reduced(b, "Mean", x, axes, keep), variance(b, x, axes, keep)]
+
+
+# Products of tensors and norms.
+
+
+@tf_function("linalg.norm norm")
+def norm(
+    b: LayerBuilder, tensor: LayerTensor, ord: Any = "euclidean", axis: Axis = None, keepdims: bool = False
+) -> LayerTensor:
+    if ord in ("euclidean", "fro") or (ord == 2 and isinstance(axis, int)):
+        return b.Sqrt(reduced(b, "Sum", b.Square(tensor), axis, keepdims))
+    if ord == 1 and isinstance(axis, int):
+        return reduced(b, "Sum", b.Abs(tensor), axis, keepdims)
+    raise b.refuse(f"it computes the norm `{ord}`, which tfport does not do")
+
+
+@tf_function("linalg.matmul matmul")
+def matmul(
+    builder: LayerBuilder,
+    a: LayerTensor,
+    b: LayerTensor,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+) -> LayerTensor:
+    left, right = tensors_of(builder, [a, b])
+    if transpose_a or transpose_b or adjoint_a or adjoint_b:
+        first, second = transpose_a or adjoint_a, transpose_b or adjoint_b
+        return batch_matmul(builder, left, right, adj_x=first, adj_y=second)
+    return matrix_product(builder, left, right)
+
+
+@tf_function("tensordot")
+def tensordot(builder: LayerBuilder, a: LayerTensor, b: LayerTensor, axes: Any) -> LayerTensor:
+    left, right = tensors_of(builder, [a, b])
+    return tensor_product(builder, left, right, axes)
+
+
+@tf_function("linalg.matrix_transpose")
+def matrix_transpose(b: LayerBuilder, a: LayerTensor, conjugate: bool = False) -> LayerTensor:
+    return transpose(b, a, [*range(a.rank - 2), a.rank - 1, a.rank - 2])
+
+
+@tf_function("einsum")
+def einsum(b: LayerBuilder, equation: str) -> LayerTensor:
+    raise b.refuse(
+        f"the tensors that `tf.einsum` multiplies by `{equation}` are not in the file: Keras 2 loses them"
+    )

@@ -45,8 +45,8 @@ def _for_heads(b: OperatorBuilder, x: LiteValue, times: int) -> Node:
     heads = x.shape[2] or 1
     if times == 1 or heads == 1:
         return b.Transpose(x, HEADS_FIRST)
-    places = np.repeat(np.arange(heads), times)
-    return b.Transpose(b.GatherV2(x, places.astype(np.int32), 2), HEADS_FIRST)
+    indices = np.repeat(np.arange(heads), times)
+    return b.Transpose(b.GatherV2(x, indices.astype(np.int32), 2), HEADS_FIRST)
 
 
 @custom("aeq.hadamard_rotation")

@@ -42,7 +42,7 @@ def detection_post_process(
         num_classes=num_classes,
         scales=[float(scale) for scale in (y_scale, x_scale, h_scale, w_scale)],
     )
-    return [node.output(place) for place in range(4)]
+    return [node.output(index) for index in range(4)]
 
 
 @custom("NumericVerify")

@@ -67,7 +67,7 @@ def _outputs(
 ) -> list[Value]:
     add = b.effect if signature.stateful else b.node
     node: Node = add(signature.name, *inputs, **attrs)
-    return [node.output(place) for place in range(len(b.operator.outputs))]
+    return [node.output(index) for index in range(len(b.operator.outputs))]
 
 
 def _attr(value: Any, kind: str) -> Any:

@@ -77,7 +77,7 @@ def reduce(
         dimensions_to_reduce=list(dimensions or ()),
         reducer=FunctionRef(b.function(body_subgraph_index)),
     )
-    return [node.output(place) for place in range(half)]
+    return [node.output(index) for index in range(half)]
 
 
 @builtin("STABLEHLO_REDUCE_WINDOW", any_type=True)
@@ -144,7 +144,7 @@ def sort(
 ) -> list[Value]:
     comparator = FunctionRef(b.function(comparator_subgraph_index))
     node = b.XlaVariadicSort(list(inputs), int(dimension), comparator=comparator, is_stable=is_stable)
-    return [node.output(place) for place in range(len(inputs))]
+    return [node.output(index) for index in range(len(inputs))]
 
 
 @builtin("STABLEHLO_RNG_BIT_GENERATOR", any_type=True)

@@ -128,8 +128,8 @@ def pad(out: LiteScribe, node: IslandNode) -> IslandValue:
     if value is not None and value.any():
         raise NotInLite("Pad with a number other than 0")
     pairs = [(0, 0)] * rank
-    for place, axis in enumerate(axes):
-        pairs[axis % rank] = (numbers[place], numbers[place + len(axes)])
+    for index, axis in enumerate(axes):
+        pairs[axis % rank] = (numbers[index], numbers[index + len(axes)])
     sizes = [size + before + after for size, (before, after) in zip(x.sizes, pairs, strict=True)]
     return out.add("PAD", [x.tensor, out.pairs([pairs[axis] for axis in x.order])], sizes, x.order)
 

@@ -40,7 +40,7 @@ def empty(shape, *, dtype, init):
 
 @host("Range")
 def range_(start, limit, delta):
-    kind = start.dtype
+    dtype = start.dtype
     if any(number.ndim for number in (start, limit, delta)):
         raise RunFailed(
             "start, limit and delta must be scalars, "
@@ -50,16 +50,16 @@ def range_(start, limit, delta):
         raise RunFailed("delta must not be 0")
     if (start > limit) if delta > 0 else (start < limit):
         raise RunFailed(f"delta {delta} leads from {start} away from limit {limit}")
-    if kind.kind in "iu":
+    if dtype.kind in "iu":
         first, end, step = start.item(), limit.item(), delta.item()
         if -MODERATE < first < MODERATE and -MODERATE < end < MODERATE:
-            return np.arange(first, end, step, dtype=kind)
-        return np.array(range(first, end, step), kind)
+            return np.arange(first, end, step, dtype=dtype)
+        return np.array(range(first, end, step), dtype)
     count = np.ceil(np.abs((limit - start) / delta))
     if not np.isfinite(count):
         raise RunFailed(f"a range from {start} to {limit} by {delta} is infinite")
-    wide = wide_type(kind)
-    return (start.astype(wide) + np.arange(int(count)).astype(wide) * delta.astype(wide)).astype(kind)
+    wide = wide_type(dtype)
+    return (start.astype(wide) + np.arange(int(count)).astype(wide) * delta.astype(wide)).astype(dtype)
 
 
 @host("LinSpace")

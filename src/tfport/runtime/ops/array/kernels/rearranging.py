@@ -196,8 +196,8 @@ def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
     for at, length in enumerate(seq_lengths.tolist()):
         if not 0 <= length <= size:
             raise RunFailed(f"seq_lens({at}) {'< 0' if length < 0 else f'> input.dims({along})'}")
-    places, lengths = np.arange(size), seq_lengths.astype(np.int64)[:, None]
-    source = np.where(places < lengths, lengths - 1 - places, places)
+    indices, lengths = np.arange(size), seq_lengths.astype(np.int64)[:, None]
+    source = np.where(indices < lengths, lengths - 1 - indices, indices)
     shape = [1] * input.ndim
     shape[batch], shape[along] = input.shape[batch], size
     return np.take_along_axis(input, (source if batch < along else source.T).reshape(shape), along)

@@ -68,9 +68,9 @@ def _to_space(b, x, block, crops):
     order = [m]
     for i in range(m):
         order += [m + 1 + i, i]
-    turned = b.transpose(blocks, [*order, *range(2 * m + 1, rank + m)])
+    transposed = b.transpose(blocks, [*order, *range(2 * m + 1, rank + m)])
     larger = [times(b, size, n) for size, n in zip(space, block, strict=True)]
-    made = reshaped(b, turned, [batch, *larger, *rest])
+    made = reshaped(b, transposed, [batch, *larger, *rest])
     return _cropped(b, made, crops, block)
 
 
@@ -121,8 +121,8 @@ def space_to_depth(b, input, *, block_size, data_format):
         h, w, c = sizes
         down, across = over(b, h, block_size), over(b, w, block_size)
         blocks = reshaped(b, input, [n, down, block_size, across, block_size, c])
-        turned = b.transpose(blocks, [0, 1, 3, 2, 4, 5])
-        return reshaped(b, turned, [n, down, across, times(b, c, block_size**2)])
+        transposed = b.transpose(blocks, [0, 1, 3, 2, 4, 5])
+        return reshaped(b, transposed, [n, down, across, times(b, c, block_size**2)])
     c, h, w = sizes
     down, across = over(b, h, block_size), over(b, w, block_size)
     blocks = reshaped(b, input, [n, c, down, block_size, across, block_size])
@@ -136,13 +136,13 @@ def depth_to_space(b, input, *, block_size, data_format):
         h, w, c = sizes
         depth = over(b, c, block_size**2)
         blocks = reshaped(b, input, [n, h, w, block_size, block_size, depth])
-        turned = b.transpose(blocks, [0, 1, 3, 2, 4, 5])
-        return reshaped(b, turned, [n, times(b, h, block_size), times(b, w, block_size), depth])
+        transposed = b.transpose(blocks, [0, 1, 3, 2, 4, 5])
+        return reshaped(b, transposed, [n, times(b, h, block_size), times(b, w, block_size), depth])
     c, h, w = sizes
     depth = over(b, c, block_size**2)
     blocks = reshaped(b, input, [n, block_size, block_size, depth, h, w])
-    turned = b.transpose(blocks, [0, 3, 4, 1, 5, 2])
-    return reshaped(b, turned, [n, depth, times(b, h, block_size), times(b, w, block_size)])
+    transposed = b.transpose(blocks, [0, 3, 4, 1, 5, 2])
+    return reshaped(b, transposed, [n, depth, times(b, h, block_size), times(b, w, block_size)])
 
 
 def _image(b, x):

@@ -201,8 +201,8 @@ def _symmetric(b, x, axis, before, after):
 
 @lower("Reverse")
 def reverse(b, tensor, dims):
-    turned = np.flatnonzero(constant_of(dims, "dims")).tolist()
-    return cut(b, tensor, dict.fromkeys(turned, (LAST, FIRST, -1)))
+    transposed = np.flatnonzero(constant_of(dims, "dims")).tolist()
+    return cut(b, tensor, dict.fromkeys(transposed, (LAST, FIRST, -1)))
 
 
 @lower("ReverseV2")
@@ -223,8 +223,8 @@ def reverse_sequence(b, input, seq_lengths, *, seq_dim, batch_dim):
     if {along, batch} == {0, 1}:
         return b.ReverseSequence(input, lengths, batch_axis=batch, time_axis=along)
     order = [batch, along, *(i for i in range(rank) if i not in (batch, along))]
-    turned = b.ReverseSequence(b.transpose(input, order), lengths, batch_axis=0, time_axis=1)
-    return b.transpose(turned, np.argsort(order).tolist())
+    transposed = b.ReverseSequence(b.transpose(input, order), lengths, batch_axis=0, time_axis=1)
+    return b.transpose(transposed, np.argsort(order).tolist())
 
 
 @lower("Roll")

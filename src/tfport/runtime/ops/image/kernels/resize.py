@@ -186,13 +186,13 @@ def _sample_taps(
     first = np.clip(np.ceil(at - reach - np.float32(0.5)).astype(np.int64), 0, in_size - 1)
     last = np.clip(np.floor(at + reach - np.float32(0.5)).astype(np.int64), 0, in_size - 1)
     outside = (at < 0) | (at > in_size)
-    places = first[:, None] + np.arange(max(int((last - first).max()) + 1, 1))
-    x = np.abs((places.astype(np.float32) + np.float32(0.5) - at[:, None]) * (ONE / wide))
-    weights = np.where(places <= last[:, None], kernel.weight(np, x), 0).astype(np.float32)
+    indices = first[:, None] + np.arange(max(int((last - first).max()) + 1, 1))
+    x = np.abs((indices.astype(np.float32) + np.float32(0.5) - at[:, None]) * (ONE / wide))
+    weights = np.where(indices <= last[:, None], kernel.weight(np, x), 0).astype(np.float32)
     total = weights.sum(1, keepdims=True)
     counts = (np.abs(total) >= 1000 * np.finfo(np.float32).tiny) & ~outside[:, None]
     weights = np.where(counts, weights * (ONE / total), 0).astype(np.float32)
-    return Taps(np.clip(places, 0, in_size - 1), weights)
+    return Taps(np.clip(indices, 0, in_size - 1), weights)
 
 
 def _spans(

@@ -128,5 +128,5 @@ def tensor_summary_v2(tag, tensor, serialized_summary_metadata):
 
 
 def _tensor(array: Any) -> bytes:
-    kind = DType.parse("string" if array.dtype == object else array.dtype.name)
-    return Tensor.from_numpy(array, kind).to_proto().SerializeToString()
+    dtype = DType.parse("string" if array.dtype == object else array.dtype.name)
+    return Tensor.from_numpy(array, dtype).to_proto().SerializeToString()

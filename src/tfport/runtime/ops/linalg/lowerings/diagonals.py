@@ -76,8 +76,8 @@ def matrix_diag_part(b, input):
     if 0 in (rows, columns) or (input.shape[:-2] and 0 in input.shape[:-2]):
         raise CannotLower("the matrices may be empty")
     flat = b.reshape(input, *batch, rows * columns)
-    places = np.arange(min(rows, columns)) * (columns + 1)
-    return b.Gather(flat, b.ints(*places.tolist()), axis=len(batch))
+    indices = np.arange(min(rows, columns)) * (columns + 1)
+    return b.Gather(flat, b.ints(*indices.tolist()), axis=len(batch))
 
 
 @lower("MatrixDiagPartV2")

@@ -47,9 +47,9 @@ def detections(
         order = np.argsort(-of_classes, axis=1, kind="stable")[:, :classes]
         chosen = suppressor.best(of_classes.max(axis=1, initial=-np.inf), max_detections)
         room, count = max_detections * max_classes_per_detection, len(chosen)
-        rows = [(box, order[box, place]) for box in chosen for place in range(classes)]
+        rows = [(box, order[box, index]) for box in chosen for index in range(classes)]
         step = max_classes_per_detection
-        rows_at = [place * step + within for place in range(count) for within in range(classes)]
+        rows_at = [index * step + within for index in range(count) for within in range(classes)]
         return _filled(corners, of_classes, rows, rows_at, room, count)
     return _filled(corners, of_classes, rows, range(count), room, count)
 

@@ -55,10 +55,10 @@ def lite_integer_lstm(
     for time, part in enumerate(gates_of_x):
         sums = _product(hidden.astype(np.float64) - state_zero, recurrent)
         total = np.clip(part + rescale(sums, again, again_exponent), -32768, 32767)
-        *early, new, leave = (total[:, place * cells : (place + 1) * cells] for place in range(gates))
+        *early, new, leave = (total[:, index * cells : (index + 1) * cells] for index in range(gates))
         if holes:
             early = [hole.added(gate, memory) for hole, gate in zip(holes[:-1], early, strict=True)]
-        *early, new = (_normalized(gate, norms, place) for place, gate in enumerate([*early, new]))
+        *early, new = (_normalized(gate, norms, index) for index, gate in enumerate([*early, new]))
         forget = logistic_of_16_bits(early[-1], GATE_BITS)
         enter = logistic_of_16_bits(early[0], GATE_BITS) if gates == 4 else 32767 - forget
         kept = divide_by_power(forget * memory, 15)
@@ -87,8 +87,8 @@ def _product(x: Any, weights: Any) -> Any:
     return (x @ weights.astype(np.float64).T).astype(np.int64)
 
 
-def _normalized(gate: Any, norms: list[CellNorm], place: int) -> Any:
-    return norms[place].applied(gate) if norms else gate
+def _normalized(gate: Any, norms: list[CellNorm], index: int) -> Any:
+    return norms[index].applied(gate) if norms else gate
 
 
 # SVDF of int8 with an int16 memory, as the kernels compute it.

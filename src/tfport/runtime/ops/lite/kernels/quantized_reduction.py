@@ -113,8 +113,8 @@ def l2_normalization(x, *, T, x_zero, signed):
     centered = x.astype(np.int64) - x_zero
     rows = centered.reshape(-1, centered.shape[-1])
     result = np.empty_like(rows)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         multiplier, shift = inverse_sqrt(int(np.sum(row * row)))
         scaled, exponent = (row, shift + 7) if signed else (row << 7, shift)
-        result[place] = rescale(scaled, multiplier, exponent)
+        result[index] = rescale(scaled, multiplier, exponent)
     return (np.clip(result, -128, 127) + 128).astype(T.numpy).reshape(x.shape)

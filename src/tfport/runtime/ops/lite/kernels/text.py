@@ -34,11 +34,11 @@ def skip_gram(x, *, ngram_size, max_skip_size, include_all_ngrams):
 def _words(text: bytes) -> list[bytes]:
     """The words; the first letter belongs to the first word even if it is a space."""
     words, start = [], 0
-    for place in range(1, len(text)):
-        if text[place] in SPACES:
-            if place > start and text[start] not in SPACES:
-                words.append(text[start:place])
-            start = place + 1
+    for index in range(1, len(text)):
+        if text[index] in SPACES:
+            if index > start and text[start] not in SPACES:
+                words.append(text[start:index])
+            start = index + 1
     return [*words, text[start:]] if len(text) > start else words
 
 
@@ -47,8 +47,8 @@ def _choices(count: int, size: int, skipped: int) -> Any:
 
     def extended(chosen: tuple[int, ...]) -> Any:
         if len(chosen) < size:
-            for place in range(chosen[-1] + 1, min(count, chosen[-1] + skipped + 2)):
-                yield from extended((*chosen, place))
+            for index in range(chosen[-1] + 1, min(count, chosen[-1] + skipped + 2)):
+                yield from extended((*chosen, index))
         yield chosen
 
     for first in range(count):

@@ -136,9 +136,9 @@ def _check(inputs: list[Operand], terms: list[str], output: str) -> None:
 def _sizes_of(label: str, operand: Operand, term: str) -> list[int | None]:
     before, _, after = term.partition("...")
     shape = operand.shape or ()
-    places = [i for i, c in enumerate(before) if c == label]
-    places += [i - len(after) for i, c in enumerate(after) if c == label]
-    return [shape[i] for i in places]
+    indices = [i for i, c in enumerate(before) if c == label]
+    indices += [i - len(after) for i, c in enumerate(after) if c == label]
+    return [shape[i] for i in indices]
 
 
 def _einsum_product(b: Builder, x: Operand, y: Operand, left: str, right: str, output: str) -> Operand:

@@ -53,12 +53,12 @@ def _over_time(seq_len_max, x, cs, h, w, b, peepholes, forget_bias, cell_clip, o
             f"input and states must have shapes (time, batch, inputs) and (batch, units), "
             f"found {x.shape}, {cs.shape} and {h.shape}"
         )
-    kind = x.dtype
+    dtype = x.dtype
     x, cs, h, w, b = _widened(x, cs, h, w, b)
     steps, length = len(x), int(seq_len_max)
     if not 0 <= length <= steps:
         raise RunFailed(f"seq_len_max must be in [0, {steps}], found {length}")
-    outputs = np.zeros((7, steps, *h.shape), kind)
+    outputs = np.zeros((7, steps, *h.shape), dtype)
     for time in range(length):
         gates = _cell(x[time], cs, h, w, b, peepholes, forget_bias, cell_clip, order)
         outputs[:, time] = gates

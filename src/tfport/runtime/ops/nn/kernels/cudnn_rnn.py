@@ -69,8 +69,8 @@ def _layers(x, h, c, params, mode, input_mode, direction, lengths=None):
             f"found {x.shape} and {h.shape}"
         )
     directions = 2 if direction == "bidirectional" else 1
-    kind = x.dtype
-    wide = np.float32 if kind.itemsize == 2 else kind
+    dtype = x.dtype
+    wide = np.float32 if dtype.itemsize == 2 else dtype
     x, h, c, params = (np.asarray(array, wide) for array in (x, h, c, params))
     config = CudnnRnnConfig.of(mode, input_mode, direction, len(h) // directions, h.shape[2], x.shape[2])
     last_h, last_c = [], []
@@ -87,7 +87,7 @@ def _layers(x, h, c, params, mode, input_mode, direction, lengths=None):
             last_c.extend(c_n)
         x = np.concatenate(outputs, axis=-1)
     cells = np.stack(last_c) if last_c else np.zeros(0, wide)
-    return [np.asarray(array, kind) for array in (x, np.stack(last_h), cells)]
+    return [np.asarray(array, dtype) for array in (x, np.stack(last_h), cells)]
 
 
 def _layer(mode, x, h, c, w, r, wb, rb, lengths):

@@ -149,12 +149,12 @@ def quantized_concat(concat_dim, values, input_mins, input_maxes):
 def _concatenated(values: Any, axis: int, mins: Any, maxes: Any) -> Any:
     lows, highs = [scalar(m) for m in mins], [scalar(m) for m in maxes]
     low, high = min(np.float32(0), *lows), max(highs)
-    kind = values[0].dtype
-    if kind.kind == "i":
+    dtype = values[0].dtype
+    if dtype.kind == "i":
         high = max(abs(low), abs(high))
         low = -high
     parts = [
-        q if (a, b) == (low, high) else from_float_fast(to_float_fast(q, a, b, kind), low, high, kind)
+        q if (a, b) == (low, high) else from_float_fast(to_float_fast(q, a, b, dtype), low, high, dtype)
         for q, a, b in zip(values, lows, highs, strict=True)
     ]
     return np.concatenate(parts, axis), np.float32(low), np.float32(high)

@@ -109,17 +109,17 @@ def range_of_steps(signed: bool, bits: int, narrow: bool, low: Any, high: Any) -
     """Move the range so that zero is a step; also steps per unit, and units per step."""
     lowest = (-(1 << bits - 1) + narrow) if signed else 0
     highest = (1 << bits - 1) - 1 if signed else (1 << bits) - 1
-    kind = low.dtype
-    huge = kind.type(ml_dtypes.finfo(kind).max)
+    dtype = low.dtype
+    huge = dtype.type(ml_dtypes.finfo(dtype).max)
     with np.errstate(all="ignore"):
-        from_low = np.where(lowest * low > 0, kind.type(lowest) / low, huge)
-        from_high = np.where(highest * high > 0, kind.type(highest) / high, huge)
+        from_low = np.where(lowest * low > 0, dtype.type(lowest) / low, huge)
+        from_high = np.where(highest * high > 0, dtype.type(highest) / high, huge)
     by_low = from_low < from_high
-    scale = np.where(by_low, from_low, from_high).astype(kind)
-    back = np.where(by_low, low / kind.type(lowest or 1), high / kind.type(highest)).astype(kind)
+    scale = np.where(by_low, from_low, from_high).astype(dtype)
+    back = np.where(by_low, low / dtype.type(lowest or 1), high / dtype.type(highest)).astype(dtype)
     return (
-        np.where(by_low, low, kind.type(lowest) * back),
-        np.where(by_low, kind.type(highest) * back, high),
+        np.where(by_low, low, dtype.type(lowest) * back),
+        np.where(by_low, dtype.type(highest) * back, high),
         scale,
         back,
     )

@@ -168,7 +168,7 @@ def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
 def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_RAGGED_RANK):
     check_nested_splits(params_nested_splits, len(params_dense_values))
     rows = len(params_nested_splits[0]) - 1
-    kind = params_nested_splits[0].dtype
+    dtype = params_nested_splits[0].dtype
     if indices.ndim == 1 == len(params_nested_splits) == OUTPUT_RAGGED_RANK and _are_all(indices, rows):
         return params_nested_splits, params_dense_values
     flat = indices.reshape(-1).astype(np.int64)
@@ -186,7 +186,7 @@ def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_
         out = out[1:]
     if len(out) != OUTPUT_RAGGED_RANK:
         raise RunFailed(f"the result has ragged rank {len(out)}, expected {OUTPUT_RAGGED_RANK}")
-    return [splits.astype(kind) for splits in out], params_dense_values[flat]
+    return [splits.astype(dtype) for splits in out], params_dense_values[flat]
 
 
 def _are_all(indices: Any, rows: int) -> bool:

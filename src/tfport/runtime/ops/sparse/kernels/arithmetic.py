@@ -83,9 +83,9 @@ def _rows(indices: Any, which: Any) -> Any:
 @host("SparseAddGrad")
 def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
     grads = {tuple(i): g for i, g in zip(sum_indices.tolist(), backprop_val_grad, strict=True)}
-    kind = backprop_val_grad.dtype
+    dtype = backprop_val_grad.dtype
     return tuple(
-        np.array([grads.get(tuple(i), 0) for i in side.tolist()], kind) for side in (a_indices, b_indices)
+        np.array([grads.get(tuple(i), 0) for i in side.tolist()], dtype) for side in (a_indices, b_indices)
     )
 
 

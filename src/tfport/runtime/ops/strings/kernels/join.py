@@ -186,15 +186,15 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any]
 def _places(rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
     """The row and column of each word."""
     if len(rows) == 1:
-        places = np.zeros((len(rows[0]), 2), np.int64)
-        places[:, 1] = np.arange(len(rows[0]))
-        return places
+        indices = np.zeros((len(rows[0]), 2), np.int64)
+        indices[:, 1] = np.arange(len(rows[0]))
+        return indices
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     total = int(sizes.sum())
-    places = np.empty((total, 2), np.int64)
-    places[:, 0] = np.repeat(np.arange(len(rows)), sizes)
-    places[:, 1] = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return places
+    indices = np.empty((total, 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(rows)), sizes)
+    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return indices
 
 
 def _shape(rows: Sequence[Sequence[Any]]) -> NDArray[Any]:

@@ -8,8 +8,8 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.shapes import shapes_fit
 from tfport.check.loaders import loader_for
+from tfport.check.refused_shapes import refused_shapes
 from tfport.check.release_quirks import since
-from tfport.check.shapes.infer import refused_shapes
 from tfport.graph.build import graph_to_def
 from tfport.graph.op_facts.compared import COMPARED
 from tfport.graph.op_facts.rule import CHANGED_IN

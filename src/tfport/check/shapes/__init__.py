@@ -1,1 +1,0 @@
-"""What TensorFlow infers about shapes when it imports a graph."""

@@ -1,1 +1,0 @@
-"""The `tfport targets` command."""
