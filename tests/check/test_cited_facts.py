@@ -1,4 +1,4 @@
-"""The tables and modules of `check` cite files that exist, and write each date once."""
+"""The tables and modules of `check`, `env`, `explain` and `lib` cite files that exist, and write each date once."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src/tfport"
-CHECK = PACKAGE / "check"
-TABLES = sorted(CHECK.rglob("*.toml"))
+FOLDERS = [PACKAGE / name for name in ("check", "env", "explain", "lib")]
+TABLES = [table for folder in FOLDERS for table in sorted(folder.rglob("*.toml"))]
 CITED = re.compile(r"`([\w./…*-]*/[\w./…*-]*|[\w…*-]+\.(?:py|toml|json|md))`")
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 
@@ -27,7 +27,8 @@ def _exists(folder: Path, path: str) -> bool:
 
 def test_each_upload_date_is_written_once():
     dates: dict[str, list[str]] = {}
-    for module in sorted(CHECK.rglob("*.py")):
+    modules = [module for folder in FOLDERS for module in sorted(folder.rglob("*.py"))]
+    for module in [*modules, PACKAGE / "atlas/package_dates.py"]:
         for date in DATE.findall(module.read_text()):
             dates.setdefault(date, []).append(module.name)
     assert set(map(tuple, dates.values())) == {("package_dates.py",)}

@@ -5,7 +5,7 @@
 
 For each kernel of the recorded registry, the library of the release
 (`tensorflow::swig::TryFindKernelClass`) returns the class that would run a node with its
-device, label and types. The answers are added to src/tfport/atlas/selective_registration.sqlite,
+device, label and types. The answers are added to src/tfport/atlas/kernel_classes.sqlite,
 which is their only store.
 """
 
@@ -25,7 +25,7 @@ from tfport.formats.proto.graph_pb2 import AttrValue, NodeDef
 from tfport.formats.proto.kernel_pb2 import KernelDef, KernelList
 from tfport.registry.registry import kernels_from
 
-OUT = Path(__file__).parents[2] / "src/tfport/atlas/selective_registration.sqlite"
+OUT = Path(__file__).parents[2] / "src/tfport/atlas/kernel_classes.sqlite"
 ASK = Path(__file__).with_name("kernel_class_probe.py")
 DEVICES = {"CPU": "/cpu:0", "DEFAULT": "/cpu:0"}
 SCHEMA = """

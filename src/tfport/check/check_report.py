@@ -8,7 +8,6 @@ from tfport.atlas.target import CONVERTER_KIND, OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, LOAD, Finding
-from tfport.check.lite.check_lite_file import lite_origin
 from tfport.check.other_format import OtherFormat
 from tfport.check.target_libraries import with_libraries
 from tfport.graph.graph_outputs import GraphOutputs
@@ -92,7 +91,7 @@ def check_model(
         outputs=subject.outputs,
         results=results,
         keras=model.keras.keras_version if model.keras is not None else "",
-        lite=lite_origin(model.lite) if model.lite is not None else "",
+        lite=model.lite.origin if model.lite is not None else "",
         subject=model,
     )
 

@@ -16,7 +16,6 @@ from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
-from tfport.check.lite.check_lite_file import lite_origin
 from tfport.check.loaders import KERAS, LITE, default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.graph.graph_outputs import GraphOutputs
@@ -206,7 +205,7 @@ def _matrix(subject: CheckedModel, strips: list[Strip]) -> Matrix:
         outputs=subject.outputs,
         strips=strips,
         keras=model.keras.keras_version if model.keras is not None else "",
-        lite=lite_origin(model.lite) if model.lite is not None else "",
+        lite=model.lite.origin if model.lite is not None else "",
     )
 
 

@@ -154,3 +154,17 @@ class LiteFile:
     """The buffers whose data is behind the flatbuffer, not in it."""
     unknown_fields: tuple[str, ...] = ()
     """Tables with fields that the schema does not have: a newer version of the format wrote them."""
+
+    @property
+    def origin(self) -> str:
+        """What wrote the file, and the interpreter that it asks for: `TensorFlow Lite, MLIR Converted.`."""
+        needs = f", needs runtime {version}" if (version := self._min_runtime_version()) else ""
+        written = f", {self.description.rstrip('.')}" if self.description else ""
+        return f"TensorFlow Lite{written}{needs}"
+
+    def _min_runtime_version(self) -> str:
+        """The runtime that the converter thinks is needed; it names no op."""
+        for name, buffer in self.metadata:
+            if name == "min_runtime_version" and 0 <= buffer < len(self.buffers):
+                return bytes(self.buffers[buffer][:32]).rstrip(b"\0").decode("ascii", "replace")
+        return ""
