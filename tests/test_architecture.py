@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tools.structure import circles
+
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 PACKAGE = SRC / "tfport"
@@ -30,6 +32,15 @@ BELOW_ALL_LAYERS = {
 }  # fmt: skip
 """Modules that every layer may import, and that import no layer."""
 LARGEST_FOLDER = 40
+MOST_MODULES = 1_300
+"""A ratchet: lower it when modules were merged."""
+OP_LISTS = {
+    "graph.op_facts.kinds", "runtime.onnx.op_facts",  # what an op is: of TensorFlow, and of ONNX
+    "runtime.ops.math.kernels.elementwise", "runtime.ops.math.lowerings.elementwise",  # what it computes
+    "frontends.keras.layers.operations.elementwise", "frontends.keras.layers.tensorflow.op_functions",
+    "frontends.stablehlo.ops.custom",  # what others call it
+}  # fmt: skip
+"""The modules that may list elementwise ops, each for another question."""
 VAGUE = re.compile(r"given|said|told|held|found|one|ones|thing|things|stuff")
 VAGUE_FUNCTION = re.compile(r"given|said|told|held|found|thing|things|stuff")
 COUNT = re.compile(
@@ -174,6 +185,24 @@ def test_no_folder_has_too_many_modules():
 def folders(root: Path) -> list[Path]:
     inner = [path for path in sorted(root.rglob("*")) if path.is_dir() and path.name != "__pycache__"]
     return [root, *inner]
+
+
+def test_no_modules_import_each_other():
+    """Also through functions and for type checkers: a circle through them is still a circle."""
+    rings = circles({name: set(others) & set(modules()) for name, others in imports().items()})
+    assert not rings, "\n".join(" <-> ".join(ring) for ring in rings)
+
+
+def test_there_are_not_more_modules():
+    count = len(modules())
+    assert count <= MOST_MODULES, f"{count} modules: merge siblings that are one thought"
+    assert count > MOST_MODULES - 60, f"{count} modules: lower MOST_MODULES"
+
+
+def test_what_an_op_is_stands_once():
+    """`Acosh` is in every list of elementwise ops."""
+    lists = {path for path in PACKAGE.rglob("*.py") if re.search(r"\bAcosh\b", path.read_text())}
+    assert {module_name(path).removeprefix("tfport.") for path in lists} == OP_LISTS
 
 
 def test_tests_mirror_the_source():

@@ -3,7 +3,7 @@
     python tools/structure.py [COMMIT…]         default: the working tree
 
 Counts lines, modules, files and import circles, and the places in which a concept stands that should stand
-once: lists of what an op is, builders of nodes, folders with passes, and results that import their own text.
+once: lists of what an op is, builders of nodes, links between nodes.
 `tests/test_architecture.py` keeps the counts from growing.
 """
 
@@ -15,7 +15,7 @@ import io
 import re
 import subprocess
 import tarfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def measured(sources: Mapping[str, str], files: int) -> dict[str, int]:
         "modules in circles": sum(map(len, rings)),
         "lists of elementwise ops": sum(bool(re.search(r"\bAcosh\b", text)) for text in sources.values()),
         "classes that build nodes by the name of the op": sum(map(builders, trees.values())),
-        "folders with passes": len(pass_homes(sources)),
+        "passes in the one list": sum(map(passes, sources.values())),
         "places that rebuild producers or readers": sum(map(rebuilt_links, sources.values())),
         "longest chain of imports": longest_chain(imports),
     }
@@ -172,14 +172,8 @@ def builders(tree: ast.Module) -> int:
     )
 
 
-def pass_homes(sources: Mapping[str, str]) -> Counter[str]:
-    """Folders of the runtime with functions from nodes or steps to other nodes or steps."""
-    signature = re.compile(
-        r"def \w+\((?:nodes: Sequence\[OnnxNode\]|steps: (?:Sequence|list)\[Step\]|program: Program"
-        r"|graph: \w*Graph)\b[^)]*\) -> (?:list\[OnnxNode\]|list\[Step\]|Program|bool|int|None)"
-    )
-    homes = [name.rpartition(".")[0] for name, text in sources.items() if signature.search(text)]
-    return Counter(home for home in homes if home.startswith("tfport.runtime"))
+def passes(text: str) -> int:
+    return len(re.findall(r"^@(?:graph|node|loop|program|host|island)_pass\b", text, re.M))
 
 
 def rebuilt_links(text: str) -> int:

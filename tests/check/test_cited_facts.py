@@ -1,4 +1,4 @@
-"""The tables and modules of `check`, `env`, `explain` and `lib` cite files that exist, and write each date once."""
+"""Tables and modules of `check`, `env`, `explain` and `lib` cite files that exist, and write each date once."""
 
 import re
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 `b.Relu(x)` adds an op and returns its first output with the shape that follows from the inputs
 (`graph.infer_shapes`), `b.results(b.node(op, …))` all of its outputs. Where a layer knows more,
-`b.tensor(b.node(op, …), shape)` says which shape the result has; `frontends.keras.arrays` and the modules
+`b.tensor(b.node(op, …), shape)` says which shape the result has; `graph.building.arrays` and the modules
 beside it do both for common ops.
 """
 

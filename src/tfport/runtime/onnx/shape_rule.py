@@ -15,17 +15,6 @@ Inputs = Sequence[Operand | None]
 Attrs = dict[str, Any]
 OnnxShapeRule = Callable[[Inputs, Attrs, int], list[Dims | None]]
 SHAPE_RULES: dict[str, OnnxShapeRule] = {}
-UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast Ceil Celu Clip Cos Cosh Elu Erf Exp Floor Gelu "
-    "HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink "
-    "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
-)
-"""Elementwise ops with one tensor; further inputs are scalars."""
-TOGETHER = (
-    "Add Sub Mul Div Mod Pow Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Where Max Min Sum Mean "
-    "BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu"
-)
-"""Elementwise ops that broadcast their inputs."""
 
 
 def shape_rule(ops: str) -> Callable[[OnnxShapeRule], OnnxShapeRule]:

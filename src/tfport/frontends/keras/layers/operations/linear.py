@@ -5,23 +5,23 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from tfport.frontends.keras.arrays import (
-    concat,
-    expand_dims,
-    reduce,
-    reshape,
-    sizes,
-    slice_axis,
-    squeeze,
-    transpose,
-)
-from tfport.frontends.keras.arrays import matmul as multiply_by_matrix
 from tfport.frontends.keras.einsum import einsum
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating, promoted, tensors_of
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import batch_matmul as multiply_matrices
+from tfport.graph.building.arrays import (
+    concat,
+    expand_dims,
+    reduce,
+    reshape,
+    slice_axis,
+    squeeze,
+    transpose,
+)
+from tfport.graph.building.arrays import matmul as multiply_by_matrix
+from tfport.graph.building.sizes import sizes
 
 
 @layer("ops.Matmul")
