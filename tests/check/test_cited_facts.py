@@ -1,4 +1,4 @@
-"""Tables and modules of `check`, `env`, `explain` and `lib` cite files that exist, and write each date once."""
+"""Tables and modules in `check`, `env`, `explain` and `lib` cite files that exist, and dates stand once."""
 
 import re
 from pathlib import Path
