@@ -1,4 +1,4 @@
-"""Look up which releases and packages register an op that a message names."""
+"""Look up which releases and packages register an op, compile it with XLA, or have a GraphDef version."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     return Meaning([f"It is registered by {', '.join(places)}."])
 
 
-# Look up which releases compile an op with XLA that a message names.
+# Ops that XLA does not compile.
 
 OTHER_TYPES = "attributes didn't match"
 SWITCHES = ("Switch", "_SwitchN", "Merge")
@@ -204,7 +204,7 @@ def _facts(match: MessageMatch) -> Iterator[str]:
             yield f"XLA compiles {op} in none of the recorded releases."
 
 
-# Look up which releases have a GraphDef version.
+# GraphDef versions.
 
 
 def op_too_old(match: MessageMatch, target: Target | None) -> Meaning:

@@ -163,7 +163,7 @@ def _types(file: LiteFile, registry: LiteRegistry) -> Iterator[LiteFileFinding]:
             )
 
 
-# Custom and Flex ops of a TensorFlow Lite file: which of them an interpreter and its delegates resolve.
+# Custom and Flex ops, which the interpreter or its delegates resolve.
 
 NEWEST = "2.21.0"
 """The list of Flex ops that stands for interpreters which are not part of TensorFlow."""
