@@ -1,4 +1,15 @@
-"""Avoid what a release registers, but handles wrongly: `check.release_quirks` says which releases do."""
+"""Avoid what a release registers, but handles wrongly: `check.release_quirks` says which releases do.
+
+- TensorFlow 1.4 removes transpositions that cancel each other, also if they become neighbors by other
+  optimizations, and turns the control inputs of nodes that wait for them into data inputs
+  (`check.findings.optimizer`). An Identity that something waits for stays.
+- CTCBeamSearchDecoder of some releases subtracts only the largest logit of each step. What is missing is, for
+  each sequence, the sum over its steps of log(sum(exp(logits - largest))). The graph subtracts it only if
+  decoding a constant shows that the release does not normalize: so it gives the same answer in every release.
+- A loop that ends early leaves elements of a TensorArray unwritten: `dynamic_rnn` of later releases stops
+  after the longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. So the written
+  elements are stacked and zeros appended, if the index is the loop's counter: 0, 1, … in each iteration.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +54,7 @@ def adapt_to_release(
         journal.changed("waiting apart", says, wait_through_identities(graph))
 
 
-# Let nodes wait for transpositions through an Identity.
-#
-# TensorFlow 1.4 removes transpositions that cancel each other, also if they become neighbors by other
-# optimizations, and turns the control inputs of nodes that wait for them into data inputs
-# (`check.findings.optimizer`). An Identity that something waits for stays.
+# Waiting for transpositions.
 
 
 def wait_through_identities(graph: Graph) -> list[tuple[str, str]]:
@@ -68,11 +75,7 @@ def _identity(node: Node) -> Node:
     return node.graph.add("Identity", [value], attrs, name=f"{node.name}/done", device=node.device)
 
 
-# Normalize the log probabilities of CTCBeamSearchDecoder on releases that do not.
-#
-# These subtract only the largest logit of each step. What is missing is, for each sequence, the sum over
-# its steps of log(sum(exp(logits - largest))). The graph subtracts it only if decoding a constant shows
-# that the release does not normalize: so it gives the same answer in every release.
+# Log probabilities of CTCBeamSearchDecoder.
 
 LIKELY = -0.5
 """Above log(1/2), the log probability of one of two equal classes; below 0, which is not normalized."""
@@ -116,11 +119,7 @@ def _is_not_normalized(op: RuleBuilder) -> Node:
     return op.Greater(probe.outputs[-1], op.const(LIKELY))
 
 
-# Stack only those elements of a TensorArray that a loop wrote, and append zeros for the others.
-#
-# A loop that ends early leaves elements unwritten: `dynamic_rnn` of later releases stops after the
-# longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. The elements are known to be
-# written in order if the index is the loop's counter: 0, 1, … in each iteration.
+# Elements of a TensorArray that a loop did not write.
 
 ADDS = ("Add", "AddV2")
 

@@ -123,7 +123,7 @@ def tangent(e: SubgraphEditor, n: LiteOperator) -> None:
     e.op("DIV", (e.op("SIN", (x,), like=y), e.op("COS", (x,), like=y)), to=y)
 
 
-# The error function, and GELU by it, written with products and a quotient.
+# The error function and GELU, by a quotient of polynomials.
 
 LIMIT = 4.0
 """erf is 1 in float32 from here on."""

@@ -1,4 +1,4 @@
-"""Ops of StableHLO that a builtin op computes in the same way."""
+"""Ops of StableHLO written with the builtin ops that compute the same."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def slice_with_steps(e: SubgraphEditor, n: LiteOperator) -> None:
     e.op("STRIDED_SLICE", (n.inputs[0], *bounds), to=n.outputs[0], begin_mask=0)
 
 
-# Convolutions, products, reductions and windows of StableHLO, written with builtin ops.
+# Convolutions, products, reductions and windows.
 
 REDUCERS = {"ADD": "SUM", "MAXIMUM": "REDUCE_MAX", "MINIMUM": "REDUCE_MIN", "MULTIPLY": "REDUCE_PROD"}
 NEUTRAL = {"ADD": 0.0, "MAXIMUM": -np.inf, "MINIMUM": np.inf, "MULTIPLY": 1.0}

@@ -1,4 +1,9 @@
-"""Case, stripping, lengths, substrings, numbers as strings, joining and splitting."""
+"""Case, stripping, lengths, substrings, numbers as strings, joining and splitting.
+
+Strings are split into bytes and joined again, with ops that every release has. StringSplit without a
+delimiter returns one string for each byte, and its index. Bytes are mapped by a table of 256 entries;
+operations within strings are arithmetic on a matrix with a row per string.
+"""
 
 from __future__ import annotations
 
@@ -89,13 +94,13 @@ def parts_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
 @rule("AsString", keeps=EXACT)
 def wider_number_as_string(op: RuleBuilder, n: Node) -> Replacement:
     """A number has the same text in a wider dtype, which represents it exactly."""
-    kind = n.attrs["T"]
-    if isinstance(kind, DType) and kind == STRING and n.attrs["width"] == -1:
+    dtype = n.attrs["T"]
+    if isinstance(dtype, DType) and dtype == STRING and n.attrs["width"] == -1:
         return op.Identity(n.inputs[0])
-    if not isinstance(kind, DType) or kind.name not in WIDER:
-        return refuse(f"no other dtype represents all values of {kind}")
+    if not isinstance(dtype, DType) or dtype.name not in WIDER:
+        return refuse(f"no other dtype represents all values of {dtype}")
     options = {name: n.attrs[name] for name in ("precision", "scientific", "shortest", "width", "fill")}
-    return op.AsString(op.Cast(n.inputs[0], DstT=WIDER[kind.name]), **options)
+    return op.AsString(op.Cast(n.inputs[0], DstT=WIDER[dtype.name]), **options)
 
 
 @rule("StringJoin", keeps=EXACT)
@@ -127,10 +132,7 @@ def split_at_each_byte(op: RuleBuilder, n: Node) -> Replacement:
     return [op.Gather(split.output(0), kept), op.Gather(split.output(1), kept), shape]
 
 
-# Split strings into bytes and join them again, with ops that every release has.
-#
-# StringSplit without a delimiter returns one string for each byte, and its index. Bytes are mapped by
-# a table of 256 entries; operations within strings are arithmetic on a matrix with a row per string.
+# Strings as bytes.
 
 
 class StringBytes:
@@ -139,7 +141,7 @@ class StringBytes:
     def __init__(self, op: RuleBuilder, value: Value) -> None:
         self.op, self.value = op, value
         split = op.StringSplit(op.Reshape(value, [-1]), b"", skip_empty=False)
-        self.places, self.bytes = split.output(0), split.output(1)
+        self.indices, self.bytes = split.output(0), split.output(1)
         # an extra column, so that there is one even if all strings are empty
         self.shape = op.Add(split.output(2), [0, 1])
 
@@ -159,7 +161,7 @@ class StringBytes:
 
     def matrix(self, of: Node | Value, default: object) -> Node:
         """Values of the bytes as a matrix with a row for each string."""
-        return self.op.SparseToDense(self.places, self.shape, of, default)
+        return self.op.SparseToDense(self.indices, self.shape, of, default)
 
     def joined(self, bytes_: Node | Value) -> Node:
         """The strings, with a replacement for each byte."""
@@ -184,9 +186,6 @@ def single_bytes() -> list[bytes]:
 def leads(code: int) -> int:
     """1 for a byte that starts a UTF-8 character, 0 for a continuation byte."""
     return int(code & 0xC0 != 0x80)
-
-
-# Strings joined by segment.
 
 
 @rule("UnsortedSegmentJoin", keeps=EXACT)

@@ -48,7 +48,7 @@ def decoded_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     counts = op.Cast(op.Sum(strings.matrix(op.Cast(kept, DstT="int32"), 0), [1]), DstT="int64")
     splits = splits_of(op, counts)
     splits = splits if n.attrs["Tsplits"] == INT64 else op.Cast(splits, DstT=n.attrs["Tsplits"])
-    offsets = [op.Gather(column(op, strings.places, 1), at)] if n.op == "UnicodeDecodeWithOffsets" else []
+    offsets = [op.Gather(column(op, strings.indices, 1), at)] if n.op == "UnicodeDecodeWithOffsets" else []
     return [splits, op.Gather(points, at), *offsets]
 
 
@@ -62,7 +62,7 @@ class _Utf8:
     def __init__(self, op: RuleBuilder, strings: StringBytes) -> None:
         self.op, self.codes = op, strings.codes
         self.places = op.Range(0, op.Size(self.codes, out_type="int32"), 1)
-        rows = op.Cast(column(op, strings.places, 0), DstT="int32")
+        rows = op.Cast(column(op, strings.indices, 0), DstT="int32")
         self.next = [self._next(rows, k) for k in (1, 2, 3)]
         self.follow = _by(op, self.codes, _follow)
         fits = [
