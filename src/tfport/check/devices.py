@@ -15,11 +15,11 @@ from tfport.check.release_quirks import has_xla_devices
 from tfport.graph.usage import Usage
 from tfport.registry.resolve import Resolver
 
+CPU, GPU = "CPU", "GPU"
 _XLA = {"cpu": ("XLA_CPU",), "gpu": ("XLA_GPU", "XLA_CPU")}
-_PLAIN = {"cpu": ("CPU",), "gpu": ("GPU", "CPU")}
+_PLAIN = {"cpu": (CPU,), "gpu": (GPU, CPU)}
 _PART = re.compile(r"/(?:(job|replica|task):([^/]*)|(?:device:)?([A-Za-z_]+|\*):(\*|\d+))", re.IGNORECASE)
 _LOCAL = {"job": "localhost", "replica": "0", "task": "0"}
-CPU, GPU = "CPU", "GPU"
 
 
 @functools.lru_cache(maxsize=1024)

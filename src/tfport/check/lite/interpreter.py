@@ -245,7 +245,7 @@ def _finding(
         op=name,
         says_text=registry.says("custom", op=name, node=custom.number, version=custom.node.code.version),
         why="XNNPACK has it, and is not in use" if taken else "",
-        doubt="" if registry.is_complete else "only some of the ops of this build are known",
+        doubt="" if registry.is_complete else PARTLY_KNOWN,
         ways=("use XNNPACK, the default delegate",) if taken else ("register the custom op",),
     )
 

@@ -104,8 +104,8 @@ class _Flow:
         if node.op != "XlaCallModule":
             return None
         if node not in self._modules:
-            kinds = list(_module_types(node))
-            narrowest = min(kinds, key=precision) if kinds else None
+            dtypes = list(_module_types(node))
+            narrowest = min(dtypes, key=precision) if dtypes else None
             self._modules[node] = None if narrowest is None else _NarrowStep(narrowest, _name(node), False)
         return self._modules[node]
 

@@ -76,9 +76,9 @@ def _retype(group: ListGroup, dtype: DType, *, keep_shapes: bool) -> None:
         attrs = dict(node.attrs)
         if not keep_shapes:
             attrs.pop("_output_shapes", None)
-        kinds = attrs["T"]
-        if isinstance(kinds, list):
-            attrs["T"] = [dtype if v in inside else t for v, t in zip(node.inputs, kinds, strict=True)]
+        types = attrs["T"]
+        if isinstance(types, list):
+            attrs["T"] = [dtype if v in inside else t for v, t in zip(node.inputs, types, strict=True)]
         else:
             attrs["T"] = dtype
         node.become(node.op, attrs)

@@ -52,9 +52,9 @@ def _each(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]
 
 def _texts(kind: str, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
     out = np.empty(shape, object)
-    for place in np.ndindex(shape):
+    for index in np.ndindex(shape):
         number = str(round(float(random.standard_normal()), 3)).encode()
-        out[place] = number if kind == "number" else _image(random)
+        out[index] = number if kind == "number" else _image(random)
     return out
 
 

@@ -106,8 +106,8 @@ def by_division(op: RuleBuilder, n: Node) -> Replacement:
     at = rank(op, indices, "indices")
     strides = op.Cumprod(dims, 0, exclusive=True, reverse=True)
     column = op.const([-1] + [1] * at, INT32)
-    places = op.FloorDiv(indices, op.Reshape(strides, column))
-    return op.FloorMod(places, op.Reshape(dims, column))
+    counts = op.FloorDiv(indices, op.Reshape(strides, column))
+    return op.FloorMod(counts, op.Reshape(dims, column))
 
 
 @rule("UniqueV2 UniqueWithCountsV2", keeps=EXACT)
