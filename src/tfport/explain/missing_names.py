@@ -69,8 +69,8 @@ def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
 
 def _contrib_places(name: str) -> list[str]:
     """Where contrib has a name that was elsewhere before TensorFlow 1.0."""
-    places = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
-    moved = f"; releases with contrib have {name} in {', '.join(places)}" if places else ""
+    modules = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
+    moved = f"; releases with contrib have {name} in {', '.join(modules)}" if modules else ""
     return [f"change the code: TensorFlow 1.0 moved names within contrib{moved}"]
 
 
@@ -188,10 +188,10 @@ def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:
         if _is_recorded(parent, name):
             facts.append(f"The package keras has {standalone} {presence(parent, name)}.")
             ways = [*ways, *_replacement(standalone)]
-    places = other_places(module, name) if name else []
-    if places:
+    others = other_places(module, name) if name else []
+    if others:
         facts.append(
-            f"In {where.newest}, the same name is in {', '.join(places)}, which may be another thing."
+            f"In {where.newest}, the same name is in {', '.join(others)}, which may be another thing."
         )
     return Meaning([*facts, NOT_RECORDED], [*ways, *_ways_of_packages(where)])
 

@@ -93,15 +93,15 @@ def _export_without(op: str, writer: str) -> list[str]:
 def _provided(op: str) -> Meaning:
     history = op_history(atlas(), op)
     provisions = [p for p in history.provisions if p.releases] if history else []
-    places = " and ".join(map(_place, provisions))
+    providers = " and ".join(map(_provider, provisions))
     return Meaning(
-        [f"TensorFlow itself does not register it; {places} does, once imported."],
+        [f"TensorFlow itself does not register it; {providers} does, once imported."],
         list(dict.fromkeys(map(_how_to_add, provisions))),
         code="TFP103",
     )
 
 
-def _place(provision: ProviderHistory) -> str:
+def _provider(provision: ProviderHistory) -> str:
     by = f"{provision.library} of {provision.package}" if provision.library else provision.package
     return f"{by} ({spans_text(provision.releases)})"
 
@@ -168,11 +168,11 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     if "op" not in match.names:
         return Meaning()
     (history,) = summaries(atlas(), [match.names["op"]])
-    places = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
-    places += history.providers
-    if not places:
+    sources = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
+    sources += history.providers
+    if not sources:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
-    return Meaning([f"It is registered by {', '.join(places)}."])
+    return Meaning([f"It is registered by {', '.join(sources)}."])
 
 
 # Ops that XLA does not compile.

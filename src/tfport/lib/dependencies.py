@@ -182,10 +182,10 @@ def has_larger_builder(release: str) -> bool:
 
 def _twice(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     """Findings about libraries loaded from two places, and about a second TensorFlow."""
-    places: dict[str, list[str]] = {}
+    paths_by_name: dict[str, list[str]] = {}
     for loaded in subject.closure.loaded:
-        places.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
-    for name, paths in places.items():
+        paths_by_name.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
+    for name, paths in paths_by_name.items():
         if is_tensorflow(name):
             paths = [*paths, f"the one of {target.name}"]
         if len(paths) > 1:

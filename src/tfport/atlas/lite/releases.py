@@ -1,4 +1,4 @@
-"""TensorFlow Lite interpreters: what each release registers, which ones a requirement refers to, since when.
+"""TensorFlow Lite interpreters: what each release registers, and which ones a requirement refers to.
 
 Recorded from the wheels of tflite-runtime, ai-edge-litert and tensorflow by
 `tools/atlas/lite_releases.py`. `lite_release("ai-edge-litert", "2.3.0")` is one release;

@@ -260,7 +260,7 @@ def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: 
     return [signature for name, signature in signatures.items() if names is None or name in names]
 
 
-# Real inputs.
+# Trials with real inputs: the user's, and the warm-up requests of a model.
 
 
 def user_trials(signature: Signature, user_inputs: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:

@@ -115,7 +115,7 @@ def _return_results(node: Node, results: Sequence[Value]) -> None:
     forward_results(node, results, [] if types_of(node) else [results[0].node])
 
 
-# While.
+# Loops.
 
 _SCALAR = Shape(())
 

@@ -1,4 +1,4 @@
-"""The nodes that read an input of a model, through calls, branches and pass-through ops, and what follows.
+"""The nodes that read an input of a model, through calls, branches and pass-through ops.
 
 Only paths on which elements stay the same are followed: into functions, around loops, through
 slices and lists. `input_roles` interprets the result. Two answers are given here: how many rows a table
