@@ -46,7 +46,7 @@ def test_examples_made_up_are_tensorflows_own():
     import tensorflow as tf
 
     model = load("estimator")
-    (array,) = TrialBuilder(model, model.signatures["predict"]).made(Sizing(3, 4), ORDINARY).inputs.values()
+    (array,) = TrialBuilder(model, model.signatures["predict"]).trial(Sizing(3, 4), ORDINARY).inputs.values()
     for record in array:
         ours, theirs = serving_pb2.Example.FromString(record), tf.train.Example.FromString(record)
         assert theirs.SerializeToString(deterministic=True) == record

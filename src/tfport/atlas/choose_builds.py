@@ -1,7 +1,10 @@
-"""Choose the recorded builds that a requirement refers to.
+"""Choose the recorded builds that a requirement refers to, also those of TensorFlow Serving.
 
 A typed requirement is read leniently (`tensorflow==2.8` is its newest patch, a range is
 each of its releases); one from a file is read as pip does (a range is its newest release).
+Serving's releases and the add-ons linked into each come from its sources at the tag of each
+release (SUPPORTED_TENSORFLOW_OPS in model_servers/BUILD, and workspace.bzl); its binaries
+were not examined.
 """
 
 from __future__ import annotations
@@ -218,9 +221,6 @@ def suits(addon: Build, tensorflow: Build) -> bool:
 
 
 # Releases of TensorFlow Serving, and the add-ons linked into each.
-#
-# From Serving's sources at the tag of each release (SUPPORTED_TENSORFLOW_OPS in
-# model_servers/BUILD, and workspace.bzl); its binaries were not examined.
 
 RELEASES = [
     "1.0.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0", "1.6.1", "1.7.0", "1.7.1", "1.8.0", "1.9.0",

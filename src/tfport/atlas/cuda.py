@@ -1,4 +1,8 @@
-"""What the recorded builds say of CUDA, and the names of its libraries."""
+"""CUDA: what the recorded builds say of it, the names of its libraries, and which GPUs run a build.
+
+A build has machine code for some compute capabilities and PTX for others, which the
+driver compiles when the program starts.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,7 @@ def cuda_of(facts: dict[str, Any]) -> dict[str, Any]:
     return facts.get("cuda") or {}
 
 
-# Compute capabilities of GPUs, and whether they can run the code of a build.
-#
-# A build has machine code for some compute capabilities and PTX for others, which the
-# driver compiles when the program starts.
+# Compute capabilities of GPUs.
 
 GPUS = {
     "k80": "3.7", "m60": "5.2", "p4": "6.1", "p40": "6.1", "p100": "6.0", "v100": "7.0", "t4": "7.5",

@@ -1,4 +1,4 @@
-"""The kernels of an op over time, summarized by device, types, label and releases."""
+"""The kernels of an op over time, by device, types, label and releases; and kernels as text."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def lines_of(version: OpVersion, type_attr: str | None) -> set[Line]:
 def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[KernelAvailability]:
     """Group the types of one device that have kernels in the same releases."""
     groups: dict[tuple[str, str, tuple[Span, ...]], list[str]] = {}
-    for (device, kind, label), numbers in lines.items():
-        groups.setdefault((device, label, spans(builds, numbers)), []).append(kind)
+    for (device, dtype, label), numbers in lines.items():
+        groups.setdefault((device, label, spans(builds, numbers)), []).append(dtype)
     entries = [
-        KernelAvailability(device, tuple(sorted_types(kind for kind in types if kind)), label, releases)
+        KernelAvailability(device, tuple(sorted_types(dtype for dtype in types if dtype)), label, releases)
         for (device, label, releases), types in groups.items()
     ]
     order = [build.version for build in builds]
@@ -79,7 +79,7 @@ def with_kernels(atlas: Atlas, builds: Iterable[Build]) -> set[int]:
     return {build.number for build in builds if recorded >> build.number & 1}
 
 
-# Format kernels as text, and merge kernels that differ in one attribute.
+# Kernels as text, and the union of those that differ in one attribute.
 
 
 def kernel_text(kernel: Kernel, between: str = "; ") -> str:

@@ -1,4 +1,4 @@
-"""Every op that any recorded build registers, and those of TensorFlow.js.
+"""Every op that any recorded build registers, and those that only TensorFlow.js and tfport have.
 
 `known_ops()[name]` is the newest definition, without documentation;
 `known_ops().releases(name)` the first and last TensorFlow release that has the op.
@@ -18,6 +18,8 @@ from tfport.formats.proto.graph_pb2 import OpDef, OpList
 
 DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.definition
                 WHERE newest.name = ?"""
+TENSORFLOW_JS = "TensorFlow.js"
+_FILE = "tfjs_ops.pbtxt"
 
 
 class KnownOps(Mapping[str, OpDef]):
@@ -79,17 +81,9 @@ def known_ops() -> KnownOps:
     return KnownOps(atlas(), tfjs_ops)
 
 
-# The ops of TensorFlow.js that TensorFlow does not have: only TensorFlow.js and tfport run them.
-#
-# `tfjs_ops()[name]` is the definition of one. `known_ops` includes them.
-
-TENSORFLOW_JS = "TensorFlow.js"
-_FILE = "tfjs_ops.pbtxt"
-
-
 @functools.cache
 def tfjs_ops() -> dict[str, OpDef]:
-    """Return the definitions by name."""
+    """Return the ops of TensorFlow.js that TensorFlow does not have: their definitions by name."""
     with open(os.path.join(os.path.dirname(__file__), _FILE), "rb") as file:
         text = file.read()
     return {op.name: op for op in parse_text(OpList, text, _FILE).op}

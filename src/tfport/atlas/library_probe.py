@@ -1,4 +1,4 @@
-"""Load a TensorFlow library in this process and write what it registers.
+"""Load a TensorFlow library of any release in this process and write what it registers.
 
     python -I library_probe.py OUT < QUESTION
 
@@ -6,7 +6,10 @@ QUESTION is JSON: `libraries`, to load in this order; `adds`, libraries that add
 name; `seconds` and `bytes`, the limits of this process. Writes to OUT: ops.pb (an
 OpList), kernels.pb (a KernelList, including kernels that a session adds), answers.json,
 and NUMBER.ops.pb and NUMBER.kernels.pb for each library that adds ops.
-It runs as a script, in its own process.
+
+It runs as a script in its own process, with the standard library alone: loading a library runs
+its code, and a process can load one release. This Python need not be the one that the library was
+built for: no Python code of TensorFlow runs, and missing Python symbols are replaced by stubs.
 """
 
 from __future__ import annotations
@@ -49,15 +52,15 @@ def main(out: Path) -> None:
 
 def limit(seconds: int, size: int) -> None:
     """Limit the resources that the library can use."""
-    for kind, most in (
+    for limited, most in (
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, size),
         (resource.RLIMIT_FSIZE, LARGEST_FILE),
         (resource.RLIMIT_CORE, 0),
     ):
-        hard = resource.getrlimit(kind)[1]
+        hard = resource.getrlimit(limited)[1]
         bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (bound, bound))
+        resource.setrlimit(limited, (bound, bound))
 
 
 def kernel_list(tf: ctypes.CDLL) -> bytes:
@@ -99,11 +102,7 @@ def in_a_fork(work: Callable[[], None]) -> bool:
         os._exit(1)
 
 
-# TensorFlow's C API in this process, from a library of any release. Loading a library runs its code.
-#
-# This Python need not be the one that the library was built for: no Python code of
-# TensorFlow runs, and missing Python symbols are replaced by stubs. A process can load
-# one release. This module needs only the standard library.
+# TensorFlow's C API.
 
 MISSING = re.compile(r"undefined symbol: (_?Py\w+)")
 
@@ -158,10 +157,10 @@ def define(symbol: str) -> None:
 
 def declare(tf: ctypes.CDLL) -> ctypes.CDLL:
     """Set the return types of the C API functions that this release has."""
-    for kind, names in RETURNS.items():
+    for returned, names in RETURNS.items():
         for name in names.split():
             if hasattr(tf, name):  # until 1.2 the C API is hidden; TF_GetAllRegisteredKernels came with 1.11
-                getattr(tf, name).restype = kind
+                getattr(tf, name).restype = returned
     return tf
 
 

@@ -1,4 +1,4 @@
-"""A package and its accepted versions, and lists of them.
+"""A package and its accepted versions, lists of them, and which packages contain TensorFlow.
 
 Versions are kept as text. `packaging` is slow to import, and a target such as `tensorflow==2.8.4`
 does not need it: only ranges are evaluated with it. `requirements` parses every form that pip accepts.
@@ -108,7 +108,7 @@ def merged_requirements(
     return list(merged.values())
 
 
-# Package names of TensorFlow and TensorFlow Serving, and what each is.
+# The packages of TensorFlow and TensorFlow Serving.
 
 
 @dataclass(frozen=True, slots=True)

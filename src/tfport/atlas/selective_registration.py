@@ -2,7 +2,10 @@
 
 TensorFlow built with `SELECTIVE_REGISTRATION` includes such a header and registers only
 what it keeps. The header is parsed as text, from any version of TensorFlow's own tool or
-written by hand; nothing is compiled or executed. `kernel_classes` has the kernel classes.
+written by hand; nothing is compiled or executed.
+It selects kernels by their C++ class, such as `MatMulOp<CPUDevice, float, false>`. TensorFlow has
+no list of classes: tools/atlas/kernel_classes.py queried the libraries of some releases for each
+kernel, and stored them in `kernel_classes.sqlite`.
 """
 
 from __future__ import annotations
@@ -264,10 +267,7 @@ def _ops(needed: NeededOps) -> Iterator[str]:
     yield ""
 
 
-# The C++ classes of kernels, which selective registration uses: `MatMulOp<CPUDevice, float, false>`.
-#
-# TensorFlow has no list of them; tools/atlas/kernel_classes.py queried the libraries of
-# some releases for each kernel. They are stored in `kernel_classes.sqlite`.
+# The C++ classes of kernels.
 
 
 class ClassTable:

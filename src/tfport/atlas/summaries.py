@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tfport.atlas.target import Target
 
 
-# An overview of the atlas: packages, releases, and how many ops and kernels each registers.
-
 VERSION = 1
 
 
@@ -143,7 +141,7 @@ def _bits(number: int) -> Iterator[int]:
         number &= number - 1
 
 
-# Summarize a target: its sources, and how many ops and kernels each registers.
+# One target: its sources, and how many ops and kernels each registers.
 
 WHOLE = ("tensorflow", "serving")
 """Kinds of targets that use complete builds."""

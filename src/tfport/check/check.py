@@ -25,6 +25,11 @@ RUNS, FAILS, UNKNOWN = "runs", "fails", "unknown"
 IGNORED_ATTRIBUTE = "ignored-attribute"
 """The name of the finding, whose module is imported only if it is needed."""
 _STAGES = {LOAD: 0, RUN: 1, None: 2}
+MOST_NAMES = 4
+PLACE_PRUNED = (
+    "the outputs do not need this: let the session place only what it runs, with "
+    "`tf.compat.v1.GraphOptions(place_pruned_graph=True)` in its config"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,19 +226,8 @@ def _doubt(model: CheckedModel, finding: Finding, loader: Loader, nodes: list[No
     return ""
 
 
-# Advice about nodes that the outputs which were fetched or guessed do not need.
-
-MOST_NAMES = 4
-
-
 def extraction_advice(outputs: GraphOutputs, target: Target) -> str:
     """How to get a graph without the nodes that the outputs do not need."""
     fetches = "" if outputs.guessed else "".join(f" --fetch {name}" for name in outputs.fetches[:MOST_NAMES])
     command = f"tfport fix MODEL --for {target.requirement}{fetches} -o OUT"
     return f"the outputs do not need this: `{command}` writes the graph without it"
-
-
-PLACE_PRUNED = (
-    "the outputs do not need this: let the session place only what it runs, with "
-    "`tf.compat.v1.GraphOptions(place_pruned_graph=True)` in its config"
-)

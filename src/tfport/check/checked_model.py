@@ -1,4 +1,8 @@
-"""A model prepared for checking against many targets: what does not depend on a target is computed once."""
+"""A model prepared for checking against many targets: what does not depend on a target is computed once.
+
+`unresolved_usage` says what keeps a target from running the nodes of one usage, in any graph;
+`check.loaders` decides when a loader notices it.
+"""
 
 from __future__ import annotations
 
@@ -269,9 +273,7 @@ def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence
     return requested
 
 
-# What keeps a target from running the nodes of one usage, in any graph.
-#
-# `check.loaders` decides when a loader notices it.
+# What a target does not resolve.
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 """Ops that only call a function."""

@@ -1,4 +1,9 @@
-"""Which devices does a target have, and does the device of a node name one of them?"""
+"""Which devices does a target have, and on which of them do nodes run?
+
+TensorFlow prefers the GPU; a node without a kernel for it runs on the CPU, as does one that asks for that.
+What reads a variable runs where it is (`check.graph_optimizer`); constants and placeholders may run where
+their reader does, which is not known here.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,9 @@ from tfport.check.release_quirks import has_xla_devices
 from tfport.graph.usage import Usage
 from tfport.registry.resolve import Resolver
 
+CPU, GPU = "CPU", "GPU"
 _XLA = {"cpu": ("XLA_CPU",), "gpu": ("XLA_GPU", "XLA_CPU")}
-_PLAIN = {"cpu": ("CPU",), "gpu": ("GPU", "CPU")}
+_PLAIN = {"cpu": (CPU,), "gpu": (GPU, CPU)}
 _PART = re.compile(r"/(?:(job|replica|task):([^/]*)|(?:device:)?([A-Za-z_]+|\*):(\*|\d+))", re.IGNORECASE)
 _LOCAL = {"job": "localhost", "replica": "0", "task": "0"}
 
@@ -49,15 +55,6 @@ def is_present(device: str, target: Target) -> bool:
     return all(
         kind.upper() in kinds and number in ("", "*", "0") for _, _, kind, number in _PART.findall(device)
     )
-
-
-# On which kind of device do the nodes of a usage run, on a machine with a GPU?
-#
-# TensorFlow prefers the GPU; a node without a kernel for it runs on the CPU, as does one that asks for that.
-# What reads a variable runs where it is (`check.graph_optimizer`); constants and placeholders may run where
-# their reader does, which is not known here.
-
-CPU, GPU = "CPU", "GPU"
 
 
 def kind_of_device(usage: Usage, target: Target, resolver: Resolver, producer: int) -> str:

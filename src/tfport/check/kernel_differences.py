@@ -154,7 +154,7 @@ def other_answers(usage: Usage, target: Target) -> Iterator[Unresolved]:
             yield Unresolved(Question.KERNEL_ANSWER, expected=row)
 
 
-# How large the numbers of a value can be, as far as a graph shows it.
+# How large the numbers of a value can be, as far as the graph shows it.
 
 AT_MOST_1 = frozenset(
     [

@@ -217,7 +217,7 @@ def _pruned(target: Target) -> frozenset[Question]:
     return frozenset((device, attr) if since(target, "1.13") else (device,))
 
 
-# Which optional parts a SavedModel has: a checkpoint, the objects of TensorFlow 2.
+# Optional parts of a SavedModel.
 
 
 def has_index(model: Model) -> bool:

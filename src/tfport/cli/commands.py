@@ -77,9 +77,6 @@ def all_commands() -> list[Command]:
     return sorted(commands, key=lambda declared: declared.order)
 
 
-# The layout of `tfport COMMAND --help`.
-
-
 class HelpFormatter(argparse.HelpFormatter):
     """The layout of argparse, which makes one of these for each argument of a command."""
 

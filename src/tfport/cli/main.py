@@ -44,6 +44,7 @@ examples:
   tfport fix export/1 --for tensorflow==1.15.5 -o fixed
   tfport run export/1 --input x='[[1, 2]]'
 """
+STANDARD_ERROR = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -147,15 +148,11 @@ def _print_warning(
     print(f"tfport: {printable(str(message))}", file=sys.stderr)
 
 
-# Standard streams that never stop a command: closed ones are opened, write errors of messages ignored.
-#
-# A server may be started with standard error on a full disk or without one; it should serve anyway.
-
-STANDARD_ERROR = 2
-
-
 def secure_standard_streams() -> None:
-    """Open what is closed, and make errors of standard error harmless."""
+    """Open standard streams that are closed, and ignore errors when writing to standard error.
+
+    A server may be started with standard error on a full disk or without one; it should serve anyway.
+    """
     for descriptor in range(STANDARD_ERROR + 1):
         try:
             os.fstat(descriptor)

@@ -11,18 +11,14 @@ from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.formats.output import replace_file
 
-# JSON on standard output.
-
 
 def print_json(value: dict[str, Any]) -> None:
     json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
     print()
 
 
-# Write a report to a file atomically; an existing file is replaced.
-
-
 def write_report(path: str, text: str) -> None:
+    """Write a report to a file atomically; an existing file is replaced."""
     content = text.encode("utf-8", "backslashreplace")
     try:
         if os.path.lexists(path) and not os.path.isfile(path):  # a pipe, /dev/stdout, or a folder (an error)

@@ -221,11 +221,8 @@ def _key(finding: Finding) -> tuple[object, ...]:
     return finding.code, finding.op, finding.attr, nodes
 
 
-# The relevant facts of an environment, by label; empty text where a fact is unknown.
-
-
 def environment_facts(environment: Environment) -> dict[str, str]:
-    """The versions of everything that is compared."""
+    """The versions of everything that is compared, by label; empty text where one is unknown."""
     system, target = environment.system, environment.target
     tensorflow = target.build if target else None
     return {

@@ -1,7 +1,9 @@
 """What does not fit together inside one environment.
 
 `conflicts_of(environment)` compares TensorFlow with everything beside it: its packages, its
-Python, its add-ons, its system and its CUDA libraries.
+Python, its add-ons, its system and its CUDA libraries. What wheels do not declare, or declare
+without saying what happens, is in the table `measured_conflicts.toml`: each row has versions that
+were installed beside a TensorFlow and failed, and holds for the minor releases that were tried.
 """
 
 from __future__ import annotations
@@ -99,8 +101,8 @@ def _package(
 
 def _later(package: str, build: Build) -> dict[int, str]:
     """The major versions of a package that appeared after a build was published."""
-    made = published(build)
-    return {major: day for major, day in first_upload(package).items() if made and made < day}
+    day_built = published(build)
+    return {major: day for major, day in first_upload(package).items() if day_built and day_built < day}
 
 
 def _limits(versions: SpecifierSet) -> str:
@@ -151,10 +153,7 @@ def _conflict(name: str, subject: str, version: str, **values: Any) -> Environme
     return difference(name, subject, version, version, **values)
 
 
-# Versions of packages that were installed beside a TensorFlow, and failed.
-#
-# The table `measured_conflicts.toml` has what wheels do not declare, or declare without saying what
-# happens; each row holds for the minor releases that were tried.
+# Conflicts that were measured.
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,7 @@ def measured_conflicts() -> list[MeasuredConflict]:
     ]
 
 
-# The versions of other packages that a TensorFlow build allows, as its wheel declares.
+# The versions of other packages that the wheel of a build allows.
 
 
 def allowed_versions(build: Build, package: str, python: str) -> list[SpecifierSet]:

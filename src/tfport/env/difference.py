@@ -72,7 +72,7 @@ def difference(
     )
 
 
-# What to install: only versions that exist, as the package index had them.
+# What to install: only versions that the package index has.
 
 
 def addon_advice(package: str, tensorflow: Build, python: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Look up how releases were built for GPUs: CUDA, cuDNN, compute capabilities."""
+"""Look up how releases were built for GPUs (CUDA, cuDNN, compute capabilities), and what a status means."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _code_on_target(target: Target | None) -> Iterator[str]:
         yield f"{target.name} has machine code for {', '.join(codes) or 'no GPU'}"
 
 
-# Look up what a status of CUDA or cuDNN means.
+# What a status of CUDA or cuDNN means.
 
 TABLE = Path(__file__).with_name("cuda_status.toml")
 SUCCESS = "SUCCESS"

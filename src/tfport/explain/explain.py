@@ -2,7 +2,8 @@
 
 `explain_log(lines)` finds the messages of the tables `known_messages` in a text and looks up the
 names in each: since when an op is registered, which kernels exist, which releases export a
-symbol. A message that occurs many times is explained once.
+symbol. A message that occurs many times is explained once. If no message is known, the paths of a
+traceback tell whose code raised it, and of which release.
 """
 
 from __future__ import annotations
@@ -126,9 +127,9 @@ def _explanations(
     """Explain matches, errors first; messages that only name a place only if there are no other errors."""
     explained = _explained(_with_names(_without_source_lines(matches)), target, model)
     consequences = {name for _, row in explained for name in row.instead_of}
-    made = [explanation for explanation, row in explained if row.name not in consequences]
+    relevant = [explanation for explanation, row in explained if row.name not in consequences]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
-    by_kind = {kind: [e for e in made if e.kind == kind] for kind in KINDS_OF_ROWS}
+    by_kind = {kind: [e for e in relevant if e.kind == kind] for kind in KINDS_OF_ROWS}
     errors = [e for e in by_kind[ERROR] if e.name not in only_alone]
     return [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
 
@@ -234,10 +235,7 @@ def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
     return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)
 
 
-# What a text tells about itself if no message in it is known: whose code raised it, and of which release.
-#
-# The statements come from the paths of a traceback alone: packages keep their files in folders
-# that differ between releases.
+# Clues in paths: packages keep their files in folders that differ between releases.
 
 FOLDERS = {
     "TensorFlow 1.15 to 2.1 (the folder tensorflow_core)": r"\btensorflow_core/",

@@ -184,7 +184,7 @@ def releases_of_op(match: MessageMatch, target: Target | None) -> Meaning:
     return Meaning([f"TensorFlow registers {op} {spans_text(history.releases)}."] if history.releases else [])
 
 
-# Parse a message about a missing kernel: dtypes, devices, and the kernels that it lists.
+# Parse a message: dtypes, devices, and the kernels that it lists.
 
 ATTR = re.compile(r"(\w{1,80})=(DT_\w{1,40}|\[(?:DT_\w{1,40}(?:, )?){1,100}\])")
 TYPE = re.compile(r"DT_\w{1,40}")

@@ -69,8 +69,8 @@ def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
 
 def _contrib_places(name: str) -> list[str]:
     """Where contrib has a name that was elsewhere before TensorFlow 1.0."""
-    places = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
-    moved = f"; releases with contrib have {name} in {', '.join(places)}" if places else ""
+    modules = [module for module in modules_with(name) if module.startswith(CONTRIB)][:3] if name else []
+    moved = f"; releases with contrib have {name} in {', '.join(modules)}" if modules else ""
     return [f"change the code: TensorFlow 1.0 moved names within contrib{moved}"]
 
 
@@ -188,10 +188,10 @@ def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:
         if _is_recorded(parent, name):
             facts.append(f"The package keras has {standalone} {presence(parent, name)}.")
             ways = [*ways, *_replacement(standalone)]
-    places = other_places(module, name) if name else []
-    if places:
+    others = other_places(module, name) if name else []
+    if others:
         facts.append(
-            f"In {where.newest}, the same name is in {', '.join(places)}, which may be another thing."
+            f"In {where.newest}, the same name is in {', '.join(others)}, which may be another thing."
         )
     return Meaning([*facts, NOT_RECORDED], [*ways, *_ways_of_packages(where)])
 
@@ -212,9 +212,9 @@ def _reinstall(package: str, condition: str = "") -> list[str]:
 def _places(module: str, name: str | None, where: Presence) -> list[str]:
     if name is None or where.is_current:
         return []
-    places = other_places(module, name)
-    ways = [f"in your own code, use `{place.replace('tensorflow', 'tf', 1)}`" for place in places]
-    if any(place.startswith(OLD_API) for place in places):
+    others = other_places(module, name)
+    ways = [f"in your own code, use `{other.replace('tensorflow', 'tf', 1)}`" for other in others]
+    if any(other.startswith(OLD_API) for other in others):
         ways.append(
             "for much code of TensorFlow 1, write `import tensorflow.compat.v1 as tf` and "
             "`tf.disable_v2_behavior()`; `tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names"
@@ -257,9 +257,8 @@ def _replacements() -> dict[str, dict[str, str]]:
     return tables
 
 
-# Which line of source code a traceback shows as the failing one, and from which module it imports.
-#
-# The text has no line ends (`log.clean`): `File "a.py", line 7, in <module> from keras import Model`.
+# The failing line of a traceback; the text has no line ends (`log.clean`):
+# `File "a.py", line 7, in <module> from keras import Model`.
 
 NEAR = 1000
 """How many characters before a message its traceback is searched for."""
@@ -276,8 +275,8 @@ OPEN_ENDS = ("(", ",", "\\")
 def failing_line(before: str) -> str:
     """The line of source code that raised a message, in the text before it; all of it without a traceback."""
     near = EXCEPTION.sub("", before[-NEAR:])
-    places = [place for pattern in (FRAME, ARROW) for place in pattern.finditer(near)]
-    last = max(places, key=re.Match.start, default=None)
+    matches = [match for pattern in (FRAME, ARROW) for match in pattern.finditer(near)]
+    last = max(matches, key=re.Match.start, default=None)
     if last is None:
         return near
     line = near[last.end() :]

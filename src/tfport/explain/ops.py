@@ -1,4 +1,4 @@
-"""Look up which releases and packages register an op that a message names."""
+"""Look up which releases and packages register an op, compile it with XLA, or have a GraphDef version."""
 
 from __future__ import annotations
 
@@ -93,15 +93,15 @@ def _export_without(op: str, writer: str) -> list[str]:
 def _provided(op: str) -> Meaning:
     history = op_history(atlas(), op)
     provisions = [p for p in history.provisions if p.releases] if history else []
-    places = " and ".join(map(_place, provisions))
+    providers = " and ".join(map(_provider, provisions))
     return Meaning(
-        [f"TensorFlow itself does not register it; {places} does, once imported."],
+        [f"TensorFlow itself does not register it; {providers} does, once imported."],
         list(dict.fromkeys(map(_how_to_add, provisions))),
         code="TFP103",
     )
 
 
-def _place(provision: ProviderHistory) -> str:
+def _provider(provision: ProviderHistory) -> str:
     by = f"{provision.library} of {provision.package}" if provision.library else provision.package
     return f"{by} ({spans_text(provision.releases)})"
 
@@ -168,14 +168,14 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     if "op" not in match.names:
         return Meaning()
     (history,) = summaries(atlas(), [match.names["op"]])
-    places = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
-    places += history.providers
-    if not places:
+    sources = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
+    sources += history.providers
+    if not sources:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
-    return Meaning([f"It is registered by {', '.join(places)}."])
+    return Meaning([f"It is registered by {', '.join(sources)}."])
 
 
-# Look up which releases compile an op with XLA that a message names.
+# Ops that XLA does not compile.
 
 OTHER_TYPES = "attributes didn't match"
 SWITCHES = ("Switch", "_SwitchN", "Merge")
@@ -204,7 +204,7 @@ def _facts(match: MessageMatch) -> Iterator[str]:
             yield f"XLA compiles {op} in none of the recorded releases."
 
 
-# Look up which releases have a GraphDef version.
+# GraphDef versions.
 
 
 def op_too_old(match: MessageMatch, target: Target | None) -> Meaning:

@@ -1,4 +1,4 @@
-"""Look up which package contains a module, and whether a file of the program has its name."""
+"""Look up what a package contains or requires: modules, names of Python, NumPy versions, headers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def own_or_other_module(match: MessageMatch, target: Target | None) -> Meaning |
     )
 
 
-# Read which requirements contradict each other in a report of pip.
+# Requirements that contradict each other, in a report of pip.
 
 LIMITS = r"(?:[<>=!~]=?[\w.*]+(?:(?: and |, ?)[<>=!~]=?[\w.*]+)*)"
 DEPENDS = re.compile(rf"([\w.-]+(?:\[[\w,-]+\])?) (\d[\w.]*) depends on ([\w.-]+)(?:\[[\w,-]+\])?({LIMITS})")
@@ -106,7 +106,7 @@ def _resolution(report: str) -> Meaning:
     return Meaning(facts[:MOST], [*ways, *CONFLICT])
 
 
-# Look up since when Python does not have a name of its standard library, and until when.
+# Names that a version of Python removed or added.
 
 MODULES = ("inspect", "collections", "asyncio", "pkgutil", "fractions", "time", "typing")
 REMOVED = {
@@ -160,7 +160,7 @@ def _full_name(match: MessageMatch) -> str:
     return f"{module}.{match.names['name']}"
 
 
-# Look up which NumPy is older, from the sizes in a message: that of the package or the installed one.
+# Which NumPy is older, from the sizes in a message: that of the package or the installed one.
 
 DESCRIPTOR = "dtype"
 NUMPY_1, NUMPY_2 = 96, 88
@@ -194,7 +194,7 @@ def which_is_older(match: MessageMatch, target: Target | None) -> Meaning:
     return Meaning(["The package was compiled for an older NumPy than the installed one."], [NEW_INSTALLED])
 
 
-# Look up which package contains a header that a compiler does not find.
+# Headers that a compiler does not find.
 
 FLAGS = "compile with the flags of `tf.sysconfig.get_compile_flags()`, which name TensorFlow's own headers"
 OWNERS: dict[tuple[str, ...], tuple[str, list[str]]] = {

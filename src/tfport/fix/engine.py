@@ -129,9 +129,9 @@ class RuleEngine:
                 replacement_values(node, rule.make(builder, node)),
                 [(rule, node.name, node.op)],
             )
-            for made in list(builder.added):
-                if problems := self.checker.unresolved(made):
-                    self._replace_new_node(chain, made, problems, (*path, (rule.name, node.op)), refusals)
+            for new_node in list(builder.added):
+                if problems := self.checker.unresolved(new_node):
+                    self._replace_new_node(chain, new_node, problems, (*path, (rule.name, node.op)), refusals)
             if lost := next((v for v in node.read_outputs if chain.values[v.index] is None), None):
                 raise Refusal(f"it does not replace `{lost}`, which is read")
         except (Refusal, MalformedGraph) as error:
@@ -142,19 +142,19 @@ class RuleEngine:
     def _replace_new_node(
         self,
         chain: RuleChain,
-        made: Node,
+        node: Node,
         problems: Sequence[Unresolved],
         path: tuple[tuple[str, str], ...],
         refusals: Refusals,
     ) -> None:
         """Let rules replace a new node; refuses if none does."""
-        further = self._cheapest(made, path, refusals) if len(path) < LONGEST else None
+        further = self._cheapest(node, path, refusals) if len(path) < LONGEST else None
         if further is None:
-            raise Refusal(f"{BUILDS} {made.op}, which the target does not run ({problems[0].question.value})")
+            raise Refusal(f"{BUILDS} {node.op}, which the target does not run ({problems[0].question.value})")
         chain.steps += further.steps
         own, new = chain.builder.added, further.builder.added
-        placed = put_in_place(made, further.values, new, self.facts, named=False)
-        chain.values = [_placed(v, placed) if v and v.node is made else v for v in chain.values]
+        placed = put_in_place(node, further.values, new, self.facts, named=False)
+        chain.values = [_placed(v, placed) if v and v.node is node else v for v in chain.values]
         chain.builder.added = [
             new_node for new_node in (*own, *new) if new_node.graph.nodes.get(new_node.name) is new_node
         ]

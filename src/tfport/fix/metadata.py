@@ -88,11 +88,11 @@ def drop_inferred_shapes(model: Model, journal: Journal) -> None:
 
 
 def _drop_lost_colocations(model: Model, attrs: dict[str, Attr]) -> None:
-    places = attrs[CLASS]
+    locations = attrs[CLASS]
     existing = [
-        place
-        for place in (places if isinstance(places, list) else [])
-        if isinstance(place, str) and place.removeprefix(LOCATION) in model.graph.nodes
+        location
+        for location in (locations if isinstance(locations, list) else [])
+        if isinstance(location, str) and location.removeprefix(LOCATION) in model.graph.nodes
     ]
     if existing:
         attrs[CLASS] = existing

@@ -46,6 +46,7 @@ from tfport.startup.dataclass import dataclass, field, replace
 from tfport.words import count
 
 FIXED, REMAINS = "fixed", "remains"
+NAME = re.compile(r"`[^`]*`")
 
 
 @dataclass
@@ -268,11 +269,6 @@ def _verdict_for(fixed: Fixed, release: Target) -> str:
     options = replace(fixed.attempt.options, pythons=(), prove=False)
     assert fixed.rewrite is not None
     return fixed.rewrite(fixed.source, release, options).verdict
-
-
-# Reasons why a model cannot be rewritten, each once: those that differ only in names are one line.
-
-NAME = re.compile(r"`[^`]*`")
 
 
 def grouped(reasons: Iterable[str]) -> Iterator[str]:

@@ -113,7 +113,7 @@ def rules_in(module: ModuleType) -> list[Rule]:
     ]
 
 
-# The rules to try for an op, in order: a user's own rules first, then those of `fix.rules`.
+# The rules to try for an op, in order.
 
 HOW_TO_DECLARE = "`from tfport.fix.rule import EXACT, rule`, then functions under `@rule(OPS, keeps=EXACT)`"
 

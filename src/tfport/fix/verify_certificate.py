@@ -72,8 +72,8 @@ def verify_certificate(
 ) -> CertificateCheck:
     """Repeat the comparison of a certificate."""
     record = read_certificate(path)
-    source = _place(record, record.source, model, "the original", "MODEL --verify CERTIFICATE")
-    written = _place(record, record.output, output, "the rewritten model", "--verify CERTIFICATE -o OUT")
+    source = _path_of(record, record.source, model, "the original", "MODEL --verify CERTIFICATE")
+    written = _path_of(record, record.output, output, "the rewritten model", "--verify CERTIFICATE -o OUT")
     pairs = (("the original", record.source, source), ("the rewritten model", record.output, written))
     if changed := [words for pair in pairs for words in _changed(*pair)]:
         return CertificateCheck(record, CHANGED, f"the model changed since: {'; '.join(changed)}")
@@ -102,7 +102,7 @@ def _load(path: str, tags: Sequence[str] = ()) -> Model:
     return model
 
 
-def _place(
+def _path_of(
     record: CertificateRecord,
     model: ModelRecord,
     named: str | os.PathLike[str] | None,
@@ -114,9 +114,9 @@ def _place(
         return os.fspath(named)
     certificate = Path(record.path)
     beside = certificate.parent / Path(model.path).name
-    for place in (Path(model.path), beside):
-        if model.path and place.exists():
-            return str(place)
+    for path in (Path(model.path), beside):
+        if model.path and path.exists():
+            return str(path)
     raise Error(
         f"{record.path}: {what} {model.path or '(without a path)'} is not there; name it: "
         f"tfport fix {arguments}"

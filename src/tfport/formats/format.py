@@ -1,7 +1,9 @@
-"""The rows of the table that recognition walks: `ModelFormat`, which tfport reads, and `OtherFile`.
+"""What recognition compares: the rows of its table, `ModelFormat` and `OtherFile`, with a `Sample` of a file.
 
 Each model format defines its rows in its own `signature.py`; files that have nothing to do with
-TensorFlow are in `other_files`. The table is `recognize.FORMATS`.
+TensorFlow are in `other_files`. The table is `recognize.FORMATS`. Every signature gets the `Sample`: it
+reads the first bytes and the tags of the first fields only, so that a file of any size costs the same, and
+decodes nothing until a signature asks for it.
 """
 
 from __future__ import annotations
@@ -96,10 +98,7 @@ def with_suffix(names: Iterable[str], suffix: str) -> list[str]:
     return [name for name in names if name.endswith(suffix)]
 
 
-# The file that recognition looks at: `Sample`, the one value that every signature gets.
-#
-# It reads the first bytes and the tags of the first fields only, so that a file of any size costs
-# the same, and decodes nothing until a signature asks for it.
+# The file that recognition looks at.
 
 HEAD = 4096
 FIRST_FIELDS = 64

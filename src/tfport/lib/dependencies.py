@@ -75,15 +75,15 @@ def _missing(subject: LibrarySubject, target: Target, search: LibrarySearch, by:
         file=subject.file,
         library=search.name,
         chain=" → ".join(by.chain()),
-        searched=tuple(_place(subject, place, why) for place, why in search.searched),
+        searched=tuple(_searched(subject, path, why) for path, why in search.searched),
         for_other_machine=tuple(map(subject.shown, search.skipped)),
         broken=f"{subject.shown(search.broken[0])}: {search.broken[1].says}" if search.broken else "",
         usual_package=package_of(search.name),
     )
 
 
-def _place(subject: LibrarySubject, place: str, why: str) -> str:
-    where = subject.shown(place)
+def _searched(subject: LibrarySubject, path: str, why: str) -> str:
+    where = subject.shown(path)
     return where if why == "a default folder" else f"{where} ({why})"
 
 
@@ -182,10 +182,10 @@ def has_larger_builder(release: str) -> bool:
 
 def _twice(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     """Findings about libraries loaded from two places, and about a second TensorFlow."""
-    places: dict[str, list[str]] = {}
+    paths_by_name: dict[str, list[str]] = {}
     for loaded in subject.closure.loaded:
-        places.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
-    for name, paths in places.items():
+        paths_by_name.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
+    for name, paths in paths_by_name.items():
         if is_tensorflow(name):
             paths = [*paths, f"the one of {target.name}"]
         if len(paths) > 1:

@@ -1,4 +1,8 @@
-"""Find the TensorFlow release that a library was built against, from the symbols it needs."""
+"""Find the TensorFlow release that a library was built against, from the symbols it needs.
+
+Before 1.4 and since 2.20, Python loads TensorFlow so that every library sees all its symbols.
+In between, a library sees only the symbols of the TensorFlow libraries that it links to.
+"""
 
 from __future__ import annotations
 
@@ -117,10 +121,7 @@ def origin_of(closure: DependencyClosure, machine: str) -> BuildOrigin:
     return BuildOrigin(closure, machine, {name: symbols().exporters(name) for name in needed})
 
 
-# The TensorFlow symbols that an op library can use in a process.
-#
-# Before 1.4 and since 2.20, Python loads TensorFlow so that every library sees all its symbols.
-# In between, a library sees only the symbols of the TensorFlow libraries that it links to.
+# The TensorFlow symbols that a library can use in a process.
 
 HIDDEN_SINCE, HIDDEN_UNTIL = "1.4", "2.20"
 FRAMEWORK_ONLY = " framework"

@@ -102,9 +102,6 @@ def _report(
     return LibraryReport(subjects[targets[0][1]], results)
 
 
-# Short labels for findings in lists.
-
-
 def label_of(finding: Finding) -> str:
     """A library, symbol or version such as `libacme.so.1`; the name of the finding if it has none."""
     match finding:

@@ -1,4 +1,8 @@
-"""Findings about the symbols that a library does not find on a target."""
+"""Findings about the symbols that a library does not find on a target.
+
+Functions that take a string view take Abseil's own class if TensorFlow was compiled as C++14,
+and `std::string_view` if it was compiled as C++17: a library may be of the other standard.
+"""
 
 from __future__ import annotations
 
@@ -179,10 +183,7 @@ def _other_abi(subject: LibrarySubject, build: Build, missing: list[str]) -> lis
     return [name for name in missing if is_of_tensorflow(name) and _has_strings(name)]
 
 
-# Detect that a library was compiled as another C++ standard than a release.
-#
-# Functions that take a string view take Abseil's own class if TensorFlow was compiled as C++14,
-# and `std::string_view` if it was compiled as C++17.
+# Libraries that were compiled as another C++ standard than a release.
 
 STANDARD = "St17basic_string_viewIcSt11char_traitsIcEE"
 OF_ABSEIL = tuple(f"N4absl12lts_{date}11string_viewE" for date in ABSEILS)

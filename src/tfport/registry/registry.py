@@ -112,12 +112,12 @@ def is_whole(source: Source, op: str) -> bool:
     return knows_whole is None or bool(knows_whole(op))
 
 
-# A kernel: the device, types and label for which a runtime can run an op.
+# Kernels.
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel that is registered for an op."""
+    """A kernel of an op: the device, types and label for which a runtime can run it."""
 
     op: str
     device: str

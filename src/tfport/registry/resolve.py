@@ -27,6 +27,7 @@ Answers = tuple[Unresolved, ...]
 ANY_DEVICE = "DEFAULT"
 _UNPLACED = frozenset((Question.MISSING_ATTR, Question.ATTR_TYPE))
 UNREGISTERED = (Unresolved(Question.OP),)
+_COUNT, _TYPES = "num_args", "TArgs"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +157,7 @@ def usable_kernels(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], device:
     return [kernel for kernel in own if kernel.priority == best]
 
 
-# Do the attributes of a node match the definition of its op? In TensorFlow's order (ValidateNodeDef).
+# Attributes against the definition of an op, in TensorFlow's order (ValidateNodeDef).
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str | bytes),
@@ -226,7 +227,7 @@ def kind_of(value: Attr) -> str:
     return next((name for name, fits in _KINDS.items() if fits(value)), "none")
 
 
-# Do the inputs of a node match the definition of its op, in number and in types?
+# Inputs against the definition of an op, in number and in types.
 
 
 def unresolved_inputs(
@@ -267,16 +268,12 @@ def _compatible(actual: DType, wanted: DType) -> bool:
     return actual == wanted or (actual.is_ref and not wanted.is_ref and actual.base == wanted)
 
 
-# Convert attributes of nodes written for an older definition of their op to the newest one.
-#
-# The fused ops of TensorFlow 1.15, which TensorFlow.js still writes, take `num_args` tensors of
-# one type; newer ones list the type of each tensor.
-
-_COUNT, _TYPES = "num_args", "TArgs"
-
-
 def upgraded_attrs(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
-    """The attributes of a node, as the newest definition of its op has them."""
+    """The attributes of a node, as the newest definition of its op has them.
+
+    The fused ops of TensorFlow 1.15, which TensorFlow.js still writes, take `num_args` tensors of
+    one type; newer ones list the type of each tensor.
+    """
     count = attrs.get(_COUNT)
     if isinstance(count, int) and _TYPES in signature.attr_types and _TYPES not in attrs:
         return {**attrs, _TYPES: [attrs.get("T")] * max(count, 0)}

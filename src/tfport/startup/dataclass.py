@@ -14,14 +14,13 @@ from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-# The `__init__` of a dataclass: compiled from its fields once the class has more than a few instances.
-
 NOTHING: Any = object()
 """No default; or an argument that was left out."""
 FEW = 16
 """Compiling takes as long as creating this many instances without."""
 FIELDS = "__tfport_fields__"
 """The attribute of a dataclass that has its fields by name."""
+Members = dict[str, Any]
 
 
 class DataclassField:
@@ -125,12 +124,9 @@ def _compile(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
     return init
 
 
-Members = dict[str, Any]
-
-
 def _dataclass(cls: Any = None, /, **options: bool) -> Any:
     """As `dataclasses.dataclass`."""
-    return _made(cls, **options) if cls is not None else lambda cls: _made(cls, **options)
+    return _completed(cls, **options) if cls is not None else lambda cls: _completed(cls, **options)
 
 
 def _replace(instance: Any, /, **changes: Any) -> Any:
@@ -152,7 +148,7 @@ else:
     dataclass, field, replace = _dataclass, DataclassField, _replace
 
 
-def _made(
+def _completed(
     cls: type, *, frozen: bool = False, slots: bool = False, eq: bool = True, order: bool = False
 ) -> type:
     fields: dict[str, DataclassField] = {}
@@ -168,10 +164,10 @@ def _made(
     if frozen and slots:
         members |= {"__getstate__": _state, "__setstate__": _set_state}
     members = {name: member for name, member in members.items() if cls.__dict__.get(name) is None}
-    made: Any = _with_slots(cls, fields, members) if slots else _with_members(cls, declared, members)
-    if "__init__" not in made.__dict__:
-        made.__init__ = compiled_later(made, frozen=frozen, slots=slots)
-    return made  # type: ignore[no-any-return]
+    created: Any = _with_slots(cls, fields, members) if slots else _with_members(cls, declared, members)
+    if "__init__" not in created.__dict__:
+        created.__init__ = compiled_later(created, frozen=frozen, slots=slots)
+    return created  # type: ignore[no-any-return]
 
 
 def _declared(cls: type) -> Iterator[DataclassField]:
@@ -203,9 +199,9 @@ def _with_slots(cls: type, fields: Mapping[str, DataclassField], members: Member
     removed = {"__dict__", "__weakref__", *fields}
     namespace = {name: member for name, member in cls.__dict__.items() if name not in removed}
     slots = tuple(name for name in fields if name not in inherited)
-    made = type(cls)(cls.__name__, cls.__bases__, {**namespace, **members, "__slots__": slots})
-    made.__qualname__ = cls.__qualname__
-    return made
+    created = type(cls)(cls.__name__, cls.__bases__, {**namespace, **members, "__slots__": slots})
+    created.__qualname__ = cls.__qualname__
+    return created
 
 
 def _methods(fields: Mapping[str, DataclassField], frozen: bool, eq: bool, order: bool) -> Members:
@@ -291,9 +287,9 @@ class _StandardFields:
             }
             stated = {option: value for option, value in options.items() if value is not NOTHING}
             standard.append((name, field.type, dataclasses.field(**stated)))
-        made: Any = dataclasses.make_dataclass(owner.__name__, standard)
-        owner.__dataclass_fields__ = made.__dataclass_fields__  # type: ignore[attr-defined]
-        return made.__dataclass_fields__  # type: ignore[no-any-return]
+        created: Any = dataclasses.make_dataclass(owner.__name__, standard)
+        owner.__dataclass_fields__ = created.__dataclass_fields__  # type: ignore[attr-defined]
+        return created.__dataclass_fields__  # type: ignore[no-any-return]
 
 
 _STANDARD_FIELDS = _StandardFields()

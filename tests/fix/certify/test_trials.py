@@ -80,7 +80,7 @@ def test_a_model_that_parses_examples_takes_those_made_up(op, profile):
     model = frozen(PARSERS[op])
     signature = select_signature(model)
     builder = TrialBuilder(model, signature)
-    trial = builder.made(builder.sizings()[0][-1], profile)
+    trial = builder.trial(builder.sizings()[0][-1], profile)
     first = pb.Example.FromString(np.ravel(trial.inputs["s"])[0])
     assert set(first.features.feature) >= set(WANTED)
     assert len(first.features.feature["x"].float_list.value) == 6
@@ -94,7 +94,7 @@ def test_keys_and_text_are_followed_into_functions_and_out_of_them():
     nodes = {node.op for node in model.graph}
     assert "ParseExampleV2" in nodes
     builder = TrialBuilder(model, model.signatures["serving_default"])
-    (array,) = builder.made(Sizing(3, 4), ORDINARY).inputs.values()
+    (array,) = builder.trial(Sizing(3, 4), ORDINARY).inputs.values()
     parsed = [pb.Example.FromString(record) for record in array]
     assert len(parsed) == 3
     assert all(len(message.features.feature["x"].float_list.value) == 2 for message in parsed)
@@ -107,7 +107,7 @@ def test_parts_that_the_exporter_flattened_fit_together(name):
     builder = TrialBuilder(model, signature)
     for sizing in builder.sizings()[0]:
         for profile in (ORDINARY, *builder.profiles()):
-            answers = session.signature("serving_default")(**builder.made(sizing, profile).inputs)
+            answers = session.signature("serving_default")(**builder.trial(sizing, profile).inputs)
             assert set(answers) == set(signature.outputs)
 
 
@@ -121,7 +121,7 @@ def test_the_parts_of_a_sparse_tensor_are_found_by_the_ops_that_read_them():
         r = SparseReorder(i, v, s) {T=float32}
     """)
     builder = TrialBuilder(model, select_signature(model))
-    inputs = builder.made(Sizing(3, 4), ORDINARY).inputs
+    inputs = builder.trial(Sizing(3, 4), ORDINARY).inputs
     assert inputs["s"].tolist() == [3, 4]
     assert inputs["i"].shape == (len(inputs["v"]), 2)
     assert (inputs["i"] < inputs["s"]).all()
@@ -131,7 +131,7 @@ def test_the_parts_of_a_sparse_tensor_are_found_by_the_ops_that_read_them():
 
 def test_row_splits_count_what_the_next_ones_split():
     model = shared("ragged")
-    inputs = TrialBuilder(model, model.signatures["serving_default"]).made(Sizing(5, 4), ORDINARY).inputs
+    inputs = TrialBuilder(model, model.signatures["serving_default"]).trial(Sizing(5, 4), ORDINARY).inputs
     values, splits = inputs["args_0"], inputs["args_0_1"]
     assert len(splits) == 6
     assert splits[0] == 0
@@ -169,7 +169,7 @@ def test_a_number_that_would_be_a_size_is_not_made_huge(line, decides):
 
 def test_the_same_inputs_are_made_each_time():
     first, other = (
-        TrialBuilder(load("keras_functional"), load("keras_functional").signatures["serve"]).made(
+        TrialBuilder(load("keras_functional"), load("keras_functional").signatures["serve"]).trial(
             Sizing(2, 4), ORDINARY
         )
         for _ in range(2)
@@ -193,7 +193,7 @@ def test_open_sizes_get_several_and_fixed_ones_one():
 def test_a_tensor_that_no_machine_holds_is_not_made_up():
     model = frozen("x = Placeholder() {dtype=float32, shape=(99999999, 99999)}\ny = Neg(x) {T=float32}")
     with pytest.raises(tfport.Error, match="too large to generate"):
-        TrialBuilder(model, select_signature(model)).made(Sizing(1, 1), ORDINARY)
+        TrialBuilder(model, select_signature(model)).trial(Sizing(1, 1), ORDINARY)
 
 
 def test_text_that_must_be_a_number_or_an_image_is_one():
@@ -203,7 +203,7 @@ def test_text_that_must_be_a_number_or_an_image_is_one():
         number = StringToNumber(n) {out_type=float32}
         image = DecodePng(i) {channels=3, dtype=uint8}
     """)
-    inputs = TrialBuilder(model, select_signature(model)).made(Sizing(3, 4), ORDINARY).inputs
+    inputs = TrialBuilder(model, select_signature(model)).trial(Sizing(3, 4), ORDINARY).inputs
     answers = tfport.Session(model).run(["number:0", "image:0"], inputs)
     assert answers[0].shape == (3,)
     assert answers[1].shape == (24, 20, 3)
@@ -234,7 +234,7 @@ def test_what_is_made_up_has_the_shape_of_the_signature(dims, profile, kind):
     model = frozen(f"x = Placeholder() {{dtype={kind}, shape=({sizes})}}\ny = Identity(x) {{T={kind}}}")
     builder = TrialBuilder(model, select_signature(model))
     for sizing in builder.sizings()[0]:
-        (array,) = builder.made(sizing, profile).inputs.values()
+        (array,) = builder.trial(sizing, profile).inputs.values()
         assert Shape(tuple(dims)).fits(Shape(array.shape))
 
 
@@ -278,7 +278,7 @@ LOOKUP = """
 
 
 def test_ids_select_all_rows_of_a_table_also_after_a_cast():
-    ids = builder_of(LOOKUP).made(Sizing(5, 4), ORDINARY).inputs["x"]
+    ids = builder_of(LOOKUP).trial(Sizing(5, 4), ORDINARY).inputs["x"]
     assert set(ids.ravel().tolist()) == {0, 1, 2, 3, 4}
 
 
@@ -289,7 +289,7 @@ def test_padded_rows_end_in_zeros_in_the_same_places_of_each_input():
         m = Placeholder() {dtype=bool, shape=(?, 4)}
         y = Acme(x, s, m)
     """
-    made = builder_of(text).made(Sizing(3, 4), PADDED).inputs
+    made = builder_of(text).trial(Sizing(3, 4), PADDED).inputs
     for array, nothing in ((made["x"], 0), (made["s"], b""), (made["m"], False)):
         filled = [[element != nothing for element in row] for row in array.tolist()]
         assert not any([*filled[0][2:], *filled[1]])
@@ -303,14 +303,14 @@ def test_segment_ids_are_sorted():
         y = SegmentSum(x, s) {T=float32, Tindices=int32}
     """
     positive = next(profile for profile in PROFILES if profile.name == "positive")
-    ids = builder_of(text).made(Sizing(9, 9), positive).inputs["s"]
+    ids = builder_of(text).trial(Sizing(9, 9), positive).inputs["s"]
     assert ids.tolist() == sorted(ids.tolist())
     assert len(set(ids.tolist())) > 2
 
 
 def test_strings_have_the_words_of_a_model():
     text = "x = Placeholder() {dtype=string, shape=(?,)}\ny = StringLower(x)"
-    strings = builder_of(text, words=(b"river", b"rises")).made(Sizing(30, 4), ORDINARY).inputs["x"].tolist()
+    strings = builder_of(text, words=(b"river", b"rises")).trial(Sizing(30, 4), ORDINARY).inputs["x"].tolist()
     assert {b"river", b"rises", b"riverxrises", b"river rises", b"a"} <= set(strings)
 
 
@@ -333,7 +333,7 @@ def test_lines_have_the_fields_that_are_parsed():
         y = DecodeCSV(x, a, b, c) {OUT_TYPE=[float32, string, int64], field_delim=";"}
     """
     for profile in (ORDINARY, *PROFILES):
-        lines = builder_of(text).made(Sizing(4, 4), profile).inputs["x"].tolist()
+        lines = builder_of(text).trial(Sizing(4, 4), profile).inputs["x"].tolist()
         rows = list(
             csv.reader([line.decode(errors="replace").replace("\0", "") for line in lines], delimiter=";")
         )

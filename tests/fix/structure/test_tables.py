@@ -23,7 +23,7 @@ from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
 from tfport.graph.text import node_text
 
-NEW = {*V2.made, *V2.read}
+NEW = {*V2.created, *V2.read}
 IN_MEMORY = {
     "HashTableV2", "MutableHashTableV2", "MutableDenseHashTableV2", "LookupTableFindV2", "LookupTableSizeV2",
     "LookupTableImportV2", "LookupTableExportV2",

@@ -1,7 +1,8 @@
 """Read the environment that a Dockerfile builds: that of its last stage.
 
 Base images are known by name (`images`), installed packages from `RUN` instructions and the files
-that they install, if those lie beside the Dockerfile. Nothing is executed or downloaded.
+that they install, if those lie beside the Dockerfile. Variables of ARG and ENV are replaced as far as
+their values are in the file. Nothing is executed or downloaded.
 """
 
 from __future__ import annotations
@@ -184,10 +185,7 @@ def _meets(before: PackageRequirement, wanted: PackageRequirement) -> bool:
     return before.pin is not None and wanted.versions.contains(before.pin, prereleases=True)
 
 
-# The syntax of a Dockerfile: instructions, build stages, and the variables of ARG and ENV.
-#
-# `read_stages(text)` gives the stages with their instructions, variables replaced as far as their
-# values are in the file. What the instructions install is in `dockerfile`. Nothing is executed.
+# The syntax of a Dockerfile: instructions, build stages and variables.
 
 MOST_INSTRUCTIONS = 10_000
 MOST_HEREDOCS = 16
@@ -306,9 +304,9 @@ def _heredocs(lines: list[str], ends: dict[str, list[int]], at: int, arguments: 
     body: list[str] = []
     for match in islice(HEREDOC.finditer(arguments), MOST_HEREDOCS):
         marks = ends.get(match[2], [])
-        if (place := bisect_left(marks, at)) < len(marks):
-            body += lines[at : marks[place]]
-            at = marks[place] + 1
+        if (nearest := bisect_left(marks, at)) < len(marks):
+            body += lines[at : marks[nearest]]
+            at = marks[nearest] + 1
     return "".join(f"\n{line}" for line in body), at
 
 

@@ -1,4 +1,4 @@
-"""What every TensorFlow Lite interpreter registers, release by release.
+"""TensorFlow Lite interpreters: what each release registers, and which ones a requirement refers to.
 
 Recorded from the wheels of tflite-runtime, ai-edge-litert and tensorflow by
 `tools/atlas/lite_releases.py`. `lite_release("ai-edge-litert", "2.3.0")` is one release;
@@ -22,6 +22,57 @@ OUTPUT = os.path.join(os.path.dirname(__file__), "releases.json.xz")
 TFLITE_RUNTIME, LITERT, TENSORFLOW = "tflite-runtime", "ai-edge-litert", "tensorflow"
 PACKAGES = (TFLITE_RUNTIME, LITERT)
 """The packages that are an interpreter and nothing else."""
+XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
+DELEGATES = (XNNPACK, FLEX, NONE)
+"""What `--delegate` accepts; `none` is an interpreter without its default delegate, XNNPACK."""
+SCHEMA = 3
+"""The version of the schema that every interpreter reads."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiteRegistry:
+    """An interpreter: a recorded release, or a build of one's own."""
+
+    name: str
+    """For people: `ai-edge-litert 2.3.0`."""
+    package: str
+    version: str
+    ops: Mapping[str, frozenset[int] | None] = field(repr=False)
+    """The versions of each builtin op; None if they are unknown."""
+    newest: int | None
+    """The largest number of a builtin op that its schema has; None if unknown."""
+    custom_ops: frozenset[str] = frozenset()
+    """The custom ops that it registers itself."""
+    delegates: frozenset[str] = frozenset()
+    """The delegates that it applies by default: `xnnpack`, `flex`."""
+    delegated: frozenset[str] = frozenset()
+    """The custom ops that XNNPACK takes."""
+    types: frozenset[int] | None = None
+    """The numbers of the tensor types that it knows; None if unknown."""
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Its messages, with placeholders."""
+    is_complete: bool = True
+    """Whether nothing else is registered: False for a build whose ops are only partly known."""
+
+    def versions(self, op: str) -> frozenset[int] | None:
+        """The versions of an op: empty if it is not registered, None if they are unknown."""
+        return self.ops.get(op, frozenset())
+
+    def says(self, text: str, **values: object) -> str:
+        """One of its messages, filled in; empty if it is not recorded."""
+        return self.texts.get(text, "").format(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "ops": {
+                op: sorted(versions) if versions is not None else None for op, versions in self.ops.items()
+            },
+            "custom_ops": sorted(self.custom_ops),
+            "delegates": sorted(self.delegates),
+            "delegated_ops": sorted(self.delegated),
+            "complete": self.is_complete,
+        }
 
 
 @cache
@@ -118,7 +169,7 @@ def _record() -> dict[str, Any]:
     return record
 
 
-# Choose the TensorFlow Lite interpreters that a requirement refers to.
+# The interpreters that a requirement refers to.
 
 
 @dataclass(frozen=True)
@@ -152,7 +203,7 @@ def choose_lite(wanted: PackageRequirement, *, typed: bool) -> list[ChosenLite]:
     return [ChosenLite(registry, list(notes)) for registry in registries if registry is not None]
 
 
-# The history of a builtin op of TensorFlow Lite: since which interpreter each version is registered.
+# Since which interpreter each version of a builtin op is registered.
 
 EVERY = (TFLITE_RUNTIME, LITERT, TENSORFLOW)
 
@@ -196,58 +247,3 @@ def lite_op_history(op: str) -> LiteOpHistory | None:
             for version in (registry.versions(op) if registry else None) or ():
                 first.setdefault(version, {}).setdefault(package, release)
     return LiteOpHistory(op, number, [LiteOpVersion(version, first[version]) for version in sorted(first)])
-
-
-# What one TensorFlow Lite interpreter registers: its ops with their versions, custom ops and delegates.
-
-XNNPACK, FLEX, NONE = "xnnpack", "flex", "none"
-DELEGATES = (XNNPACK, FLEX, NONE)
-"""What `--delegate` accepts; `none` is an interpreter without its default delegate, XNNPACK."""
-SCHEMA = 3
-"""The version of the schema that every interpreter reads."""
-
-
-@dataclass(frozen=True, eq=False)
-class LiteRegistry:
-    """An interpreter: a recorded release, or a build of one's own."""
-
-    name: str
-    """For people: `ai-edge-litert 2.3.0`."""
-    package: str
-    version: str
-    ops: Mapping[str, frozenset[int] | None] = field(repr=False)
-    """The versions of each builtin op; None if they are unknown."""
-    newest: int | None
-    """The largest number of a builtin op that its schema has; None if unknown."""
-    custom_ops: frozenset[str] = frozenset()
-    """The custom ops that it registers itself."""
-    delegates: frozenset[str] = frozenset()
-    """The delegates that it applies by default: `xnnpack`, `flex`."""
-    delegated: frozenset[str] = frozenset()
-    """The custom ops that XNNPACK takes."""
-    types: frozenset[int] | None = None
-    """The numbers of the tensor types that it knows; None if unknown."""
-    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Its messages, with placeholders."""
-    is_complete: bool = True
-    """Whether nothing else is registered: False for a build whose ops are only partly known."""
-
-    def versions(self, op: str) -> frozenset[int] | None:
-        """The versions of an op: empty if it is not registered, None if they are unknown."""
-        return self.ops.get(op, frozenset())
-
-    def says(self, text: str, **values: object) -> str:
-        """One of its messages, filled in; empty if it is not recorded."""
-        return self.texts.get(text, "").format(**values)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "ops": {
-                op: sorted(versions) if versions is not None else None for op, versions in self.ops.items()
-            },
-            "custom_ops": sorted(self.custom_ops),
-            "delegates": sorted(self.delegates),
-            "delegated_ops": sorted(self.delegated),
-            "complete": self.is_complete,
-        }

@@ -1,7 +1,9 @@
-"""Which nodes of a compiled function XLA does not compile.
+"""Which functions XLA must compile, and which of their nodes it does not compile.
 
 Recorded from 2.21 with small models:
 
+- The attribute `_XlaMustCompile` of a call decides, by an op or by name; the same attribute of a function
+  does not. What the function calls is compiled with it, whatever those calls say.
 - All branches and loops of the function are compiled, taken or not; of a Case whose index is a constant, only
   the branch that it chooses. The devices of nodes are ignored.
 - A session first removes what nothing needs, and replaces branches that ask to be lowered by Switch nodes,
@@ -150,10 +152,10 @@ class CompiledCall:
             return None if node.is_stateful else node.inputs
         if function is self.function or function.name not in self._calls:
             return None
-        place, calls = function.arguments.index(value), self._calls[function.name]
-        if any(place >= len(call.inputs) for call in calls):
+        index, calls = function.arguments.index(value), self._calls[function.name]
+        if any(index >= len(call.inputs) for call in calls):
             return None
-        return [call.inputs[place] for call in calls]
+        return [call.inputs[index] for call in calls]
 
 
 def _types(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> str:
@@ -176,10 +178,7 @@ def _supports(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> bool:
     return any(supports_types(kernel, attrs) for kernel in kernels)
 
 
-# Which functions XLA must compile, and the calls that ask for it.
-#
-# Recorded from 2.21: the attribute `_XlaMustCompile` of a call decides, by an op or by name; the same
-# attribute of a function does not. What the function calls is compiled with it, whatever those calls say.
+# The functions that XLA must compile.
 
 MUST_COMPILE = "_XlaMustCompile"
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")

@@ -1,6 +1,7 @@
-"""Findings about TensorFlow Lite files: what an interpreter does not accept.
+"""Findings about TensorFlow Lite files and conversion: what an interpreter or a converter does not accept.
 
-`check.lite` simulates the interpreter and yields them; their stage is known, so no `@check` is needed.
+`check.lite` simulates the interpreter, `check.lite.converter` asks the record of real converters, and
+both yield them; their stage is known, so no `@check` is needed.
 """
 
 from __future__ import annotations
@@ -202,9 +203,7 @@ class LiteOutsideConstants(LiteFileFinding):
     stage: str | None = RUN
 
 
-# Findings about conversion: what a TensorFlow Lite converter does not make of a TensorFlow model.
-#
-# `check.lite.converter` yields them; their stage is known, so no `@check` is needed.
+# What a TensorFlow Lite converter does not make of a TensorFlow model.
 
 
 class ConversionFinding(Finding):

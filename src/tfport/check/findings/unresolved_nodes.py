@@ -102,7 +102,7 @@ def _keep(contexts: NodesByContext, is_kept: Callable[[Node], bool]) -> NodesByC
     return [(context, nodes) for context, nodes in kept if nodes]
 
 
-# Where the atlas records an op, and the names that are close to it.
+# What the atlas records about an op that is not resolved.
 
 
 @functools.lru_cache(1024)

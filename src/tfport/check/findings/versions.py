@@ -1,4 +1,4 @@
-"""May the target read a graph of this version? Findings 00x."""
+"""May the target read a graph of this version (findings 00x), and can a loader choose it (041, 042)?"""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def version_is_supported(model: CheckedModel, target: Target, loader: Loader) ->
         yield OlderGraph(producer=model.producer, wanted=known["min_producer"])
 
 
-# Can a loader choose the MetaGraph of a SavedModel? Findings 041 and 042.
+# The MetaGraph that a loader chooses by its tags.
 
 SERVE = ("serve",)
 

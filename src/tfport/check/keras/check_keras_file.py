@@ -145,9 +145,6 @@ def _backend_layers(file: KerasFile) -> Iterator[KerasFileFinding]:
             )
 
 
-# What `load_model` of a Keras release does with a file: the right simulated loader for both.
-
-
 def simulated_load(file: KerasFile, release: KerasRelease) -> list[Raised]:
     """The errors of `load_model(path, compile=False)`: first the one it raises, then further ones."""
     load = load_with_keras_2
@@ -157,7 +154,7 @@ def simulated_load(file: KerasFile, release: KerasRelease) -> list[Raised]:
     return [*load(file, release), *weight_problems(file, release), *compiled]
 
 
-# Where the weights of a file do not fit the layers that a release creates from its configuration.
+# Weights that do not fit the layers that a release creates from the configuration.
 
 GRU, BIDIRECTIONAL = "GRU", "Bidirectional"
 LAYERS, DEPENDENCIES = "layers", "_layer_checkpoint_dependencies"

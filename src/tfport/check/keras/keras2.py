@@ -70,7 +70,7 @@ def _no_archives(file: KerasFile, layers: Keras2Layers) -> Raised:
     return Raised("OSError", text, KerasFileFormat(what="a `.keras` archive, which came with Keras 2.12"))
 
 
-# How Keras 2 creates layers and models from their configurations in HDF5 files.
+# Layers and models in HDF5 files.
 
 FUNCTIONAL = ("Functional", "Model", "Network", "Container")
 RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"}
@@ -175,7 +175,7 @@ class Keras2Layers(Keras2Objects):
         return [r for config in stored or () if isinstance(config, dict) for r in self.deserialize(config)]
 
 
-# How Keras 2.12 to 2.15, and tf-keras, read `.keras` archives.
+# `.keras` archives, which Keras 2.12 to 2.15 and tf-keras read.
 
 LAMBDA = (
     "Requested the deserialization of a `lambda` object. This carries a potential risk of arbitrary code "
@@ -252,7 +252,7 @@ class Keras2Archive(Keras2Layers):
         return super()._lambda_layer(known, config, layer)
 
 
-# How Keras 1 creates layers and models from their configurations (`layer_from_config`).
+# Layers and models of Keras 1 (`layer_from_config`).
 
 MODELS = ("Model", "Container")
 NAMES = {"initializer": "initialization", "activation": "activation function"}

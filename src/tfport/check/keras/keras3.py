@@ -68,7 +68,7 @@ def _refused(file: KerasFile, layers: Keras3Layers) -> Raised | None:
     return Raised(VALUE_ERROR, text, KerasFileFormat(what="an HDF5 file under a name without .h5"))
 
 
-# How Keras 3 creates layers and models from their configurations.
+# Layers and models from their configurations.
 
 MODELS = ("Functional", "Model")
 FUNCTIONAL_KEYS = ("name", "layers", "input_layers", "output_layers")

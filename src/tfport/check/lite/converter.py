@@ -117,7 +117,7 @@ def _types(node: Node) -> str:
     return " ".join(f"{name}={text}" for name, text in sorted(types))
 
 
-# Nodes whose conversion to TensorFlow Lite depends on the nodes around them: lists, and parts of GELU.
+# Nodes whose conversion depends on the nodes around them: lists, and parts of GELU.
 
 NO_SHAPE = "a size of its elements is not known; with a fixed batch size it often is"
 NO_SHAPE_TEXT = (

@@ -163,7 +163,7 @@ def _types(file: LiteFile, registry: LiteRegistry) -> Iterator[LiteFileFinding]:
             )
 
 
-# Custom and Flex ops of a TensorFlow Lite file: which of them an interpreter and its delegates resolve.
+# Custom and Flex ops, which the interpreter or its delegates resolve.
 
 NEWEST = "2.21.0"
 """The list of Flex ops that stands for interpreters which are not part of TensorFlow."""
@@ -245,7 +245,7 @@ def _finding(
         op=name,
         says_text=registry.says("custom", op=name, node=custom.number, version=custom.node.code.version),
         why="XNNPACK has it, and is not in use" if taken else "",
-        doubt="" if registry.is_complete else "only some of the ops of this build are known",
+        doubt="" if registry.is_complete else PARTLY_KNOWN,
         ways=("use XNNPACK, the default delegate",) if taken else ("register the custom op",),
     )
 

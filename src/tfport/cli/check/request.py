@@ -1,10 +1,15 @@
-"""A model to check, and the options that apply to it."""
+"""A model to check with its options, and the exit code of `tfport check`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tfport.startup.dataclass import dataclass
+
+NEVER = "never"
+FAIL_ON = ("error", "unknown", "warning", "note", NEVER)
+"""Each value includes those before it, except `never`."""
+_WORST_FIRST = (1, 2, 0)
 
 
 @dataclass(frozen=True)
@@ -28,19 +33,12 @@ class CheckRequest:
     ops_files: tuple[str, ...] = ()
 
 
-# The exit code of `tfport check`.
-#
-# 0: the model runs. 1: it does not. 2: tfport could not decide, or could not read it. `--fail-on`
-# names the least serious outcome that counts as 1.
-
-NEVER = "never"
-FAIL_ON = ("error", "unknown", "warning", "note", NEVER)
-"""Each value includes those before it, except `never`."""
-_WORST_FIRST = (1, 2, 0)
-
-
 def exit_code(verdict: str | None, severities: frozenset[str], fail_on: str | None) -> int:
-    """The exit code for one model; without a verdict it could not be read."""
+    """The exit code for one model; without a verdict it could not be read.
+
+    0: the model runs. 1: it does not. 2: tfport could not decide, or could not read it. `fail_on` is
+    the least serious outcome that counts as 1.
+    """
     if verdict is None:
         return 2
     if fail_on == NEVER:

@@ -1,8 +1,20 @@
 """The difference of two outputs: absolute, relative and in ulps, and whether it is within the tolerance.
 
-If an output is usually large, and small in one trial, the small numbers are what remains of larger
-ones, and have their rounding errors: for numbers up to one, the usual size counts. Shapes and dtypes
-must always be equal. `tolerance` has the formula.
+A tolerance of zero does not work for floating-point numbers, even if every rule is exact. An engine
+chooses the order of a sum by the shapes and neighbors of an op, fuses a product with a following sum,
+and has its own polynomial for `exp`: the same mathematics gives different last bits when the graph
+around it changes, and a long sum of both signs loses digits by cancellation. So numbers agree if
+
+    |a - b| <= atol + rtol * |b|
+
+with an `atol` that grows with the largest number of the output, as rounding errors do. `atol` is at
+least the smallest normal number, since engines may flush smaller numbers to zero. A model that computes
+in a narrower type than its output has the rounding errors of that type (`narrowest`), so its tolerances
+hold. If an output is usually large, and small in one trial, the small numbers are what remains of larger
+ones, and have their rounding errors: for numbers up to one, the usual size counts.
+
+Integers, bools and strings agree if they are equal. Quantized outputs of TensorFlow Lite may be one step
+apart where a rule rounds elsewhere, as its own kernels are. Shapes and dtypes must always be equal.
 """
 
 from __future__ import annotations
@@ -19,21 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# How far two outputs may differ: a relative and an absolute tolerance for each floating-point type.
-#
-# A tolerance of zero does not work for floating-point numbers, even if every rule is exact. An engine
-# chooses the order of a sum by the shapes and neighbors of an op, fuses a product with a following sum,
-# and has its own polynomial for `exp`: the same mathematics gives different last bits when the graph
-# around it changes, and a long sum of both signs loses digits by cancellation. So numbers agree if
-#
-#     |a - b| <= atol + rtol * |b|
-#
-# with an `atol` that grows with the largest number of the output, as rounding errors do. `atol` is at
-# least the smallest normal number, since engines may flush smaller numbers to zero. A model that computes
-# in a narrower type than its output has the rounding errors of that type (`narrowest`), so its tolerances
-# hold. Integers, bools and strings agree if they are equal. Quantized outputs of TensorFlow Lite may be
-# one step apart where a rule rounds in other places, as its own kernels are.
-
 # dtype: rtol, and atol as a fraction of the largest |b| of the output; about 1000, 100 and 10 ulps
 DEFAULTS = {
     "float64": (1e-10, 1e-11),
@@ -47,17 +44,18 @@ EIGHT_BITS = (0.25, 0.125)
 """The tolerances of floating-point types of eight bits or fewer, whose ulp is an eighth or a quarter."""
 PARTS = {"complex64": np.float32, "complex128": np.float64}
 """The type of the real and the imaginary part of complex types."""
+LONGEST_TEXT = 40
 
 
 @dataclass(frozen=True, slots=True)
 class NarrowestType:
     """The narrowest floating-point type in which an output is computed, and a node that computes in it."""
 
-    kind: np.dtype[Any]
+    dtype: np.dtype[Any]
     node: str
 
     def __str__(self) -> str:
-        return self.kind.name
+        return self.dtype.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,49 +69,46 @@ class Tolerance:
     narrowest: NarrowestType | None = None
     """The narrowest type inside the model, if it is not the type of the output."""
 
-    def judged_as(self, kind: np.dtype[Any]) -> np.dtype[Any]:
+    def judged_as(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The dtype whose tolerances hold for an output of a dtype."""
-        inside = self.narrowest.kind if self.narrowest is not None else kind
-        return inside if precision(inside) < precision(kind) else kind
+        inside = self.narrowest.dtype if self.narrowest is not None else dtype
+        return inside if precision(inside) < precision(dtype) else dtype
 
-    def of(self, kind: np.dtype[Any], largest: float) -> tuple[float, float]:
+    def of(self, dtype: np.dtype[Any], largest: float) -> tuple[float, float]:
         """`rtol` and `atol` for a dtype, in an output with this largest number."""
-        kind = self.judged_as(kind)
-        rtol, part = DEFAULTS.get(kind.name, EIGHT_BITS)
+        dtype = self.judged_as(dtype)
+        rtol, part = DEFAULTS.get(dtype.name, EIGHT_BITS)
         return (
             rtol if self.rtol is None else self.rtol,
-            max(part * largest, smallest_normal(kind)) if self.atol is None else self.atol,
+            max(part * largest, smallest_normal(dtype)) if self.atol is None else self.atol,
         )
 
-    def words(self, kind: np.dtype[Any]) -> str:
+    def words(self, dtype: np.dtype[Any]) -> str:
         """The tolerances of a floating-point dtype, in words."""
-        rtol, part = DEFAULTS.get(self.judged_as(kind).name, EIGHT_BITS)
+        rtol, part = DEFAULTS.get(self.judged_as(dtype).name, EIGHT_BITS)
         relative = rtol if self.rtol is None else self.rtol
         absolute = f"{part:g} of the largest number" if self.atol is None else f"{self.atol:g}"
         return f"rtol {relative:g}, atol {absolute}"
 
 
-def smallest_normal(kind: np.dtype[Any]) -> float:
-    return float(ml_dtypes.finfo(PARTS.get(kind.name, kind)).smallest_normal)  # type: ignore[no-untyped-call]
+def smallest_normal(dtype: np.dtype[Any]) -> float:
+    return float(ml_dtypes.finfo(PARTS.get(dtype.name, dtype)).smallest_normal)  # type: ignore[no-untyped-call]
 
 
-def step_at_one(kind: np.dtype[Any]) -> float:
+def step_at_one(dtype: np.dtype[Any]) -> float:
     """The distance from one to the next number of a dtype."""
-    return float(ml_dtypes.finfo(PARTS.get(kind.name, kind)).eps)  # type: ignore[no-untyped-call]
+    return float(ml_dtypes.finfo(PARTS.get(dtype.name, dtype)).eps)  # type: ignore[no-untyped-call]
 
 
 @cache
-def precision(kind: np.dtype[Any]) -> int:
+def precision(dtype: np.dtype[Any]) -> int:
     """The number of fraction bits of a floating-point or complex dtype."""
-    return int(ml_dtypes.finfo(PARTS.get(kind.name, kind)).nmant)  # type: ignore[no-untyped-call]
+    return int(ml_dtypes.finfo(PARTS.get(dtype.name, dtype)).nmant)  # type: ignore[no-untyped-call]
 
 
-def is_float(kind: np.dtype[Any]) -> bool:
+def is_float(dtype: np.dtype[Any]) -> bool:
     """Whether a dtype is floating-point or complex; those of `ml_dtypes` have kind void in numpy."""
-    return kind.name.startswith(("float", "bfloat", "complex"))
-
-
-LONGEST_TEXT = 40
+    return dtype.name.startswith(("float", "bfloat", "complex"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +305,7 @@ def steps_apart(a: NDArray[Any], b: NDArray[Any]) -> int:
     known = ~(np.isnan(a) | np.isnan(b))
     if not known.any():
         return 0
-    x, y = _places(a[known]), _places(b[known])
+    x, y = _ordinals(a[known]), _ordinals(b[known])
     # unsigned, since the distance of two doubles may exceed a signed integer
     apart = np.where(
         x > y, x.astype(np.uint64) - y.astype(np.uint64), y.astype(np.uint64) - x.astype(np.uint64)
@@ -318,7 +313,7 @@ def steps_apart(a: NDArray[Any], b: NDArray[Any]) -> int:
     return int(apart.max())
 
 
-def _places(array: NDArray[Any]) -> NDArray[Any]:
+def _ordinals(array: NDArray[Any]) -> NDArray[Any]:
     """The index of each number among all numbers of its dtype: the bits, as a signed integer."""
     width = array.dtype.itemsize
     bits = np.ascontiguousarray(array).view(f"u{width}").astype(np.uint64)

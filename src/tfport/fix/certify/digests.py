@@ -57,11 +57,11 @@ def model_digest(path: str | os.PathLike[str], sums: Mapping[str, str]) -> str:
 
 def file_digests(path: str | os.PathLike[str], leave_out: Collection[str] = ()) -> dict[str, str]:
     """The SHA-256 of each file of a folder by its name within it, or of the file itself."""
-    place = Path(path)
-    if not place.is_dir():
-        return {place.name: _of_file(place)}
-    names = sorted(name for name in _names(place) if name not in leave_out)
-    return {name: _of_file(place / name) for name in names}
+    root = Path(path)
+    if not root.is_dir():
+        return {root.name: _of_file(root)}
+    names = sorted(name for name in _names(root) if name not in leave_out)
+    return {name: _of_file(root / name) for name in names}
 
 
 def _names(folder: Path) -> Iterator[str]:

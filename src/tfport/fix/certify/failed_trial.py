@@ -60,9 +60,9 @@ def preview(name: str, value: Any) -> str:
         parts = "; ".join(preview("", part).strip(" `") for part in value)
         return f"input `{name}`: {parts}"
     array = np.asarray(value)
-    kind = "string" if array.dtype.kind in "OSU" else array.dtype.name
+    dtype = "string" if array.dtype.kind in "OSU" else array.dtype.name
     flat = array.reshape(-1)[:MOST_SHOWN]
     elements = ", ".join(shown(element) for element in flat)
     more = ", …" if array.size > MOST_SHOWN else ""
-    about = f"{kind} {list(array.shape)}: {elements}{more}"
+    about = f"{dtype} {list(array.shape)}: {elements}{more}"
     return f"input `{name}`: {about}" if name else about

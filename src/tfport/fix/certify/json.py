@@ -144,8 +144,8 @@ def _worst(difference: OutputDifference) -> dict[str, Any] | None:
     """The element that is furthest beyond the tolerance."""
     if (worst := difference.worst) is None:
         return None
-    place = {"trial": worst.trial, "index": list(worst.index)}
-    return {**place, "answer": worst.answer, "expected": worst.expected, "excess": _number(worst.excess)}
+    where = {"trial": worst.trial, "index": list(worst.index)}
+    return {**where, "answer": worst.answer, "expected": worst.expected, "excess": _number(worst.excess)}
 
 
 def _number(value: float) -> float | None:

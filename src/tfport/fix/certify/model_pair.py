@@ -1,4 +1,9 @@
-"""The two models of a verification, and the signatures that both must have."""
+"""The two models of a verification, and the signatures that both must have, each compared once.
+
+Exporters write one function as `serve` and `serving_default`. Two signatures are equal if their inputs and
+outputs have the same names and the graphs behind the outputs are the same, node for node and function body
+for function body.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +76,7 @@ def answerable(
     asked = {name: replace(whole, name=name, outputs={name: spec}) for name, spec in whole.outputs.items()}
     session = OwnSession(ModelSide(before.model, asked), registry)
     try:
-        trials = [builder.made(sizing, ORDINARY) for sizing in builder.sizings()[0]]
+        trials = [builder.trial(sizing, ORDINARY) for sizing in builder.sizings()[0]]
     except Error:
         return sides, []
     kept = [
@@ -100,10 +105,7 @@ def _same_names(name: str, first: Signature, second: Signature) -> None:
         raise Error(f"the rewrite changed the inputs or outputs of signature {name}")
 
 
-# Signatures that compute the same: exporters write one function as `serve` and `serving_default`.
-#
-# Two signatures are equal if their inputs and outputs have the same names and the graphs behind the outputs
-# are the same, node for node and function body for function body. Only one of them is compared.
+# Signatures that compute the same.
 
 NAMES = frozenset(("_class", "_output_shapes", "_user_specified_name", "debug_name"))
 """Attributes that do not change what a node computes."""
@@ -171,7 +173,7 @@ class _GraphPair:
 
     def _nodes(self, a: Node, b: Node) -> bool:
         if a.op == b.op == ARG:  # of the bodies of two functions
-            return _place(a) == _place(b)
+            return _argument_index(a) == _argument_index(b)
         if a.op != b.op or a.device != b.device or _holds_state(a) or len(a.inputs) != len(b.inputs):
             return False
         if len(a.controls) != len(b.controls):
@@ -213,7 +215,7 @@ def _holds_state(node: Node) -> bool:
     return not node.inputs and any(v.dtype.is_ref or v.dtype.name == "resource" for v in node.outputs)
 
 
-def _place(node: Node) -> int:
+def _argument_index(node: Node) -> int:
     """Which argument of its function a node is."""
     function = node.graph
     assert isinstance(function, Function)

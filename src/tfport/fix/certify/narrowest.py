@@ -37,9 +37,9 @@ def narrowest_types(model: Model, signature: Signature) -> dict[str, NarrowestTy
     narrower: dict[str, NarrowestType] = {}
     for name, spec in signature.outputs.items():
         for value in (model.graph.value(tensor) for tensor in spec.tensors if model.has_tensor(tensor)):
-            step, kind = reached.get(value), _float_type(value)
-            if step is not None and kind is not None and precision(step.kind) < precision(kind):
-                narrower[name] = NarrowestType(step.kind, step.name)
+            step, dtype = reached.get(value), _float_type(value)
+            if step is not None and dtype is not None and precision(step.dtype) < precision(dtype):
+                narrower[name] = NarrowestType(step.dtype, step.name)
     return narrower
 
 
@@ -47,12 +47,12 @@ def narrowest_types(model: Model, signature: Signature) -> dict[str, NarrowestTy
 class _NarrowStep:
     """A node that computes in a type, or that only converts to it."""
 
-    kind: np.dtype[Any]
+    dtype: np.dtype[Any]
     name: str
     moves: bool
 
     def beats(self, other: _NarrowStep | None) -> bool:
-        return other is None or (precision(self.kind), self.moves) < (precision(other.kind), other.moves)
+        return other is None or (precision(self.dtype), self.moves) < (precision(other.dtype), other.moves)
 
 
 class _Flow:
@@ -92,8 +92,8 @@ class _Flow:
                 yield from self._path.into(output.node, output.index)
 
     def _reach(self, value: Value, carried: _NarrowStep | None) -> None:
-        kind = _float_type(value)
-        own = None if kind is None else _NarrowStep(kind, _name(value.node), value.node.op in ONLY_MOVE)
+        dtype = _float_type(value)
+        own = None if dtype is None else _NarrowStep(dtype, _name(value.node), value.node.op in ONLY_MOVE)
         best = _narrower(carried if _carries(value) else None, own)
         if value not in self.reached or (best is not None and best.beats(self.reached[value])):
             self.reached[value] = best
@@ -104,8 +104,8 @@ class _Flow:
         if node.op != "XlaCallModule":
             return None
         if node not in self._modules:
-            kinds = list(_module_types(node))
-            narrowest = min(kinds, key=precision) if kinds else None
+            dtypes = list(_module_types(node))
+            narrowest = min(dtypes, key=precision) if dtypes else None
             self._modules[node] = None if narrowest is None else _NarrowStep(narrowest, _name(node), False)
         return self._modules[node]
 
@@ -141,6 +141,6 @@ def _module_types(node: Node) -> Iterator[np.dtype[Any]]:
     except UnreadableFile:
         return
     for op in (op for function in functions.values() for op in function.ops if op.name != "constant_v1"):
-        for kind in (np.dtype(t.element) for t in op.types if t.element is not None):
-            if is_float(kind):
-                yield kind
+        for dtype in (np.dtype(t.element) for t in op.types if t.element is not None):
+            if is_float(dtype):
+                yield dtype

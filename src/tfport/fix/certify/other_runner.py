@@ -1,7 +1,11 @@
 """A Python with another runtime, run in a new process.
 
-The process gets jobs and inputs as files and answers with files (`workers`, `tensor_file`). A process
-that crashes in a trial is started again for the trials after it: the crash is the outcome of that trial.
+The process gets jobs and inputs as files and answers with files (`workers`). A process that crashes in a
+trial is started again for the trials after it: the crash is the outcome of that trial.
+
+Tensors are written without pickle, for processes with another Python and TensorFlow: a length, a JSON list
+of headers (name, dtype, shape, bytes, lengths of strings), and the elements of one tensor after the other.
+`workers.worker_jobs` reads and writes the same format.
 """
 
 from __future__ import annotations
@@ -88,7 +92,7 @@ class OtherRunner(ABC):
         return (cls.release_of(target) or ("", ""))[1]
 
     @abstractmethod
-    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+    def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The job for the worker: `trials` has an entry for each, None if it cannot run there."""
 
     def ask(self, sides: Sequence[ModelSide], trials: Sequence[Trial]) -> list[RunnerResult]:
@@ -100,28 +104,28 @@ class OtherRunner(ABC):
             jobs = [self._job(Path(folder, str(i)), side, trials) for i, side in enumerate(sides)]
             while left := [job for job in jobs if job.is_open]:
                 seconds = SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials) * len(left)
-                command = [self.python, str(self.worker), *(str(job.place) for job in left)]
+                command = [self.python, str(self.worker), *(str(job.folder) for job in left)]
                 ended = run_to_end(command, Path(folder), seconds, own=self.own)
                 next((job for job in left if job.is_open), left[-1]).end(ended)
             return [self._read(job, trials) for job in jobs]
 
-    def _job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> _Job:
+    def _job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> _Job:
         """Write what the worker reads: the model, the inputs and the names of the outputs."""
-        place.mkdir()
-        job = {**self.job(place, side, trials), "memory": _memory()}
+        folder.mkdir()
+        job = {**self.job(folder, side, trials), "memory": _memory()}
         for i, trial in enumerate(trials):
             with suppress(Error):  # the worker refuses a trial whose inputs are missing
-                write_tensors(place / f"{i}.in", _feeds(side, trial))
-        (place / "job.json").write_text(json.dumps(job))
-        return _Job(place, side, [i for i, trial in enumerate(job["trials"]) if trial is not None])
+                write_tensors(folder / f"{i}.in", _feeds(side, trial))
+        (folder / "job.json").write_text(json.dumps(job))
+        return _Job(folder, side, [i for i, trial in enumerate(job["trials"]) if trial is not None])
 
     def _read(self, job: _Job, trials: Sequence[Trial]) -> RunnerResult:
-        if (job.place / "about.json").exists():
-            self.facts = self.facts.updated(json.loads((job.place / "about.json").read_text()))
-        if (job.place / "load.txt").exists():
-            why = (job.place / "load.txt").read_text(errors="replace")
+        if (job.folder / "about.json").exists():
+            self.facts = self.facts.updated(json.loads((job.folder / "about.json").read_text()))
+        if (job.folder / "load.txt").exists():
+            why = (job.folder / "load.txt").read_text(errors="replace")
             return RunnerResult(why=why, crashes=job.crashes)
-        outcomes = [_outcome(job.place / str(i), job, trial) for i, trial in enumerate(trials)]
+        outcomes = [_outcome(job.folder / str(i), job, trial) for i, trial in enumerate(trials)]
         return RunnerResult(outcomes, crashes=job.crashes)
 
 
@@ -129,7 +133,7 @@ class OtherRunner(ABC):
 class _Job:
     """A model and its trials in a folder."""
 
-    place: Path
+    folder: Path
     side: ModelSide
     trials: list[int]
     """The trials that can run."""
@@ -139,15 +143,15 @@ class _Job:
     @property
     def is_open(self) -> bool:
         """Whether something is left to do."""
-        return not (self.is_given_up or (self.place / "load.txt").exists()) and (
-            not (self.place / "loaded.txt").exists() or self._running is not None
+        return not (self.is_given_up or (self.folder / "load.txt").exists()) and (
+            not (self.folder / "loaded.txt").exists() or self._running is not None
         )
 
     @property
     def _running(self) -> int | None:
         """The first trial without an outcome: the worker runs them in order."""
         for i in self.trials:
-            if not any((self.place / f"{i}{end}").exists() for end in _DONE):
+            if not any((self.folder / f"{i}{end}").exists() for end in _DONE):
                 return i
         return None
 
@@ -157,23 +161,23 @@ class _Job:
             return
         why = ended or "the process ended without a message"
         self.crashes.append(why)
-        if not (self.place / "loaded.txt").exists():
-            (self.place / "load.txt").write_text(why)
+        if not (self.folder / "loaded.txt").exists():
+            (self.folder / "load.txt").write_text(why)
             return
-        (self.place / f"{self._running}.txt").write_text(why)
-        (self.place / "loaded.txt").unlink()  # loading again may crash
+        (self.folder / f"{self._running}.txt").write_text(why)
+        (self.folder / "loaded.txt").unlink()  # loading again may crash
         self.is_given_up = len(self.crashes) >= MOST_CRASHES
 
 
-def _outcome(place: Path, job: _Job, trial: Trial) -> TrialOutcome:
-    if (out := place.with_suffix(".out")).exists():
+def _outcome(path: Path, job: _Job, trial: Trial) -> TrialOutcome:
+    if (out := path.with_suffix(".out")).exists():
         signature = job.side.signatures[trial.signature]
         try:
             tensors = read_tensors(out)
             return TrialOutcome(pack_outputs(signature, [tensors[name] for name in fetches(signature)]))
         except (Error, KeyError) as error:
             return TrialOutcome(why=str(error))
-    if (refused := place.with_suffix(".txt")).exists():
+    if (refused := path.with_suffix(".txt")).exists():
         return TrialOutcome(why=refused.read_text(errors="replace"))
     return TrialOutcome(why=job.crashes[-1] if job.crashes else "", ran=False)
 
@@ -248,10 +252,7 @@ def _environment(own: bool) -> Mapping[str, str]:
     return {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-# A file format for tensors without pickle, for processes with another Python and TensorFlow.
-#
-# A file has a length, a JSON list of headers (name, dtype, shape, bytes, lengths of strings), and the
-# elements of one tensor after the other. `workers.worker_jobs` reads and writes the same format.
+# Files of tensors.
 
 
 def write_tensors(path: Path, tensors: Mapping[str, tuple[DType, NDArray[Any]]]) -> None:

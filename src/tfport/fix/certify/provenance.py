@@ -10,7 +10,8 @@ from typing import Any
 
 from tfport.startup.dataclass import dataclass, field, replace
 
-# The name and version of tfport in certificates.
+OURS = ("numpy", "onnxruntime", "openvino", "ai-edge-litert", "ml-dtypes", "protobuf")
+"""Packages that decide what tfport's runtime computes."""
 
 
 @cache
@@ -23,12 +24,6 @@ def own_version() -> str:
 
 def own_name() -> str:
     return f"tfport {own_version()}"
-
-
-# What ran the models: the runtime, its version, its Python and its machine, for the certificate.
-
-OURS = ("numpy", "onnxruntime", "openvino", "ai-edge-litert", "ml-dtypes", "protobuf")
-"""Packages that decide what tfport's runtime computes."""
 
 
 @dataclass(frozen=True, slots=True)

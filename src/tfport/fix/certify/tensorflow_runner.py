@@ -30,10 +30,10 @@ class TensorFlow(OtherRunner):
     def release_of(cls, target: Target) -> tuple[str, str] | None:
         return (target.build.package, target.build.version) if target.build else None
 
-    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+    def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The model, saved if it is not on disk unchanged, and the tensors to fetch."""
         asked = [{"fetches": fetches(side.signatures[trial.signature])} for trial in trials]
-        return {**_placed(side, place / "model"), "trials": asked}
+        return {**_placed(side, folder / "model"), "trials": asked}
 
 
 def live_tensorflow() -> TensorFlow | None:

@@ -1,4 +1,9 @@
-"""Which trials are run, in which order: the user's inputs, or warm-up requests and generated inputs."""
+"""Which trials are run, in which order: the user's inputs, or warm-up requests and generated inputs.
+
+Generated inputs have sizes into which every window of the model fits. An image smaller than the windows of a
+model makes an empty tensor inside it. Releases differ there: one returns NaN, one reads memory that it did
+not write, one crashes. Shapes come from planning the model for these sizes in tfport's runtime.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +132,7 @@ class Attempts:
         """The first attempt that the original does not refuse; if it refuses all, the first of them."""
         first: Tried | None = None
         for attempt in self.order if again else self.order[:1]:
-            trial = self.builder.made(sizing, profile, attempt)
+            trial = self.builder.trial(sizing, profile, attempt)
             outcome = self.ask(trial)
             first = first or (trial, outcome)
             if outcome.outputs is not None or not outcome.ran:
@@ -147,10 +152,8 @@ def _says_something(outputs: Mapping[str, Any] | None) -> bool:
     return any(np.size(part) for part in parts)
 
 
-# The sizes to try for a signature: those into which every window of the model fits.
-#
-# Some models need far more than the usual sizes, such as a convolution over a thousand positions or a
-# slice that cuts off the ends of a sequence. For these the size grows until every window fits.
+# Sizes that fit. Some models need far more than the usual ones, such as a convolution over a thousand
+# positions or a slice that cuts off the ends of a sequence: the size grows until every window fits.
 
 MOST_ELEMENTS = 1 << 21
 """The most elements of all inputs together for a size that is searched."""
@@ -216,10 +219,6 @@ class FittingSizes:
 
 
 # Sizes that leave a convolution or pooling without a window.
-#
-# An image smaller than the windows of a model makes an empty tensor inside it. Releases differ there: one
-# returns NaN, one reads memory that it did not write, one crashes. So such sizes are not tried. Shapes
-# come from planning the model for these sizes in tfport's runtime.
 
 POOLINGS = frozenset(("MaxPool", "MaxPool3D", "MaxPoolWithArgmax", "AvgPool", "AvgPool3D"))
 CONVOLUTIONS = frozenset(

@@ -23,7 +23,7 @@ from tfport.fix.certify.inputs.arrays import (
     seed_for,
     with_padding,
 )
-from tfport.fix.certify.inputs.composites import made_parts
+from tfport.fix.certify.inputs.composites import generated_parts
 from tfport.fix.certify.inputs.examples import ValueCounts
 from tfport.fix.certify.inputs.input_roles import TensorPart, roles_of
 from tfport.fix.certify.inputs.input_uses import decides_sizes
@@ -108,7 +108,7 @@ class TrialBuilder:
         """Words that the model looks up."""
         self.roles = roles_of(model, signature)
         inside = narrowest_types(model, signature).values()
-        self.narrowest = min((t.kind for t in inside), key=precision, default=None)
+        self.narrowest = min((t.dtype for t in inside), key=precision, default=None)
         self.shapes = {t: self._shape(spec, t) for spec in signature.inputs.values() for t in spec.tensors}
 
     @property
@@ -147,7 +147,7 @@ class TrialBuilder:
         """The shape of each input tensor."""
         return {tensor: sizing.shape(shape) for tensor, shape in self.shapes.items()}
 
-    def made(self, sizing: Sizing, profile: ValueProfile, attempt: int = 0) -> Trial:
+    def trial(self, sizing: Sizing, profile: ValueProfile, attempt: int = 0) -> Trial:
         """A trial with these sizes and values; further attempts make other values."""
         about = (sizing, profile.name, *((attempt,) if attempt else ()))
         seed = seed_for(self.signature.name, self._described(), *about)
@@ -171,11 +171,11 @@ class TrialBuilder:
         wholes: Mapping[str, Any],
         counts: ValueCounts,
     ) -> Any:
-        made = [
+        arrays = [
             wholes[t] if t in wholes else self._tensor(spec, t, sizing, profile, random, counts)
             for t in spec.tensors
         ]
-        return made[0] if len(made) == 1 else tuple(made)
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
     def _tensor(
         self,
@@ -211,14 +211,14 @@ class TrialBuilder:
                 if part := self.roles.of(tensor).part:
                     shape = sizing.shape(self.shapes[tensor])
                     groups.setdefault(part.whole, {})[tensor] = (part, self._type(spec, tensor), shape)
-        made: dict[str, NDArray[Any]] = {}
+        arrays: dict[str, NDArray[Any]] = {}
         for group in groups.values():
             if len(group) > 1:
                 whole = next(
                     (p.of for p, _, _ in group.values() if p.of.dims is not None), self._whole(group)
                 )
-                made |= made_parts(group, sizing.shape(whole), profile, random)
-        return made
+                arrays |= generated_parts(group, sizing.shape(whole), profile, random)
+        return arrays
 
     def _whole(self, group: Mapping[str, tuple[TensorPart, DType, tuple[int, ...]]]) -> Shape:
         """The rank of a sparse tensor, from the width of its indices or the length of its shape."""
@@ -260,7 +260,7 @@ def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: 
     return [signature for name, signature in signatures.items() if names is None or name in names]
 
 
-# Trials with real inputs: those of the user, and the warm-up requests of a model.
+# Trials with real inputs: the user's, and the warm-up requests of a model.
 
 
 def user_trials(signature: Signature, user_inputs: Sequence[Mapping[str, Any]]) -> Iterator[Trial]:

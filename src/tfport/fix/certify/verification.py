@@ -242,7 +242,7 @@ class Verification:
     def _judged(self, signature: str, output: str) -> str:
         """The tolerances of an output that is computed in a narrower type, and why."""
         narrowest = self.narrowest[signature][output]
-        words = Tolerance(self.rtol, self.atol, narrowest=narrowest).words(narrowest.kind)
+        words = Tolerance(self.rtol, self.atol, narrowest=narrowest).words(narrowest.dtype)
         return f"`{output}` is judged as {narrowest} ({words}), as `{narrowest.node}` computes in {narrowest}"
 
     def _why_not(self) -> str:
@@ -258,7 +258,7 @@ class Verification:
         return f"the original refuses {inputs}: {why}"
 
 
-# What a certificate says about the inputs of a trial: dtype, shape and SHA-256 of each.
+# The inputs of a trial in a certificate: dtype, shape and SHA-256 of each.
 
 HOW = (
     "The SHA-256 of an input is that of its elements in row-major order, little-endian, as "

@@ -279,10 +279,6 @@ def _first(answers: RunnerResult) -> TrialOutcome:
 
 
 # Outputs that never vary: a comparison says little about them.
-#
-# An output that is the same, within the tolerance, for every input of its size may depend on a part of the
-# model that the inputs do not reach: a model that ignores its inputs would agree too. One that is always
-# NaN agrees with any other NaN, and one that is always empty has nothing to compare.
 
 
 def constant_outputs(
@@ -291,7 +287,12 @@ def constant_outputs(
     outcomes: Sequence[TrialOutcome],
     tolerance_of: Callable[[str, str], Tolerance],
 ) -> Iterator[str]:
-    """A sentence for each output of the original that does not vary, or is always NaN or empty."""
+    """A sentence for each output of the original that does not vary, or is always NaN or empty.
+
+    An output that is the same, within the tolerance, for every input of its size may depend on a part of the
+    model that the inputs do not reach: a model that ignores its inputs would agree too. One that is always
+    NaN agrees with any other NaN, and one that is always empty has nothing to compare.
+    """
     for name, signature in side.signatures.items():
         answers = [
             (trial, outcome.outputs)

@@ -3,6 +3,10 @@
 The configuration is written in the words of the target (`config_writer`), with other layers where the
 target computes something else (`replacements`) and the weights in its layout (`weights`). The written file
 is read again, checked against the target and compared with the original.
+
+A functional model of Keras 3 with `Embedding(mask_zero=True)` or `Masking` contains `NotEqual` layers, whose
+results are the `mask` arguments of later calls. Keras 2 passes masks from layer to layer itself: it has no
+such layers and does not need them.
 """
 
 from __future__ import annotations
@@ -202,10 +206,7 @@ class _Rewrite:
             changed("without training", "The optimizer and the settings of compile are left out.", [("", "")])
 
 
-# Masks that Keras 3 stores as operations, and that Keras 2 passes from layer to layer itself.
-#
-# A functional model of Keras 3 with `Embedding(mask_zero=True)` or `Masking` contains `NotEqual` layers,
-# whose results are the `mask` arguments of later calls. Keras 2 has no such layers and does not need them.
+# Masks that Keras 3 stores as operations.
 
 MASK, NOT_EQUAL = "mask", "NotEqual"
 

@@ -29,7 +29,7 @@ class KerasRunner(OtherRunner):
     def version_of(cls, target: Target) -> str:
         return target.keras.version if target.keras else ""
 
-    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+    def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The file, and the tensors of its inputs and outputs by name."""
         asked = [_tensors(side.signatures[trial.signature]) for trial in trials]
         return {"model": str(Path(side.model.where).absolute()), "trials": asked}

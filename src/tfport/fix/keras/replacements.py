@@ -122,7 +122,7 @@ def with_causal_masks_of(model: ModelConfig, dialect: Dialect) -> None:
 
 def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str, str]:
     """Replace the activation of a layer by a Rescaling layer and a ReLU layer, which gets its name."""
-    name, place = layer.name, model.layers.index(layer)
+    name, index = layer.name, model.layers.index(layer)
     before, scaled = f"{name}_before_activation", f"{name}_rescaling"
     calls = range(len(layer.calls))
     shared = {"dtype": layer.config.get("dtype", "float32")}
@@ -139,5 +139,5 @@ def _write_out(model: ModelConfig, layer: LayerConfig, scale: float) -> dict[str
         [LayerCall((TensorRef(scaled, number),)) for number in calls],
     )
     layer.name, layer.config = before, {**_without_activation(layer.config), "name": before}
-    model.layers[place + 1 : place + 1] = [rescaling, relu]
+    model.layers[index + 1 : index + 1] = [rescaling, relu]
     return {before: name}

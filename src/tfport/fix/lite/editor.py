@@ -40,7 +40,7 @@ class SubgraphEditor:
 
     def __init__(self, file: LiteFile, graph: Subgraph, scope: str) -> None:
         self.file, self.graph, self.scope = file, graph, scope
-        self.made: list[LiteOperator] = []
+        self.added: list[LiteOperator] = []
 
     def tensor(self, index: int) -> LiteTensor:
         """The tensor with this index; Refusal for an input that is left out."""
@@ -84,23 +84,23 @@ class SubgraphEditor:
             raise Refusal(f"`{tensor.name}` is {tensor.type}; expected {' or '.join(types)}")
 
     def constant(
-        self, value: ArrayLike, kind: str = "float32", quantization: TensorQuantization | None = None
+        self, value: ArrayLike, dtype: str = "float32", quantization: TensorQuantization | None = None
     ) -> int:
         """Add a constant; returns its index."""
-        array = np.asarray(value, np.dtype(kind))
+        array = np.asarray(value, np.dtype(dtype))
         self.file.buffers.append(np.ascontiguousarray(array).tobytes())
         buffer = len(self.file.buffers) - 1
-        return self._add(LiteTensor("", TYPES[kind], array.shape, buffer, quantization, has_rank=True))
+        return self._add(LiteTensor("", TYPES[dtype], array.shape, buffer, quantization, has_rank=True))
 
-    def new(self, like: int, shape: Sequence[int] | None = None, kind: str = "") -> int:
+    def new(self, like: int, shape: Sequence[int] | None = None, dtype: str = "") -> int:
         """Add a tensor with the type and quantization of another, or of another type; returns its index."""
         old = self.graph.tensors[like]
-        made = replace(old, buffer=0, is_variable=False, sparsity=None)
-        if kind:
-            made = replace(made, type=kind, quantization=None)
+        tensor = replace(old, buffer=0, is_variable=False, sparsity=None)
+        if dtype:
+            tensor = replace(tensor, type=dtype, quantization=None)
         if shape is not None:
-            made = replace(made, shape=tuple(shape), shape_signature=())
-        return self._add(made)
+            tensor = replace(tensor, shape=tuple(shape), shape_signature=())
+        return self._add(tensor)
 
     def _add(self, tensor: LiteTensor) -> int:
         index = len(self.graph.tensors)
@@ -115,13 +115,13 @@ class SubgraphEditor:
         to: int | None = None,
         like: int | None = None,
         shape: Sequence[int] | None = None,
-        kind: str = "",
+        dtype: str = "",
         **options: Any,
     ) -> int:
         """Add an operator that writes to a tensor, or to a new one like another; returns the tensor."""
         if to is None:
             assert like is not None
-            to = self.new(like, shape, kind)
+            to = self.new(like, shape, dtype)
         self.node(op, inputs, (to,), **options)
         return to
 
@@ -129,25 +129,25 @@ class SubgraphEditor:
         """Add an operator that writes to these tensors."""
         code = OperatorCode(op, lite_schema().enums["BuiltinOperator"].numbers[op])
         table = _options_type(op) if options else ""
-        self.made.append(LiteOperator(code, tuple(inputs), tuple(outputs), options, table))
+        self.added.append(LiteOperator(code, tuple(inputs), tuple(outputs), options, table))
 
     def inline(self, number: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Add the operators of another subgraph, which read and write these tensors."""
         graph = self.file.subgraphs[number]
-        places = dict(zip(graph.inputs, inputs, strict=True))
-        places |= dict(zip(graph.outputs, outputs, strict=True))
+        indices = dict(zip(graph.inputs, inputs, strict=True))
+        indices |= dict(zip(graph.outputs, outputs, strict=True))
         if set(graph.outputs) - {index for node in graph.operators for index in node.outputs}:
             raise Refusal(f"an output of subgraph {number} is not computed there")
         for index, tensor in enumerate(graph.tensors):
-            if index not in places:
-                places[index] = self._add(tensor)
+            if index not in indices:
+                indices[index] = self._add(tensor)
         for node in graph.operators:
-            self.made.append(
+            self.added.append(
                 replace(
                     node,
-                    inputs=tuple(places.get(index, index) for index in node.inputs),
-                    outputs=tuple(places.get(index, index) for index in node.outputs),
-                    intermediates=tuple(places[index] for index in node.intermediates),
+                    inputs=tuple(indices.get(index, index) for index in node.inputs),
+                    outputs=tuple(indices.get(index, index) for index in node.outputs),
+                    intermediates=tuple(indices[index] for index in node.intermediates),
                     options=copied_options(node.options),
                 )
             )

@@ -28,13 +28,13 @@ class LiteInterpreter(OtherRunner):
     def release_of(cls, target: Target) -> tuple[str, str] | None:
         return (target.lite.package, target.lite.version) if target.lite else None
 
-    def job(self, place: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
+    def job(self, folder: Path, side: ModelSide, trials: Sequence[Trial]) -> dict[str, Any]:
         """The file, and for each trial the indices of its tensors."""
         file = side.model.lite
         assert file is not None
-        (place / MODEL).write_bytes(lite_bytes(file))
+        (folder / MODEL).write_bytes(lite_bytes(file))
         asked = [_indices(file, side.signatures[trial.signature]) for trial in trials]
-        return {"model": str(place / MODEL), "trials": asked}
+        return {"model": str(folder / MODEL), "trials": asked}
 
 
 def _indices(file: LiteFile, signature: Signature) -> dict[str, Any] | None:

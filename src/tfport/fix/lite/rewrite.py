@@ -46,7 +46,7 @@ class LiteRewrite:
         self._move_constants()
         self._drop_unused_state()
         for graph in self.file.subgraphs:
-            graph.operators = [made for node in graph.operators for made in self._resolved(graph, node, 0)]
+            graph.operators = [new for node in graph.operators for new in self._resolved(graph, node, 0)]
         self._drop_unused_codes()
         if self.journal.entries:  # it says which runtime the old file needs
             self.file.metadata = [entry for entry in self.file.metadata if entry[0] != MIN_RUNTIME]
@@ -81,9 +81,9 @@ class LiteRewrite:
             if rule.keeps is LOSSY and not self.allow_lossy:
                 refusals.append(f"{rule.name} loses accuracy; --allow-lossy permits it")
                 continue
-            made = self._attempt(graph, node, rule, depth, refusals)
-            if made is not None:
-                return made
+            added = self._attempt(graph, node, rule, depth, refusals)
+            if added is not None:
+                return added
         if depth == 0:
             self.reasons.append(_reason(graph, node, refusals))
         return [node]
@@ -98,16 +98,16 @@ class LiteRewrite:
             if depth >= DEEPEST:
                 raise Refusal("too many rules one after the other")
             rule.make(editor, node)
-            made = [new for old in editor.made for new in self._resolved(graph, old, depth + 1)]
-            if missing := [new.code.name for new in made if self._version(graph, new) is None]:
+            added = [new for old in editor.added for new in self._resolved(graph, old, depth + 1)]
+            if missing := [new.code.name for new in added if self._version(graph, new) is None]:
                 raise Refusal(f"it needs {missing[0]}")
         except Refusal as refusal:
             refusals.append(f"{rule.name}: {refusal.why}")
             del graph.tensors[tensors:], self.file.buffers[buffers:], self.reasons[reasons:]
             return None
-        before, after = ([(_name(graph, n), n.code.name) for n in nodes] for nodes in ([node], made))
+        before, after = ([(_name(graph, n), n.code.name) for n in nodes] for nodes in ([node], added))
         self.journal.changed(rule.name, rule.says, before, rule.keeps, after)
-        return made
+        return added
 
     def _correct_axes(self) -> None:
         """A vector has one axis, whatever the axis of its scales says."""
@@ -195,10 +195,8 @@ def _reason(graph: Subgraph, node: LiteOperator, refusals: list[str]) -> str:
     return f"{what}: " + ("; ".join(refusals) if refusals else "no rule replaces it")
 
 
-# Operators that keep a state which no output depends on, for interpreters without variables.
-#
-# A layer that was made for training may leave a counter in the file: a variable that is read, increased and
-# written, and whose value reaches no output.
+# State that no output depends on, for interpreters without variables: a layer for training may leave a
+# counter in the file, a variable that is read, increased and written.
 
 HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
 STATE = frozenset({HANDLE, READ, ASSIGN, ONCE})

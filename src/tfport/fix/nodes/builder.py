@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# the control flow ops of TF1
+ENTERS, EXITS = ("Enter", "RefEnter"), ("Exit", "RefExit")
+MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch", "_SwitchN")
+NEXTS = ("NextIteration", "RefNextIteration")
+
+
 class RuleBuilder(NodeBuilder[Value]):
     """Adds nodes next to one node; knows shapes and constants of the values that they read."""
 
@@ -94,16 +100,6 @@ def target_attrs(
     return {k: v for k, v in attrs.items() if k in names or v != signature.defaults.get(k)}
 
 
-# Attributes of a node, for the nodes that replace it.
-
-
 def attrs_without(n: Node, *names: str) -> dict[str, Any]:
     """The attributes of a node, except for these."""
     return {name: value for name, value in n.attrs.items() if name not in names}
-
-
-# The control flow ops of TF1.
-
-ENTERS, EXITS = ("Enter", "RefEnter"), ("Exit", "RefExit")
-MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch", "_SwitchN")
-NEXTS = ("NextIteration", "RefNextIteration")

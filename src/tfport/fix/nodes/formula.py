@@ -100,8 +100,8 @@ class NodeFunctions:
     def _constant(self, number: float, full: bool = False) -> Value:
         if (known := self._constants.get((number, full))) is not None:
             return known
-        made = self.op.const(number, self.x.value.dtype.base)
+        value = self.op.const(number, self.x.value.dtype.base)
         if full:
-            made = self.op.Fill(shape_of(self.op, self.x.value), made).output(0)
-        self._constants[number, full] = made
-        return made
+            value = self.op.Fill(shape_of(self.op, self.x.value), value).output(0)
+        self._constants[number, full] = value
+        return value

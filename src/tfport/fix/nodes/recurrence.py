@@ -52,11 +52,11 @@ def _unrolled(
 ) -> tuple[list[Value], list[Value]]:
     inside = {name: _value(op, operand) for name, operand in constants.items()}
     rows = op.Unpack(x, num=steps, axis=0)
-    made: list[list[Value]] = []
+    outputs_by_step: list[list[Value]] = []
     for at in range(steps):
         outputs, states = _step(op, cell, inside, at, rows.output(at), states)
-        made.append(outputs)
-    return [op.Pack(list(each), axis=0).output(0) for each in zip(*made, strict=True)], states
+        outputs_by_step.append(outputs)
+    return [op.Pack(list(each), axis=0).output(0) for each in zip(*outputs_by_step, strict=True)], states
 
 
 def _looped(
@@ -69,18 +69,18 @@ def _looped(
 ) -> tuple[list[Value], list[Value]]:
     dtype = x.dtype.base
     count = op.StridedSlice(op.Shape(x, out_type="int32"), [0], [1], [1], shrink_axis_mask=1)
-    places = op.Range(0, count, 1)
-    rows, *made = (op.TensorArrayV3(count, dtype=dtype) for _ in range(1 + outputs))
-    filled = op.TensorArrayScatterV3(rows, places, x, rows.output(1))
+    indices = op.Range(0, count, 1)
+    rows, *arrays = (op.TensorArrayV3(count, dtype=dtype) for _ in range(1 + outputs))
+    filled = op.TensorArrayScatterV3(rows, indices, x, rows.output(1))
     beside = op.beside
     loop = FrameLoop(op.node, free_frame_name(beside.graph, f"{beside.name}/loop"), count)
     inside = {name: loop.invariant(element) for name, element in constants.items()}
     read, full, written = (
         loop.invariant(rows),
         loop.invariant(filled),
-        [loop.invariant(element) for element in made],
+        [loop.invariant(element) for element in arrays],
     )
-    before = loop.start([*states, *(element.output(1) for element in made)])
+    before = loop.start([*states, *(element.output(1) for element in arrays)])
     row = op.TensorArrayReadV3(read, loop.index, full, dtype=dtype)
     answers, after = _step(op, cell, inside, loop.index, row.output(0), before[: len(states)])
     flows = [
@@ -88,8 +88,8 @@ def _looped(
         for array, answer, flow in zip(written, answers, before[len(states) :], strict=True)
     ]
     last = loop.end([*after, *flows])
-    ends = zip(made, last[len(states) :], strict=True)
-    gathered = [op.TensorArrayGatherV3(array, places, flow, dtype=dtype).output(0) for array, flow in ends]
+    ends = zip(arrays, last[len(states) :], strict=True)
+    gathered = [op.TensorArrayGatherV3(array, indices, flow, dtype=dtype).output(0) for array, flow in ends]
     return gathered, last[: len(states)]
 
 

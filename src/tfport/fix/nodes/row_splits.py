@@ -15,8 +15,8 @@ NodeOrValue = Node | Value
 
 def wide(op: RuleBuilder, value: NodeOrValue) -> NodeOrValue:
     """Splits or lengths as int64."""
-    kind = value.output(0).dtype if isinstance(value, Node) else value.dtype
-    return value if kind.base == INT64 else op.Cast(value, DstT="int64")
+    dtype = value.output(0).dtype if isinstance(value, Node) else value.dtype
+    return value if dtype.base == INT64 else op.Cast(value, DstT="int64")
 
 
 def lengths_of(op: RuleBuilder, splits: NodeOrValue) -> Node:

@@ -1,7 +1,8 @@
 """A virtual environment with a release from the package index, in the cache folder of the user.
 
 The release is installed by pip, in the newest Python of this machine that it has a wheel for, with
-dependencies of its own age (`release_dependencies`). The environment is kept for the next proof.
+dependencies of its own age: those that pip chooses today for a release of 2019 do not import. The
+environment is kept for the next proof.
 """
 
 from __future__ import annotations
@@ -85,27 +86,27 @@ def make_environment(folder: Path, release: PackageRelease, progress: Progress =
     folder.parent.mkdir(parents=True, exist_ok=True)
     # renamed when complete: an interrupted installation leaves nothing behind
     with tempfile.TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as temporary:
-        place, why = Path(temporary, "environment"), ""
+        environment, why = Path(temporary, "environment"), ""
         pip = _own_pip(Path(temporary))
         for version, interpreter in interpreters.items():
             try:
                 progress(f"fetching {release.requirement} for Python {version}")
                 wheel = _fetch(pip, release, version, Path(temporary, version))
                 progress(f"installing {release.requirement}")
-                _install(place, interpreter, wheel, release)
+                _install(environment, interpreter, wheel, release)
                 break
             except _NoWheel as error:  # of the release, or of a package that it needs
                 why = str(error)
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(environment, ignore_errors=True)
         else:
             raise CannotProve(
                 f"{release.requirement} cannot be installed on {platform.machine()} with Python "
                 f"{', '.join(interpreters)}, which this machine has: {why}; name a Python that has it with "
                 "--target-python"
             )
-        (place / READY).write_text(json.dumps({"name": wheel.name, "sha256": digest(wheel)}))
+        (environment / READY).write_text(json.dumps({"name": wheel.name, "sha256": digest(wheel)}))
         shutil.rmtree(folder, ignore_errors=True)
-        place.rename(folder)
+        environment.rename(folder)
 
 
 def _interpreters(release: PackageRelease) -> dict[str, str]:
@@ -137,18 +138,18 @@ def _own_pip(folder: Path) -> list[str]:
     return [str(folder / "pip" / "bin" / "python"), "-m", "pip"]
 
 
-def _install(place: Path, interpreter: str, wheel: Path, release: PackageRelease) -> None:
-    _make_venv(place, interpreter)
-    pip = [str(place / "bin" / "python"), "-m", "pip", *QUIET]
+def _install(environment: Path, interpreter: str, wheel: Path, release: PackageRelease) -> None:
+    _make_venv(environment, interpreter)
+    pip = [str(environment / "bin" / "python"), "-m", "pip", *QUIET]
     install = [*pip, "install", "--quiet", "--no-cache-dir", "--no-compile", "--prefer-binary"]
     _step([*install, OLD_PIP], "needs another pip, which cannot be installed", release)
     wanted = dependencies(release.package, release.version)
     _step([*install, str(wheel), *wanted], "cannot be installed", release)
 
 
-def _make_venv(place: Path, interpreter: str) -> None:
+def _make_venv(environment: Path, interpreter: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        if ended := run_to_end([interpreter, "-m", "venv", str(place)], Path(folder), SECONDS):
+        if ended := run_to_end([interpreter, "-m", "venv", str(environment)], Path(folder), SECONDS):
             raise CannotProve(f"{interpreter} cannot make a virtual environment: {ended}")
 
 
@@ -174,7 +175,7 @@ def _step(command: Sequence[str], problem: str, release: PackageRelease) -> None
     raise CannotProve(f"{release.requirement} {problem}: {message}")
 
 
-# Find the Python interpreters of this machine: on PATH, of pyenv, of uv and of the py launcher.
+# The Python interpreters of this machine: on PATH, of pyenv, of uv and of the py launcher.
 
 PROBE_SECONDS = 30
 KNOWN = tuple(f"3.{minor}" for minor in range(6, 16))
@@ -228,10 +229,8 @@ def _printed(command: list[str]) -> list[str]:
     return done.stdout.strip().splitlines() if done.returncode == 0 else []
 
 
-# Packages of the same age as a release: those that pip chooses today for a release of 2019 do not import.
-#
-# Each table has rows `(before, requirements)`: a row applies to releases older than `before` that no
-# earlier row covers.
+# Dependencies of the age of a release, in tables with rows `(before, requirements)`: a row applies to
+# releases older than `before` that no earlier row covers.
 
 OLD_PIP = "pip>=21,<22; python_version < '3.7'"
 """The pip of Python 3.6 supports too few wheel tags, and newer ones do not support Python 3.6."""

@@ -29,8 +29,8 @@ def target_runners(
         return [runner(python, is_target=True, runs=runs, expected=expected) for python in options.pythons]
     if not options.prove:
         return []
-    made = release_environment(_provable(release, target), progress)
-    return [runner(made.python, is_target=True, runs=runs, expected=expected, wheel=made.wheel)]
+    environment = release_environment(_provable(release, target), progress)
+    return [runner(environment.python, is_target=True, runs=runs, expected=expected, wheel=environment.wheel)]
 
 
 def is_provable(target: Target) -> bool:

@@ -1,4 +1,7 @@
-"""Stateless calls, branches and loops as their stateful variants; `fix.structure` lowers them to TF1's."""
+"""Stateless calls, branches and loops as their stateful variants, and the truth of a tensor.
+
+`fix.structure` lowers them to the control flow of TF1.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,6 @@ def as_stateful_twin(op: RuleBuilder, n: Node) -> Replacement:
 def nothing(op: RuleBuilder, n: Node) -> Replacement:
     """DisableCopyOnRead affects only how a variable's memory is shared, so it becomes NoOp."""
     return op.NoOp()
-
-
-# ToBool: the truth of a tensor in control flow.
 
 
 @rule("ToBool", keeps=EXACT)

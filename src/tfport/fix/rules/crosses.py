@@ -31,8 +31,8 @@ def crossed_as_sparse(op: RuleBuilder, n: Node) -> Replacement:
         column if hashed else CrossColumn(column.indices, _text(op, column.values), column.shape)
         for column in _in_order(op, n)
     ]
-    kind = INT64 if hashed else STRING
-    made = op.SparseCross(
+    dtype = INT64 if hashed else STRING
+    crossed = op.SparseCross(
         [column.indices for column in columns],
         [column.values for column in columns],
         [column.shape for column in columns],
@@ -41,14 +41,14 @@ def crossed_as_sparse(op: RuleBuilder, n: Node) -> Replacement:
         num_buckets=n.attrs["num_buckets"],
         hash_key=n.attrs["hash_key"],
         out_type=n.attrs["out_values_type"],
-        internal_type=kind,
+        internal_type=dtype,
     )
-    rows = column(op, made.output(0), 0)
-    height = op.Cast(op.StridedSlice(made.output(2), [0], [1], [1], shrink_axis_mask=1), DstT="int32")
+    rows = column(op, crossed.output(0), 0)
+    height = op.Cast(op.StridedSlice(crossed.output(2), [0], [1], [1], shrink_axis_mask=1), DstT="int32")
     splits: NodeOrValue = splits_of(op, op.UnsortedSegmentSum(op.OnesLike(rows), rows, height))
     if (wanted := n.attrs["out_row_splits_type"]) != INT64:
         splits = op.Cast(splits, DstT=wanted)
-    return [made.output(1), splits]
+    return [crossed.output(1), splits]
 
 
 def _in_order(op: RuleBuilder, n: Node) -> list[CrossColumn]:

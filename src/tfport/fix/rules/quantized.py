@@ -35,7 +35,7 @@ def with_bits_as_input(op: RuleBuilder, n: Node) -> Replacement:
 @rule("Dequantize", keeps=EXACT)
 def dequantized_in_float32(op: RuleBuilder, n: Node) -> Replacement:
     """Numbers are dequantized to float32, and then cast."""
-    kind = n.attrs["dtype"]
-    if kind == FLOAT32:
+    dtype = n.attrs["dtype"]
+    if dtype == FLOAT32:
         return OtherProblem("its output is float32 already")
-    return op.Cast(op.Dequantize(*n.inputs, **attrs_without(n, "dtype")), DstT=kind)
+    return op.Cast(op.Dequantize(*n.inputs, **attrs_without(n, "dtype")), DstT=dtype)

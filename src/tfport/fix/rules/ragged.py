@@ -38,9 +38,9 @@ def sparse_by_places(op: RuleBuilder, n: Node) -> Replacement:
     return [index.output(0) if isinstance(index, Node) else index, values, op.Pack(sizes)]
 
 
-def _deeper(op: RuleBuilder, index: Size, places: Node) -> Node:
+def _deeper(op: RuleBuilder, index: Size, indices: Node) -> Node:
     """The index of each value of the next level, from the index of its row."""
-    rows, within = column(op, places, 0), column(op, places, 1)
+    rows, within = column(op, indices, 0), column(op, indices, 1)
     return op.ConcatV2([op.Gather(index, rows), op.ExpandDims(within, 1)], 1)
 
 
@@ -57,9 +57,9 @@ def dense_by_places(op: RuleBuilder, n: Node) -> Replacement:
     for (lengths, starts), size in zip(levels, asked[1:], strict=True):
         most = longest(op, lengths)
         sizes.append(most if size is None else _unless_open(op, size, most))
-        places = indices_of(op, op.Minimum(op.Gather(lengths, ids), sizes[-1]))
-        in_row = op.Gather(op.Gather(starts, ids), column(op, places, 0))
-        index, ids = _deeper(op, index, places), op.Add(in_row, column(op, places, 1))
+        indices = indices_of(op, op.Minimum(op.Gather(lengths, ids), sizes[-1]))
+        in_row = op.Gather(op.Gather(starts, ids), column(op, indices, 0))
+        index, ids = _deeper(op, index, indices), op.Add(in_row, column(op, indices, 1))
     behind = count_of(op, values)
     where = op.SparseToDense(index, op.Pack(sizes), ids, behind)
     return op.Gather(op.ConcatV2([values, _element(op, values, default)], 0), where)
@@ -132,27 +132,27 @@ def rows_gathered_by_places(op: RuleBuilder, n: Node) -> Replacement:
         return refuse("its indices are not known to be a vector")
     ids: Size = wide(op, indices)
     out: list[Node | Value | None] = []
-    kind = n.attrs["Tsplits"]
+    dtype = n.attrs["Tsplits"]
     for splits in (wide(op, row_splits) for row_splits in nested):
         lengths = op.Gather(lengths_of(op, splits), ids)
-        places = indices_of(op, lengths)
-        starts = op.Gather(op.Gather(splits, ids), column(op, places, 0))
-        ids = op.Add(starts, column(op, places, 1))
-        out.append(_as(op, splits_of(op, lengths), kind))
+        pairs = indices_of(op, lengths)
+        starts = op.Gather(op.Gather(splits, ids), column(op, pairs, 0))
+        ids = op.Add(starts, column(op, pairs, 1))
+        out.append(_as(op, splits_of(op, lengths), dtype))
     return [*out, op.Gather(values, ids)]
 
 
 @rule("RaggedRange", keeps=EXACT)
 def ranges_by_places(op: RuleBuilder, n: Node) -> Replacement:
     """Each value of a row is its start plus its index times delta."""
-    kind = n.attrs["T"]
-    if not isinstance(kind, DType) or not kind.is_integer:
-        return refuse(f"{kind} numbers are accumulated one by one, and rounded each time")
+    dtype = n.attrs["T"]
+    if not isinstance(dtype, DType) or not dtype.is_integer:
+        return refuse(f"{dtype} numbers are accumulated one by one, and rounded each time")
     starts, limits, deltas = (wide(op, value) for value in n.inputs)
     steps = op.Neg(op.FloorDiv(op.Sub(starts, limits), deltas))
     lengths = op.Reshape(op.Maximum(steps, op.const(0, INT64)), [-1])
-    places = indices_of(op, lengths)
-    rows, within = column(op, places, 0), op.Cast(column(op, places, 1), DstT=kind)
+    indices = indices_of(op, lengths)
+    rows, within = column(op, indices, 0), op.Cast(column(op, indices, 1), DstT=dtype)
     start, delta = (_of_rows(op, n.inputs[i], lengths, rows) for i in (0, 2))
     return [_as(op, splits_of(op, lengths), n.attrs["Tsplits"]), op.Add(start, op.Mul(within, delta))]
 
@@ -163,5 +163,5 @@ def _of_rows(op: RuleBuilder, value: Value, lengths: Node, rows: Node) -> Node:
     return op.Gather(op.Add(zeros, value), rows)
 
 
-def _as(op: RuleBuilder, splits: Node, kind: object) -> Node:
-    return splits if kind == INT64 else op.Cast(splits, DstT=kind)
+def _as(op: RuleBuilder, splits: Node, dtype: object) -> Node:
+    return splits if dtype == INT64 else op.Cast(splits, DstT=dtype)

@@ -41,18 +41,18 @@ def from_the_seed(op: RuleBuilder, n: Node) -> Replacement:
 
 
 def _seed(key: Value, counter: Value) -> Value:
-    made = key.node
-    if made.op not in KEYS or counter.node is not made or (key.index, counter.index) != (0, 1):
+    source = key.node
+    if source.op not in KEYS or counter.node is not source or (key.index, counter.index) != (0, 1):
         raise refuse("its key and counter are not computed directly from a seed")
-    return made.inputs[0]
+    return source.inputs[0]
 
 
 @rule("StatelessRandomUniformFullInt", keeps=EXACT)
 def from_a_range_and_a_parity(op: RuleBuilder, n: Node) -> Replacement:
     """A draw below the largest integer, and one of two numbers for the bits that the range maps to zero."""
     shape, seed = n.inputs[0], op.cast(n.inputs[1], INT64)
-    kind = n.attrs["dtype"]
-    signed = INT32 if kind.numpy.itemsize == INT32.numpy.itemsize else INT64
+    dtype = n.attrs["dtype"]
+    signed = INT32 if dtype.numpy.itemsize == INT32.numpy.itemsize else INT64
     least, greatest = np.iinfo(signed.numpy).min, np.iinfo(signed.numpy).max
 
     def below(limit: int) -> Node:
@@ -67,16 +67,16 @@ def from_a_range_and_a_parity(op: RuleBuilder, n: Node) -> Replacement:
     )
     all_ones = op.Fill(op.Shape(drawn, out_type="int32"), op.const(-1, signed))
     bits = op.Select(op.LogicalAnd(zero, odd), all_ones, op.BitwiseXor(drawn, op.const(least, signed)))
-    return bits if kind == signed else op.Bitcast(bits, type=kind)
+    return bits if dtype == signed else op.Bitcast(bits, type=dtype)
 
 
 @rule(" ".join(FIRST_FORMS), keeps=LOSSY)
 def other_numbers_for_a_key(op: RuleBuilder, n: Node) -> Replacement:
     """Different random numbers of the same distribution, independent of key and generator."""
-    if (made := STATEFUL.get(FIRST_FORMS[n.op])) is None:
+    if (stateful := STATEFUL.get(FIRST_FORMS[n.op])) is None:
         return refuse("no older op draws from the full range of integers")
     bounds = n.inputs[4:]
-    return op.node(made, n.inputs[0], *bounds, **({} if bounds else {"dtype": n.attrs["dtype"]}))
+    return op.node(stateful, n.inputs[0], *bounds, **({} if bounds else {"dtype": n.attrs["dtype"]}))
 
 
 @rule(" ".join(STATEFUL), keeps=LOSSY)
@@ -86,8 +86,8 @@ def other_numbers(op: RuleBuilder, n: Node) -> Replacement:
     if n.op == "StatelessMultinomial":
         return op.Multinomial(size, rest[0], output_dtype=n.attrs["output_dtype"])
     # integers have the dtype of their bounds
-    kind = {} if rest[1:] else {"dtype": n.attrs["dtype"]}
-    return op.node(STATEFUL[n.op], size, *rest[1:], **kind)
+    attrs = {} if rest[1:] else {"dtype": n.attrs["dtype"]}
+    return op.node(STATEFUL[n.op], size, *rest[1:], **attrs)
 
 
 @rule("RngReadAndSkip", keeps=LOSSY)

@@ -26,13 +26,13 @@ def segment_ids_of_32_bits(op: RuleBuilder, n: Node) -> Replacement:
 def rows_of_zeros_behind(op: RuleBuilder, n: Node) -> Replacement:
     """Segments after the last one that has rows are zeros."""
     data, indices, ids, count = n.inputs
-    made = op.node(n.op.removesuffix("WithNumSegments"), data, indices, ids)
-    shape, wanted = op.Shape(made, out_type="int32"), op.Cast(count, DstT="int32")
+    rows = op.node(n.op.removesuffix("WithNumSegments"), data, indices, ids)
+    shape, wanted = op.Shape(rows, out_type="int32"), op.Cast(count, DstT="int32")
     first = op.StridedSlice(shape, [0], [1], [1])
     missing = op.Sub(op.Reshape(wanted, [1]), first)
     inner = op.StridedSlice(shape, [1], [0], [1], end_mask=1)
     zeros = op.Fill(op.ConcatV2([missing, inner], 0), op.Cast(0, SrcT="int32", DstT=data.dtype.base))
-    return op.ConcatV2([made, zeros], 0)
+    return op.ConcatV2([rows, zeros], 0)
 
 
 @rule("SparseSegmentSumGrad", keeps=ROUNDING)

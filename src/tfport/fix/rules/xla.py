@@ -94,8 +94,8 @@ def _inside(op: RuleBuilder, image: Value, begin: Value, size: Value) -> Any:
 @rule("XlaDot XlaDotV2", keeps=ROUNDING)
 def as_batch_matmul(op: RuleBuilder, n: Node) -> Replacement:
     """The factors are transposed and reshaped to matrices, and multiplied."""
-    kind = n.attrs.get("preferred_element_type", n.attrs.get("T"))
-    if any(value.dtype.base != kind for value in n.inputs):
+    dtype = n.attrs.get("preferred_element_type", n.attrs.get("T"))
+    if any(value.dtype.base != dtype for value in n.inputs):
         return refuse("the factors and the product have different dtypes")
     named = dimension_numbers(n.attrs["dimension_numbers"], DOT)
     batch = len(named["lhs_batch"])
@@ -115,9 +115,9 @@ def _matrix(
     kept = [dims[index] for index in free]
     ends = [_product(sizes, kept), _product(sizes, [dims[index] for index in summed])]
     shape = [*(dims[index] for index in batch), *(ends if last else reversed(ends))]
-    made = op.Reshape(op.Transpose(value, order), sizes.vector(shape))
+    matrices = op.Reshape(op.Transpose(value, order), sizes.vector(shape))
     known = [size if isinstance(size, int) else None for size in shape]
-    return op.tensor(made, known), kept, [dims[index] for index in order]
+    return op.tensor(matrices, known), kept, [dims[index] for index in order]
 
 
 def _product(sizes: Sizes, several: list[Size]) -> Size:

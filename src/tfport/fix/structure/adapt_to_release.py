@@ -1,4 +1,15 @@
-"""Avoid what a release registers, but handles wrongly: `check.release_quirks` says which releases do."""
+"""Avoid what a release registers, but handles wrongly: `check.release_quirks` says which releases do.
+
+- TensorFlow 1.4 removes transpositions that cancel each other, also if they become neighbors by other
+  optimizations, and turns the control inputs of nodes that wait for them into data inputs
+  (`check.findings.optimizer`). An Identity that something waits for stays.
+- CTCBeamSearchDecoder of some releases subtracts only the largest logit of each step. What is missing is, for
+  each sequence, the sum over its steps of log(sum(exp(logits - largest))). The graph subtracts it only if
+  decoding a constant shows that the release does not normalize: so it gives the same answer in every release.
+- A loop that ends early leaves elements of a TensorArray unwritten: `dynamic_rnn` of later releases stops
+  after the longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. So the written
+  elements are stacked and zeros appended, if the index is the loop's counter: 0, 1, … in each iteration.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +54,7 @@ def adapt_to_release(
         journal.changed("waiting apart", says, wait_through_identities(graph))
 
 
-# Let nodes wait for transpositions through an Identity.
-#
-# TensorFlow 1.4 removes transpositions that cancel each other, also if they become neighbors by other
-# optimizations, and turns the control inputs of nodes that wait for them into data inputs
-# (`check.findings.optimizer`). An Identity that something waits for stays.
+# Waiting for transpositions.
 
 
 def wait_through_identities(graph: Graph) -> list[tuple[str, str]]:
@@ -68,11 +75,7 @@ def _identity(node: Node) -> Node:
     return node.graph.add("Identity", [value], attrs, name=f"{node.name}/done", device=node.device)
 
 
-# Normalize the log probabilities of CTCBeamSearchDecoder on releases that do not.
-#
-# These subtract only the largest logit of each step. What is missing is, for each sequence, the sum over
-# its steps of log(sum(exp(logits - largest))). The graph subtracts it only if decoding a constant shows
-# that the release does not normalize: so it gives the same answer in every release.
+# Log probabilities of CTCBeamSearchDecoder.
 
 LIKELY = -0.5
 """Above log(1/2), the log probability of one of two equal classes; below 0, which is not normalized."""
@@ -116,11 +119,7 @@ def _is_not_normalized(op: RuleBuilder) -> Node:
     return op.Greater(probe.outputs[-1], op.const(LIKELY))
 
 
-# Stack only those elements of a TensorArray that a loop wrote, and append zeros for the others.
-#
-# A loop that ends early leaves elements unwritten: `dynamic_rnn` of later releases stops after the
-# longest sequence. Stacking them gives zeros, but fails until TensorFlow 1.4. The elements are known to be
-# written in order if the index is the loop's counter: 0, 1, … in each iteration.
+# Elements of a TensorArray that a loop did not write.
 
 ADDS = ("Add", "AddV2")
 
@@ -137,10 +136,10 @@ def append_unwritten(graph: Graph) -> list[tuple[str, str]]:
 
 def _stacked_size(node: Node) -> Value | None:
     """The number of elements of the array, if all are stacked in order."""
-    places = node.inputs[1].node
-    if places.op != "Range" or _number(places.inputs[0]) != 0 or _number(places.inputs[2]) != 1:
+    indices = node.inputs[1].node
+    if indices.op != "Range" or _number(indices.inputs[0]) != 0 or _number(indices.inputs[2]) != 1:
         return None
-    size = places.inputs[1]
+    size = indices.inputs[1]
     is_own = size.node.op == "TensorArraySizeV3" and size.node.inputs[0] is node.inputs[0]
     return size if is_own and size.dtype == INT32 else None
 
@@ -214,9 +213,9 @@ def _append_zeros(node: Node, size: Value, switch: Node) -> None:
     site, (handle, _, flow), dtype = Site.of(node), node.inputs, node.output(0).dtype.base
     count = site.add("Exit", [switch.output(0)], {"T": INT32}, name="written")
     zero, step = (site.constant(n, INT32, count, "number") for n in (0, 1))
-    places = site.add("Range", [zero, count.output(0), step], {"Tidx": INT32}, name="places").output(0)
+    indices = site.add("Range", [zero, count.output(0), step], {"Tidx": INT32}, name="places").output(0)
     stack = site.add(
-        node.op, [handle, places, flow], dict(node.attrs), name="stacked", controls=node.controls
+        node.op, [handle, indices, flow], dict(node.attrs), name="stacked", controls=node.controls
     )
     left = site.add("Sub", [size, count.output(0)], {"T": INT32}, name="left").output(0)
     shape = _with_rows(site, stack.output(0), left, zero, count)
@@ -228,11 +227,11 @@ def _append_zeros(node: Node, size: Value, switch: Node) -> None:
 
 def _with_rows(site: Site, like: Value, rows: Value, zero: Value, near: Node) -> Value:
     """The shape of a value, with another number of rows."""
-    kinds: dict[str, Attr] = {"T": like.dtype.base, "out_type": INT32}
-    shape = site.add("Shape", [like], kinds, name="shape").output(0)
+    attrs: dict[str, Attr] = {"T": like.dtype.base, "out_type": INT32}
+    shape = site.add("Shape", [like], attrs, name="shape").output(0)
     ends = [site.constant([at], INT32, near, "at") for at in (1, 0, 1)]
-    kinds = {"T": INT32, "Index": INT32, "end_mask": 1}
-    element = site.add("StridedSlice", [shape, *ends], kinds, name="element").output(0)
+    attrs = {"T": INT32, "Index": INT32, "end_mask": 1}
+    element = site.add("StridedSlice", [shape, *ends], attrs, name="element").output(0)
     first = site.add("ExpandDims", [rows, zero], {"T": INT32, "Tdim": INT32}, name="rows").output(0)
-    kinds = {"T": INT32, "N": 2, "Tidx": INT32}
-    return site.add("ConcatV2", [first, element, zero], kinds, name="dims").output(0)
+    attrs = {"T": INT32, "N": 2, "Tidx": INT32}
+    return site.add("ConcatV2", [first, element, zero], attrs, name="dims").output(0)

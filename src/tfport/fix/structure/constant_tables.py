@@ -54,7 +54,7 @@ class TableEntries:
 
 def tables_to_constants(graph: Graph, facts: Facts, checker: NodeChecker) -> Changed:
     """Convert every table of a main graph to comparisons with its keys; refuses if one cannot be."""
-    tables = [_entries(node, facts) for node in graph if node.op in (*V1.made, *V2.made)]
+    tables = [_entries(node, facts) for node in graph if node.op in (*V1.created, *V2.created)]
     changed: Changed = []
     for entries in tables:
         handles = bypass_lists(entries.handles)
@@ -73,7 +73,7 @@ def tables_to_constants(graph: Graph, facts: Facts, checker: NodeChecker) -> Cha
 def _entries(table: Node, facts: Facts) -> TableEntries:
     if table.op not in TABLES:
         raise TableRefusal(f"`{table.name}` is a {table.op}, whose entries may change")
-    form: TableVersion = V2 if table.op in V2.made else V1
+    form: TableVersion = V2 if table.op in V2.created else V1
     handles = handles_of([table], form)
     fills = []
     for user in dict.fromkeys(user for value in handles for user in value.uses):
@@ -110,9 +110,9 @@ def _find(node: Node, entries: TableEntries, op: RuleBuilder) -> None:
     """Gather from the values and the default, which is appended: at the index of the key, or at the end."""
     _, keys, default = node.inputs
     node.set_inputs((keys, default))  # constants then stay in the branch or loop of the keys
-    kind, count = keys.dtype.base, len(entries.keys)
+    dtype, count = keys.dtype.base, len(entries.keys)
     flat = op.ExpandDims(op.Reshape(keys, [-1]), 1)
-    equal = op.Cast(op.Equal(flat, op.const(entries.keys[None], kind)), SrcT="bool", DstT="int32")
+    equal = op.Cast(op.Equal(flat, op.const(entries.keys[None], dtype)), SrcT="bool", DstT="int32")
     # at most one key is equal, so the sum is its index minus the number of keys, or 0
     back = op.Sum(op.Mul(equal, op.const(np.arange(-count, 0), INT32)), [1])
     stored = op.const(entries.values, default.dtype.base)

@@ -82,9 +82,9 @@ def insert_body(
 def expand(call: Node, pivot: Node, inner: list[tuple[Node, Node]]) -> None:
     """Replace a call by the body of the function; nodes to expand next are added to `inner`."""
     stateful, waits = is_stateful(parts_of(call)), list(call.controls)
-    made = inline(call)
-    if made and made[0].op == "NoOp" and made[0].name.startswith(f"{call.name}/before"):
-        before, *made = made
+    nodes = inline(call)
+    if nodes and nodes[0].op == "NoOp" and nodes[0].name.startswith(f"{call.name}/before"):
+        before, *nodes = nodes
         arrived = [node for node in before.controls if node not in waits]
         # a body runs when its pivot does; only its effects have to wait for the arguments
         kept = [node for node in arrived if stateful and node.op not in ENTERS]
@@ -93,7 +93,7 @@ def expand(call: Node, pivot: Node, inner: list[tuple[Node, Node]]) -> None:
         for node in arrived:
             if node.op == "Identity" and not node.users and node.name.startswith(f"{call.name}/arrival"):
                 call.graph.remove(node)
-    inner += [(node, pivot) for node in made if is_expanded(node)]
+    inner += [(node, pivot) for node in nodes if is_expanded(node)]
 
 
 def gates(node: Node, pivot: Node | None, stateful: bool) -> list[Node]:
@@ -131,10 +131,10 @@ def forward_results(node: Node, results: Sequence[Value], waits: Iterable[Node])
 def drop_lost_colocations(graph: Graph) -> None:
     """Drop colocation with removed nodes: TensorFlow refuses such a graph."""
     for node in graph:
-        places = node.attr("_class")
-        if isinstance(places, list) and any(_is_lost(place, graph) for place in places):
-            node.attrs["_class"] = [place for place in places if not _is_lost(place, graph)]
+        locations = node.attr("_class")
+        if isinstance(locations, list) and any(_is_lost(location, graph) for location in locations):
+            node.attrs["_class"] = [location for location in locations if not _is_lost(location, graph)]
 
 
-def _is_lost(place: Attr, graph: Graph) -> bool:
-    return isinstance(place, str) and place.startswith("loc:@") and place[5:] not in graph
+def _is_lost(location: Attr, graph: Graph) -> bool:
+    return isinstance(location, str) and location.startswith("loc:@") and location[5:] not in graph

@@ -2,6 +2,9 @@
 
 A node keeps its name and returns the results. Everything that its functions call is inlined
 too. A node that cannot be lowered is refused before anything changes.
+If becomes Switch and Merge: values are sent to one of two branches, and merged again; a Case becomes a
+balanced binary tree of branches. The variables of a While enter a frame, are updated in each iteration, and
+exit; one that the body returns unchanged enters as a constant.
 """
 
 from __future__ import annotations
@@ -34,10 +37,6 @@ from tfport.graph.dtypes import BOOL, INT32, RESOURCE, STRING
 from tfport.graph.frame_loop import free_frame_name
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.shapes import Shape
-
-# Lower If and Case to Switch and Merge: values are sent to one of two branches, and merged again.
-#
-# A Case becomes a balanced binary tree of branches.
 
 Side = Callable[[Site, list[Value], Node], list[Value]]
 """Adds the nodes of one side from its values and its pivot; returns the results."""
@@ -116,9 +115,7 @@ def _return_results(node: Node, results: Sequence[Value]) -> None:
     forward_results(node, results, [] if types_of(node) else [results[0].node])
 
 
-# Lower While to a TF1 loop: variables enter a frame, are updated in each iteration, and exit.
-#
-# A variable that the body returns unchanged enters as a constant.
+# Loops.
 
 _SCALAR = Shape(())
 
@@ -281,10 +278,7 @@ def _expand(node: Node) -> None:
             inner.graph.remove(inner)
 
 
-# Convert the condition of a branch or loop to the scalar bool that TF1's Switch requires.
-#
-# A number is true unless it is 0, a string unless it is empty, and any other tensor if it has
-# elements. A value that is known to be a scalar bool stays as it is.
+# The condition of a branch or loop.
 
 _ELEMENTWISE = frozenset(
     ["Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr",
@@ -297,7 +291,11 @@ _MOST = 200
 
 
 def as_condition(site: Site, value: Value, pivot: Node | None) -> Value:
-    """A scalar bool for the truth of a value; constants wait for the pivot, or for the value."""
+    """A scalar bool for the truth of a value, which Switch needs; constants wait for the pivot, or the value.
+
+    A number is true unless it is 0, a string unless it is empty, and any other tensor if it has elements.
+    A value that is known to be a scalar bool stays as it is.
+    """
     near = pivot or value.node
     scalar = is_scalar(value)
     if value.dtype.base == BOOL and scalar:
@@ -312,10 +310,10 @@ def as_condition(site: Site, value: Value, pivot: Node | None) -> Value:
 
 def _of_any_rank(site: Site, value: Value, is_set: Value, near: Node) -> Value:
     """`size > 0 and (rank > 0 or any element is set)`."""
-    kind = {"T": value.dtype.base}
+    attrs = {"T": value.dtype.base}
     zero, step = (site.constant(n, INT32, near) for n in (0, 1))
-    rank = site.add("Rank", [value], kind, name="rank").output(0)
-    size = site.add("Size", [value], {**kind, "out_type": INT32}, name="size").output(0)
+    rank = site.add("Rank", [value], attrs, name="rank").output(0)
+    size = site.add("Size", [value], {**attrs, "out_type": INT32}, name="size").output(0)
     axes = site.add("Range", [zero, rank, step], {"Tidx": INT32}, name="axes").output(0)
     some = site.add("Any", [is_set, axes], {"keep_dims": False, "Tidx": INT32}, name="any").output(0)
     ranked = site.add("Greater", [rank, zero], {"T": INT32}, name="has_rank").output(0)

@@ -61,11 +61,8 @@ def disable(nodes: Iterable[Node], ops: Iterable[str]) -> list[tuple[str, str]]:
     return changed
 
 
-# Copy a model, so that a rewrite does not change the original.
-
-
 def working_copy(model: Model) -> Model:
-    """Copy the MetaGraph and graph of a model; weights are still read from its files."""
+    """Copy the MetaGraph and graph of a model, which a rewrite changes; weights are read from its files."""
     meta = pb.MetaGraphDef()
     meta.CopyFrom(model.meta)
     graph = graph_from_def(graph_to_def(model.graph), model.graph.ops)

@@ -1,8 +1,17 @@
-"""Ragged tensors that are packed into a variant and unpacked again are passed on as their parts.
+"""Ragged variants for releases that do not have them, or only some.
 
-A ragged variant only wraps row splits and values, and releases before 1.14 do not have it. If
-every reader of a variant unpacks it, the variant is removed. Any other use stays, and the check
-reports it.
+A ragged variant only wraps row splits and values, and releases before 1.14 do not have it. If every reader
+of a variant unpacks it, the variant is removed (`drop_ragged_variants`).
+
+`map_fn` packs each row of a ragged tensor into a variant, and puts it into a list. If every element is a row
+of ragged rank 0, the list can have the rows themselves: the rows are split from the values of the ragged
+tensor, and concatenated to the values of the result (`rows_as_elements`).
+
+TensorFlow before 2.1 neither packs a plain tensor, of ragged rank 0, into a variant nor unpacks it. So every
+variant gets an outer axis of size 1: a tensor of ragged rank 0 becomes a ragged tensor with one row. The axis
+is removed again where a variant is unpacked (`add_ragged_axis`).
+
+Any other use stays, and the check reports it.
 """
 
 from __future__ import annotations
@@ -86,12 +95,7 @@ def _to_identity(unpack: Node, pack: Node) -> None:
     unpack.become("IdentityN", {"T": [value.dtype.base for value in values]})
 
 
-# Lists of ragged rows become lists of plain tensors, for releases without ragged variants.
-#
-# `map_fn` packs each row of a ragged tensor into a variant, and puts it into a list. If every
-# element is a row of ragged rank 0, the list can have the rows themselves: the rows are split from
-# the values of the ragged tensor, and concatenated to the values of the result. Other lists stay,
-# and the check reports them.
+# Lists of ragged rows.
 
 Changed = list[tuple[str, str]]
 
@@ -234,12 +238,7 @@ def _unpack(unpack: Node, read: Node, op: RuleBuilder) -> None:
     put_in_place(unpack, [splits, op.Identity(values).output(0)], op.added, op.facts, named=True)
 
 
-# Ragged variants with one more axis, for releases that do not pack tensors of ragged rank 0.
-#
-# A row of a ragged tensor has ragged rank 0 if it is a plain tensor. TensorFlow before 2.1 neither
-# packs it into a variant nor unpacks it, as `map_fn` does. So every variant gets an outer axis of
-# size 1: a tensor of ragged rank 0 becomes a ragged tensor with one row. The axis is removed again
-# where a variant is unpacked.
+# Ragged variants with one more axis.
 
 GRADIENT = "RaggedTensorToVariantGradient"
 
@@ -272,31 +271,31 @@ def _has_few_axes(unpack: Node, facts: Facts) -> None:
 
 def _packed(op: RuleBuilder, n: Node) -> list[Value]:
     *splits, values = n.inputs
-    kind = _splits_type(n)
+    dtype = _splits_type(n)
     rows = op.Sub(op.Size(splits[0], out_type="int32"), 1) if splits else count_of(op, values)
-    count, zero, step = op.cast(rows, kind), op.const(0, kind), op.const(1, kind)
+    count, zero, step = op.cast(rows, dtype), op.const(0, dtype), op.const(1, dtype)
     outer = op.Range(zero, op.Add(count, step), step) if n.attrs["batched_input"] else op.Pack([zero, count])
-    made = op.RaggedTensorToVariant(
+    packed = op.RaggedTensorToVariant(
         [outer, *splits],
         values,
         RAGGED_RANK=len(splits) + 1,
         Tvalues=values.dtype.base,
-        Tsplits=kind,
+        Tsplits=dtype,
         batched_input=n.attrs["batched_input"],
     )
-    return [made.output(0)]
+    return [packed.output(0)]
 
 
 def _unpacked(op: RuleBuilder, n: Node) -> list[Value]:
     inner, outer = _ranks(n)
-    made = op.RaggedTensorFromVariant(
+    parts = op.RaggedTensorFromVariant(
         n.inputs[0],
         input_ragged_rank=inner + 1 if inner >= 0 else -1,
         output_ragged_rank=outer + 1,
         Tvalues=n.attrs["Tvalues"],
         Tsplits=_splits_type(n),
     )
-    return [made.output(level) for level in range(1, outer + 2)]
+    return [parts.output(level) for level in range(1, outer + 2)]
 
 
 def _ranks(unpack: Node) -> tuple[int, int]:
@@ -308,6 +307,6 @@ def _ranks(unpack: Node) -> tuple[int, int]:
 
 
 def _splits_type(n: Node) -> DType:
-    kind = attr_or_default(n, "Tsplits")
-    assert isinstance(kind, DType)
-    return kind
+    dtype = attr_or_default(n, "Tsplits")
+    assert isinstance(dtype, DType)
+    return dtype

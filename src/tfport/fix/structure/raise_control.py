@@ -111,8 +111,8 @@ def _raise_loop(graph: Graph, frame: LoopFrame) -> None:
     _no_effect_is_lost(in_frame - inside)
     _nothing_is_left(inside)
     name = frame.name
-    condition = made_function(graph, f"{name}_cond", entered, [frame.condition], [], same.get)
-    body = made_function(graph, f"{name}_body", entered, results, waits, same.get)
+    condition = new_function(graph, f"{name}_cond", entered, [frame.condition], [], same.get)
+    body = new_function(graph, f"{name}_body", entered, results, waits, same.get)
     attrs: dict[str, Attr] = {
         "T": [value.dtype.base for value in outer],
         "cond": FunctionRef(condition.name),
@@ -120,7 +120,7 @@ def _raise_loop(graph: Graph, frame: LoopFrame) -> None:
         "output_shapes": [*(merge.output(0).shape for merge in frame.merges), *(UNKNOWN for _ in fixed)],
         "parallel_iterations": frame.enters[0].attrs.get("parallel_iterations", 10),
     }
-    op = _kind("While", condition, body)
+    op = _by_state("While", condition, body)
     controls = dict.fromkeys(node for enter in frame.enters for node in enter.controls)
     loop = graph.add(op, outer, attrs, name=name, controls=controls, device=frame.enters[0].device)
     for i, switches in enumerate(frame.switches):
@@ -147,18 +147,18 @@ def _raise_branch(graph: Graph, branch: Branch) -> None:
     copied = {node for side in (True, False) for node in parts[side][0]}
     _nothing_is_left(copied)
     name = branch.name
-    made = {
-        side: made_function(graph, f"{name}_{word}", passed, taken[side], [], origins[side])
+    functions = {
+        side: new_function(graph, f"{name}_{word}", passed, taken[side], [], origins[side])
         for side, word in ((True, "then"), (False, "else"))
     }
     attrs: dict[str, Attr] = {
         "Tcond": BOOL,
         "Tin": [value.dtype.base for value in passed],
         "Tout": [merge.output(0).dtype.base for merge in merges],
-        "then_branch": FunctionRef(made[True].name),
-        "else_branch": FunctionRef(made[False].name),
+        "then_branch": FunctionRef(functions[True].name),
+        "else_branch": FunctionRef(functions[False].name),
     }
-    op, inputs = _kind("If", *made.values()), [branch.condition, *passed]
+    op, inputs = _by_state("If", *functions.values()), [branch.condition, *passed]
     device = merges[0].device
     chosen = graph.add(op, inputs, attrs, name=f"{name}/if", controls=branch.controls, device=device)
     for i, merge in enumerate(merges):
@@ -198,7 +198,7 @@ def _becomes_result(branch: Branch, merge: Node, result: Value) -> None:
     merge.set_controls(())
 
 
-def _kind(op: str, *functions: Function) -> str:
+def _by_state(op: str, *functions: Function) -> str:
     return op if any(function.definition.is_stateful for function in functions) else f"Stateless{op}"
 
 
@@ -242,7 +242,7 @@ def _remove_unread(graph: Graph, nodes: set[Node]) -> None:
             graph.remove(node)
 
 
-# Move nodes of a graph into a new function, for a functional node to call.
+# The functions for a functional node to call, with copies of the nodes of the graph.
 
 Origin = Callable[[Value], Value | None]
 """Maps a value from outside to the value that is passed for it, and a value made inside to None."""
@@ -271,7 +271,7 @@ def inside_of(
     return list(nodes), list(outer)
 
 
-def made_function(
+def new_function(
     graph: Graph,
     name: str,
     passed: Sequence[Value],

@@ -106,7 +106,7 @@ class Restructuring:
             ),
             (V1, "tables as resources", "Lookup tables become resources.", tables_to_v2),
         ):
-            ops = {**form.made, **form.read}
+            ops = {**form.created, **form.read}
             if not self._lacks(ops):
                 continue
             used = {node.op for node in graph}

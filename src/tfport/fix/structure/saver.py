@@ -1,4 +1,4 @@
-"""Add the nodes with which TF1 restores and saves variables: RestoreV2, assignments and SaveV2."""
+"""Restore and save variables as TF1 does, by RestoreV2, assignments and SaveV2; and find the variables."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def collect_assets(meta: pb.MetaGraphDef) -> None:
             packed.type_url, packed.value = ASSET_TYPE, asset.SerializeToString()
 
 
-# Inline function calls until none is left.
+# Function calls, which are inlined until none is left.
 
 DEEPEST = 100
 MOST_NODES = 2_000_000

@@ -1,4 +1,7 @@
-"""The tensors that signatures return: no fed inputs, and no outputs of ops that the target lacks."""
+"""The tensors that signatures return and are fed.
+
+They return no fed inputs, and no outputs of ops that the target lacks; fed tensors become placeholders.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,26 @@ from tfport.fix.journal import Journal
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
 
+PLACEHOLDER = "Placeholder"
+
 
 def return_inputs_through_identities(model: Model) -> list[tuple[str, str]]:
     """Return inputs of a signature through Identity nodes, since sessions cannot fetch a fed tensor."""
-    made = []
+    returned = []
     for name in list(model.signatures):
         signature = model.meta.signature_def[name]
         fed = {tensor for info in signature.inputs.values() for tensor in _names(info)}
         for info in signature.outputs.values():
-            for holder, field in _places(info):
+            for holder, field in _tensor_fields(info):
                 tensor = getattr(holder, field)
                 if tensor in fed and model.has_tensor(tensor):
                     value = model.graph.value(tensor)
                     attrs = {"T": value.dtype.base}
                     node = model.graph.add("Identity", [value], attrs, name=f"{value.node.name}/answer")
                     setattr(holder, field, node.output(0).name)
-                    made.append((node.name, value.node.op))
+                    returned.append((node.name, value.node.op))
     model.__dict__.pop("signatures", None)  # a cached property
-    return made
+    return returned
 
 
 def bypass_op(model: Model, op: str) -> list[tuple[str, str]]:
@@ -34,7 +39,7 @@ def bypass_op(model: Model, op: str) -> list[tuple[str, str]]:
     changed = []
     for signature in list(model.signatures):
         for info in model.meta.signature_def[signature].outputs.values():
-            for holder, field in _places(info):
+            for holder, field in _tensor_fields(info):
                 tensor = getattr(holder, field)
                 if model.has_tensor(tensor) and (value := model.graph.value(tensor)).node.op == op:
                     passed = value.node.inputs[value.index]
@@ -49,27 +54,22 @@ def bypass_op(model: Model, op: str) -> list[tuple[str, str]]:
 
 
 def _names(info: pb.TensorInfo) -> list[str]:
-    return [getattr(holder, field) for holder, field in _places(info)]
+    return [getattr(holder, field) for holder, field in _tensor_fields(info)]
 
 
-def _places(info: pb.TensorInfo) -> list[tuple[object, str]]:
+def _tensor_fields(info: pb.TensorInfo) -> list[tuple[object, str]]:
     """The messages and fields of a TensorInfo that name tensors."""
     form = info.WhichOneof("encoding")
     if form == "coo_sparse":
         fields = ("values_tensor_name", "indices_tensor_name", "dense_shape_tensor_name")
         return [(info.coo_sparse, field) for field in fields]
     if form == "composite_tensor":
-        return [place for part in info.composite_tensor.components for place in _places(part)]
+        return [field for part in info.composite_tensor.components for field in _tensor_fields(part)]
     return [(info, "name")]
 
 
-# Turn fed tensors into placeholders, so that what computes them can be removed.
-
-PLACEHOLDER = "Placeholder"
-
-
 def feeds_to_placeholders(model: Model, feeds: Iterable[str], journal: Journal) -> None:
-    """Replace the nodes of fed tensors by placeholders of the same name."""
+    """Replace the nodes of fed tensors by placeholders of the same name; nothing then needs their inputs."""
     changed = []
     for name in feeds:
         value = model.graph.value(name)

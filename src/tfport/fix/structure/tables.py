@@ -16,7 +16,7 @@ from tfport.graph.dtypes import RESOURCE, STRING
 from tfport.graph.graph import Graph, Node, Value
 from tfport.startup.dataclass import dataclass
 
-MADE = {
+CREATED = {
     "HashTableV2": "HashTable",
     "MutableHashTableV2": "MutableHashTable",
     "MutableHashTableOfTensorsV2": "MutableHashTableOfTensors",
@@ -64,13 +64,13 @@ class TableVersion:
     """One of the two versions, and the op of the other version for each of its ops."""
 
     name: str
-    made: Mapping[str, str]
+    created: Mapping[str, str]
     read: Mapping[str, str]
     pass_through: Mapping[str, str]
 
 
-V2 = TableVersion("V2", MADE, READ, PASS_THROUGH)
-V1 = TableVersion("V1", *({new: old for old, new in ops.items()} for ops in (MADE, READ, PASS_THROUGH)))
+V2 = TableVersion("V2", CREATED, READ, PASS_THROUGH)
+V1 = TableVersion("V1", *({new: old for old, new in ops.items()} for ops in (CREATED, READ, PASS_THROUGH)))
 
 
 def tables_to_v1(graph: Graph) -> Changed:
@@ -114,14 +114,14 @@ def _origin(handle: Value) -> Node:
 
 
 def _convert(graph: Graph, form: TableVersion, handle: Attr) -> Changed:
-    tables = [node for node in graph if node.op in form.made]
+    tables = [node for node in graph if node.op in form.created]
     handles = bypass_lists(handles_of(tables, form))
     readers = list(dict.fromkeys(user for value in handles for user in value.uses))
     changed = [(node.name, node.op) for node in (*tables, *readers)]
     for table in tables:
         # releases before 1.13 have no deleted_key
         table.set_inputs(table.inputs[:DELETED_KEY])
-        table.become(form.made[table.op], dict(_without_shapes(table.attrs)))
+        table.become(form.created[table.op], dict(_without_shapes(table.attrs)))
     for node in readers:
         if node.op in form.read:
             node.become(form.read[node.op], {k: v for k, v in node.attrs.items() if (k, v) != ("offset", 0)})

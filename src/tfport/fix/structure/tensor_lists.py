@@ -76,9 +76,9 @@ def _retype(group: ListGroup, dtype: DType, *, keep_shapes: bool) -> None:
         attrs = dict(node.attrs)
         if not keep_shapes:
             attrs.pop("_output_shapes", None)
-        kinds = attrs["T"]
-        if isinstance(kinds, list):
-            attrs["T"] = [dtype if v in inside else t for v, t in zip(node.inputs, kinds, strict=True)]
+        types = attrs["T"]
+        if isinstance(types, list):
+            attrs["T"] = [dtype if v in inside else t for v, t in zip(node.inputs, types, strict=True)]
         else:
             attrs["T"] = dtype
         node.become(node.op, attrs)
@@ -93,12 +93,12 @@ def _to_array(group: ListGroup, waits: Waits) -> None:
     )
     users = [(node, node.inputs[0]) for node in (*group.changes, *group.reads)]
     _retype(group, FLOAT32, keep_shapes=True)
-    handles = _handles(maker, _made(maker, dtype, shape, grows))
+    handles = _handles(maker, _array_for(maker, dtype, shape, grows))
     for node, flow in users:
         _BECOMES[node.op](node, handles[flow], flow, dtype, shape)
 
 
-def _made(maker: Node, dtype: DType, shape: Shape, grows: bool) -> Value:
+def _array_for(maker: Node, dtype: DType, shape: Shape, grows: bool) -> Value:
     """Turn the node that creates a list into one that creates an array; returns its handle."""
     site = Site(maker.graph, maker.name, maker.device)
     attrs: dict[str, Attr] = {
@@ -130,11 +130,11 @@ def _size(site: Site, maker: Node) -> Value:
     if maker.op == "EmptyTensorList":
         return site.constant(0, INT32, near, "none")
     if maker.op == "TensorListSplit":
-        kind = {"T": INT64, "out_type": INT32}
-        return site.add("Size", [maker.inputs[2]], kind, name="size").output(0)
+        types = {"T": INT64, "out_type": INT32}
+        return site.add("Size", [maker.inputs[2]], types, name="size").output(0)
     if maker.op == "TensorListFromTensor":
-        kind = {"T": maker.inputs[0].dtype.base, "out_type": INT32}
-        shape = site.add("Shape", [maker.inputs[0]], kind, name="shape").output(0)
+        types = {"T": maker.inputs[0].dtype.base, "out_type": INT32}
+        shape = site.add("Shape", [maker.inputs[0]], types, name="shape").output(0)
         ends = [site.constant([at], INT32, near, "at") for at in (0, 1, 1)]
         attrs = {"T": INT32, "Index": INT32, "shrink_axis_mask": 1}
         return site.add("StridedSlice", [shape, *ends], attrs, name="size").output(0)
@@ -199,9 +199,9 @@ def _push(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) ->
 
 
 def _scatter(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
-    _, tensor, places = node.inputs
+    _, tensor, indices = node.inputs
     node.become("TensorArrayScatterV3", {"T": dtype})
-    node.set_inputs([handle, places, tensor, flow])
+    node.set_inputs([handle, indices, tensor, flow])
 
 
 def _read(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
@@ -220,9 +220,9 @@ def _gather(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) 
     _gathered(node, handle, node.inputs[1], flow, dtype, shape_at(node, 2))
 
 
-def _gathered(node: Node, handle: Value, places: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+def _gathered(node: Node, handle: Value, indices: Value, flow: Value, dtype: DType, shape: Shape) -> None:
     node.become("TensorArrayGatherV3", {"dtype": dtype, "element_shape": shape})
-    node.set_inputs([handle, places, flow])
+    node.set_inputs([handle, indices, flow])
 
 
 def _length(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
@@ -250,19 +250,17 @@ _BECOMES: dict[str, Callable[[Node, Value, Value, DType, Shape], None]] = {
 }
 
 
-# Lists of one element, which is set repeatedly, become plain tensors.
-#
-# Keras passes on the last output of a recurrent layer this way. Before it is set, the element is
-# zeros of the list's element shape; an unknown size is 0 here, and an error in a list.
+# Lists of one element, which is set repeatedly, become plain tensors: Keras passes on the last output of a
+# recurrent layer this way. Before it is set, the element is zeros; an unknown size is 0, an error in a list.
 
 MOST_ELEMENTS = 1 << 20
 
 
 def is_cell(group: ListGroup) -> bool:
     """Whether all lists of a group have one element, and all indices are 0."""
-    made = all(maker.op == "TensorListReserve" and known(maker.inputs[1]) == 1 for maker in group.makers)
+    has_one = all(maker.op == "TensorListReserve" and known(maker.inputs[1]) == 1 for maker in group.makers)
     return (
-        made
+        has_one
         and all(c.op == "TensorListSetItem" and known(c.inputs[1]) == 0 for c in group.changes)
         and all(_is_plain(node) for node in group.reads)
         and (group.element_shape.size or 0) <= MOST_ELEMENTS

@@ -74,12 +74,12 @@ def _move_behind(graph: Graph, node: Node, kept: Collection[str]) -> None:
     inputs = MOVED[node.op](graph, node, order)
     if inputs is None:
         return
-    made = graph.add(node.op, inputs, _without_shapes(node), name=node.name, device=node.device)
-    made.set_controls(node.controls)
-    places, kind = sources[0].node.inputs[1], node.output(0).dtype.base
+    moved = graph.add(node.op, inputs, _without_shapes(node), name=node.name, device=node.device)
+    moved.set_controls(node.controls)
+    axes, dtype = sources[0].node.inputs[1], node.output(0).dtype.base
     shapes = {k: v for k, v in node.attrs.items() if k == "_output_shapes"}
-    node.become("Transpose", {"T": kind, "Tperm": places.dtype.base, **shapes})
-    node.set_inputs([made.output(0), places])
+    node.become("Transpose", {"T": dtype, "Tperm": axes.dtype.base, **shapes})
+    node.set_inputs([moved.output(0), axes])
 
 
 def _is_needed(transposed: Node, by: Node, kept: Collection[str]) -> bool:
@@ -118,8 +118,8 @@ def _joined(graph: Graph, node: Node, order: Order) -> list[Value] | None:
     known = constant(axis)
     if known is None or any(permutation(value) is None for value in parts):
         return None
-    place = order[int(known.numpy())]
-    return [*(value.node.inputs[0] for value in parts), _const(graph, axis, np.array(place), known.dtype)]
+    at = order[int(known.numpy())]
+    return [*(value.node.inputs[0] for value in parts), _const(graph, axis, np.array(at), known.dtype)]
 
 
 def _padded(graph: Graph, node: Node, order: Order) -> list[Value] | None:
@@ -145,8 +145,8 @@ MOVED: dict[str, Callable[[Graph, Node, Order], list[Value] | None]] = {
 def _const(graph: Graph, like: Value, array: NDArray[Any], dtype: DType) -> Value:
     attrs = {"dtype": dtype, "value": Tensor.from_numpy(array, dtype)}
     old = like.node
-    made = graph.add("Const", (), attrs, name=old.name, controls=old.controls, device=old.device)
-    return made.output(0)
+    node = graph.add("Const", (), attrs, name=old.name, controls=old.controls, device=old.device)
+    return node.output(0)
 
 
 def _drop_unread(graph: Graph, kept: Collection[str]) -> None:

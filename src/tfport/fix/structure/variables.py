@@ -86,8 +86,8 @@ def _convert(graph: Graph, ops: tuple[str, ...], new: str, table: Mapping[str, N
         assert isinstance(dtype, DType)
         for user in node.output(0).uses:
             op, attrs = table[user.op]
-            made = attrs(user.attrs, dtype)
-            user.become(op, made)
+            new_attrs = attrs(user.attrs, dtype)
+            user.become(op, new_attrs)
             if op == "NoOp":
                 user.set_inputs(())
         node.become(new, _variable_attrs(node.attrs, dtype))

@@ -182,7 +182,7 @@ class Bundle:
             part: partial(self._stored, name, proto, slices.shape_of(part)) for part, proto in needed.items()
         }
         try:
-            return slices.join(region, shards.kind(shown(name), full.dtype), reads, limit)
+            return slices.join(region, shards.dtype(shown(name), full.dtype), reads, limit)
         except ValueError as error:
             raise self._bad(name, f"all of {list(slices.shape_of(region))}", str(error)) from None
 

@@ -1,8 +1,11 @@
-"""Slices of tensors: their position, whether they cover a region, and how to join them.
+"""Slices of tensors: their position, whether they cover a region, how to join them, and their keys.
 
 A partitioned variable is stored as slices. A `Slice` has a start and a length for
 each axis; the length `ALL` means the whole axis. `join` makes one array of the
 slices in a region.
+Each is stored under a key with the tensor's name and the start and length of each axis
+(`EncodeTensorNameSlice` in TensorFlow's saved_tensor_slice_util.cc). The encoding, TensorFlow's
+OrderedCode, makes the bytes of keys sort like the values they contain.
 """
 
 from __future__ import annotations
@@ -105,7 +108,7 @@ def select(part: Slice, origin: Slice) -> tuple[slice, ...]:
 
 
 def join(
-    region: Slice, kind: np.dtype[Any], parts: Mapping[Slice, Callable[[], NDArray[Any]]], limit: int
+    region: Slice, dtype: np.dtype[Any], parts: Mapping[Slice, Callable[[], NDArray[Any]]], limit: int
 ) -> NDArray[Any]:
     """The region as one read-only array; only the parts within it are read.
 
@@ -120,21 +123,16 @@ def join(
     size = prod(shape_of(region))
     if size and not tiles(region, shared.values()):
         raise ValueError("slices with overlaps or gaps")
-    if size * (1 if kind.hasobject else kind.itemsize) > limit:
+    if size * (1 if dtype.hasobject else dtype.itemsize) > limit:
         raise ValueError(f"{limit} bytes")
-    out = np.empty(shape_of(region), kind)
+    out = np.empty(shape_of(region), dtype)
     for part, both in shared.items():
         out[select(both, region)] = parts[part]()[select(both, part)]
     out.flags.writeable = False
     return out
 
 
-# Encode and decode the keys of tensor slices in checkpoints.
-#
-# A slice of a partitioned tensor is stored under a key with the tensor's name and
-# the start and length of each axis (`EncodeTensorNameSlice` in TensorFlow's
-# saved_tensor_slice_util.cc). The encoding, TensorFlow's OrderedCode, makes the
-# bytes of keys sort like the values they contain.
+# The keys of slices.
 
 END_OF_STRING = b"\0\1"
 SPECIAL = re.compile(rb"[\x00\xff]")

@@ -1,10 +1,12 @@
-"""Read sorted tables: the file format of checkpoint indices, and of whole V1 checkpoints.
+"""Read and write sorted tables: the file format of checkpoint indices, and of whole V1 checkpoints.
 
 A table maps byte strings to byte strings, like an SSTable of LevelDB. It consists of
 data blocks, an index block with the last key and the position of each data block, and
 a footer with the position of the index. Every block has a CRC32C. `SortedTable` finds a
-key without reading the other blocks, or iterates over all of them. `table_writer`
-writes a table; `bundle` and `v1` interpret its keys and values.
+key without reading the other blocks, or iterates over all of them. `bundle` and `v1`
+interpret its keys and values.
+`write_table(file, items)` does not compress blocks, as in TensorFlow's own checkpoints:
+releases before 1.1 cannot read compressed ones.
 """
 
 from __future__ import annotations
@@ -195,10 +197,7 @@ def shown(data: bytes) -> str:
     return data.hex(" ") if any(data) else f"{len(data)} zero bytes"
 
 
-# Write sorted tables, as `table` reads them: `write_table(file, items)`.
-#
-# Blocks are not compressed, as in TensorFlow's own checkpoints: releases before 1.1
-# cannot read compressed ones.
+# Write a table.
 
 BLOCK_SIZE = 256 * 1024  # with this and the next value, the bytes are the same as TensorFlow's
 RESTART_EVERY = 16

@@ -1,4 +1,4 @@
-"""Types, shapes and values of HDF5 as those of NumPy."""
+"""Types, shapes, values and attributes of HDF5 as those of NumPy."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ FLOATS = {
 """The name of a type by its size in bytes and the bits of its exponent and mantissa."""
 BOOLEAN = {"FALSE": 0, "TRUE": 1}
 MOST_AXES = 32
+ATTRIBUTE_NAMES = 8
+"""The type of a B-tree with the names of attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +152,6 @@ def _texts(cursor: Cursor, count: int, heaps: GlobalHeaps) -> NDArray[Any]:
         if size and address:
             values[index] = cursor.source.copy(heaps.find(address, number)[:size])
     return values
-
-
-# The attributes of an HDF5 object.
-
-ATTRIBUTE_NAMES = 8
-"""The type of a B-tree with the names of attributes."""
 
 
 def read_attributes(source: Hdf5Bytes, messages: list[HeaderMessage], heaps: GlobalHeaps) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _superblock_at(source: Hdf5Bytes) -> int:
     raise UnreadableFile(f"{source.where}: not an HDF5 file")
 
 
-# The links of an HDF5 group: the names of its groups and datasets, and links to elsewhere.
+# The links of a group: the names of its groups and datasets, and links to elsewhere.
 
 HARD, SOFT, EXTERNAL = 0, 1, 64
 LINK_NAMES = 5

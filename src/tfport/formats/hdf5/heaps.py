@@ -1,4 +1,4 @@
-"""Heaps of an HDF5 file: where names, strings of variable length and attributes are stored."""
+"""Heaps and B-trees of an HDF5 file: where names, texts and attributes are stored, and how they are found."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class FractalHeap:
                 base += length
 
 
-# B-trees of an HDF5 file: the indexes of groups, chunks and heaps.
+# B-trees: the indexes of groups, chunks and heaps.
 
 GROUP, CHUNKS = 0, 1
 """The types of a B-tree of version 1."""

@@ -20,6 +20,10 @@ from tfport.formats.keras.stored_json import json_object, stored_model, text_of
 from tfport.formats.keras.unsafe import unsafe_config
 from tfport.formats.tfjs.signature import is_layers_model
 
+SUFFIXES = (".h5", ".hdf5", "_weights.h5", "_weights.hdf5", ".weights.h5", "-weights.h5")
+"""What follows the name of the architecture in the name of its weights."""
+ALWAYS = ("weights.h5", "weights.hdf5")
+
 
 def read_keras(files: Files, name: str) -> KerasFile:
     """The Keras model, architecture or weights in a file."""
@@ -45,15 +49,8 @@ def read_keras(files: Files, name: str) -> KerasFile:
     return read_architecture(files, name)
 
 
-# Read an architecture in JSON, as `model.to_json()` writes it, with the weights file beside it.
-
-SUFFIXES = (".h5", ".hdf5", "_weights.h5", "_weights.hdf5", ".weights.h5", "-weights.h5")
-"""What follows the name of the architecture in the name of its weights."""
-ALWAYS = ("weights.h5", "weights.hdf5")
-
-
 def read_architecture(files: Files, name: str) -> KerasFile:
-    """The architecture in a JSON file; its weights, if exactly one file can have them."""
+    """What `model.to_json()` wrote, and its weights, if just one file beside it can have them."""
     label = files.label(name)
     config = stored_model(json_object(files.map(name), label), label)
     file = KerasFile(

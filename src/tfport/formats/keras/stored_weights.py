@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# The weights of Keras files that are HDF5 datasets, read on request.
-
 BFLOAT16 = "bfloat16"
 
 
@@ -68,10 +66,8 @@ def _refuse(where: str, path: str, target: str) -> NoReturn:
     raise UnreadableFile(f"{where}: {path}: {target}; tfport does not follow it")
 
 
-# Weights stored by layer: lists of names in the attributes of HDF5 groups.
-#
-# `save_weights` of Keras 1 and 2 and every `.h5` model have them: `layer_names` in the top group,
-# `weight_names` in the group of each layer.
+# Weights by layer, as `save_weights` of Keras 1 and 2 and every `.h5` model have them: lists of names in
+# the attributes `layer_names` of the top group and `weight_names` of the group of each layer.
 
 LAYERS, WEIGHTS = "layer_names", "weight_names"
 OLD_COUNT, OLD_PARAMETERS = "nb_layers", "nb_params"
@@ -150,7 +146,7 @@ def _count(group: Hdf5Group, attribute: str) -> int:
     return min(int(value), MOST_NAMES) if getattr(value, "shape", None) == () else 0
 
 
-# Weights stored by path: `layers/dense/vars/0`, as `.keras` files and `.weights.h5` have them.
+# Weights by path, `layers/dense/vars/0`, as `.keras` files and `.weights.h5` have them.
 
 VARIABLES = "vars"
 TOP_GROUPS = frozenset({VARIABLES, "layers", "_layer_checkpoint_dependencies", "_functional"})

@@ -1,4 +1,12 @@
-"""Decode and encode the tables of a flatbuffer by the schema, within bounds."""
+"""Decode and encode the tables of a flatbuffer by the schema, within bounds.
+
+A table becomes a dict of the fields that it has; a union the dict of its table, with the name of the table
+in the field `…_type`; an enum its name, or its number if the schema does not know it; a vector of numbers
+a tuple, one of bytes a view of the file. Nothing is trusted: every offset is checked, and the number and
+the depth of tables are limited as in TensorFlow Lite's own verifier.
+When tables are encoded, they come before what they refer to, so that all offsets point forward. Fields with
+their default are left out, equal vtables are shared.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +16,6 @@ from typing import Any
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.lite.schema import Schema, TableField
-
-# Decode the tables of a flatbuffer by the schema, within bounds.
-#
-# A table becomes a dict of the fields that it has; a union the dict of its table, with the name of the table
-# in the field `…_type`; an enum its name, or its number if the schema does not know it; a vector of numbers
-# a tuple, one of bytes a view of the file. Nothing is trusted: every offset is checked, and the number and
-# the depth of tables are limited as in TensorFlow Lite's own verifier.
 
 Fields = dict[str, Any]
 """The fields of a table."""
@@ -141,10 +142,7 @@ class FlatbufferReader:
         )
 
 
-# Encode tables as a flatbuffer by the schema: the inverse of `flatbuffer_read`.
-#
-# Tables come before what they refer to, so that all offsets point forward. Fields with their default are
-# left out, equal vtables are shared.
+# Encode tables.
 
 LARGEST = 2**31 - 1
 ALIGNED = {("Buffer", "data"): 16, ("CustomQuantization", "custom"): 16, ("Uint16Vector", "values"): 4,

@@ -4,6 +4,10 @@
 `read_tfjs(files, "tensorflowjs_model.pb")` the GraphDef and the manifest that older ones
 wrote. The values of Const nodes are not in the graph. They are in `weights`, by node
 name, and read on request.
+Protobuf messages are parsed in all variants of JSON that converters wrote: names are in
+camelCase or snake_case; bytes are base64 or lists of numbers; enums are names or numbers;
+64-bit integers are strings, numbers or pairs. Unknown fields are ignored, as in every
+protobuf parser.
 """
 
 from __future__ import annotations
@@ -124,8 +128,8 @@ def signature_from(data: object, where: str) -> SignatureDef | None:
 
 def captured(signature: object, starts: object) -> dict[str, str]:
     """Match inputs and initializer outputs by their resource number."""
-    made = {number: name for name, number in resources(starts, "outputs")}
-    return {name: made[number] for name, number in resources(signature, "inputs") if number in made}
+    outputs = {number: name for name, number in resources(starts, "outputs")}
+    return {name: outputs[number] for name, number in resources(signature, "inputs") if number in outputs}
 
 
 def resources(signature: object, side: str) -> list[tuple[str, int]]:
@@ -136,11 +140,7 @@ def resources(signature: object, side: str) -> list[tuple[str, int]]:
     return [(name, number) for name, number in numbers if isinstance(number, int)]
 
 
-# Parse protobuf messages from JSON, in all variants that TensorFlow.js converters wrote.
-#
-# Names are in camelCase or snake_case; bytes are base64 or lists of numbers; enums are
-# names or numbers; 64-bit integers are strings, numbers or pairs. Unknown fields are
-# ignored, as in every protobuf parser.
+# Protobuf messages from JSON.
 
 REAL = (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
 BUFFER = "data"  # Node.js writes bytes as {"type": "Buffer", "data": […]}

@@ -68,13 +68,13 @@ def test_a_node_that_parses_sequence_examples_takes_those_generated(op):
     session, names = tfport.Session(model), [n for s in signature.outputs.values() for n in s.tensors]
     for profile in (ORDINARY, *PROFILES):
         for attempt in range(3):
-            trial = TrialBuilder(model, signature).made(Sizing(3, 4), profile, attempt)
+            trial = TrialBuilder(model, signature).trial(Sizing(3, 4), profile, attempt)
             session.run(names, {"s": trial.inputs["s"]})
 
 
 def test_the_first_sequence_example_has_a_step_of_every_list():
     model = frozen(SEQUENCES["ParseSequenceExampleV2"])
-    trial = TrialBuilder(model, select_signature(model)).made(Sizing(3, 4), ORDINARY)
+    trial = TrialBuilder(model, select_signature(model)).trial(Sizing(3, 4), ORDINARY)
     lists = pb.SequenceExample.FromString(trial.inputs["s"][0]).feature_lists.feature_list
     assert set(lists) == {"words", "time", "item"}
     assert len({len(steps.feature) for steps in lists.values()}) == 1
@@ -88,6 +88,6 @@ def test_an_image_in_base64_is_one():
         y = DecodeImage(raw) {channels=3, dtype=uint8, expand_animations=true}
     """)
     signature = select_signature(model)
-    trial = TrialBuilder(model, signature).made(Sizing(1, 4), ORDINARY)
+    trial = TrialBuilder(model, signature).trial(Sizing(1, 4), ORDINARY)
     (image,) = tfport.Session(model).run(["y:0"], {"s": trial.inputs["s"]})
     assert image.shape == (24, 20, 3)

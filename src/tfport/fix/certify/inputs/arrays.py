@@ -57,27 +57,27 @@ class ValueProfile:
 
 
 def _normal(scale: float) -> Callable[[Random, tuple[int, ...], np.dtype[Any]], Any]:
-    return lambda random, shape, kind: random.standard_normal(shape) * scale
+    return lambda random, shape, dtype: random.standard_normal(shape) * scale
 
 
 def _same(number: float) -> Callable[[Random, tuple[int, ...], np.dtype[Any]], Any]:
-    return lambda random, shape, kind: np.full(shape, number)
+    return lambda random, shape, dtype: np.full(shape, number)
 
 
-def _large(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
-    return random.standard_normal(shape) * LARGE.get(kind.name, 4)
+def _large(random: Random, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return random.standard_normal(shape) * LARGE.get(dtype.name, 4)
 
 
-def _tiny(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+def _tiny(random: Random, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # not so small that products are denormal: engines are a hundred times slower for those
-    return random.standard_normal(shape) * step_at_one(kind)
+    return random.standard_normal(shape) * step_at_one(dtype)
 
 
-def _some_zeros(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+def _some_zeros(random: Random, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return random.standard_normal(shape) * random.integers(0, 2, shape, endpoint=True).clip(0, 1)
 
 
-def _not_finite(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+def _not_finite(random: Random, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return random.choice([np.nan, np.inf, -np.inf, 1.0, -2.0, 0.0], shape)
 
 
@@ -86,12 +86,12 @@ ORDINARY = ValueProfile("ordinary", _normal(1), (0, 1), WORDS)
 PROFILES = (
     ValueProfile("padded", _normal(1), (0, 3), WORDS, padded=True),
     ValueProfile("some zeros", _some_zeros, (0, 2), WORDS),
-    ValueProfile("positive", lambda random, shape, kind: random.random(shape), (0, 9), WORDS),
+    ValueProfile("positive", lambda random, shape, dtype: random.random(shape), (0, 9), WORDS),
     ValueProfile("zeros", _same(0), (0, 0), (b"",)),
     ValueProfile("ones", _same(1), (1, 1), (b"1",)),
-    ValueProfile("negative", lambda random, shape, kind: -3 * random.random(shape), (-5, -1), UNICODE),
+    ValueProfile("negative", lambda random, shape, dtype: -3 * random.random(shape), (-5, -1), UNICODE),
     ValueProfile(
-        "wide", lambda random, shape, kind: random.integers(0, 256, shape), (0, 999), (b"", *UNICODE)
+        "wide", lambda random, shape, dtype: random.integers(0, 256, shape), (0, 999), (b"", *UNICODE)
     ),
     ValueProfile("tiny", _tiny, (0, 2), (b" ", b"\n", b"")),
     ValueProfile("large", _large, (-GREAT, GREAT), (b"long " * 2000, b"9" * 400)),
@@ -117,22 +117,22 @@ def array_of(
     if math.prod(shape) > MOST_ELEMENTS:
         raise Error(f"a tensor of shape {list(shape)} is too large to generate; pass one with --inputs")
     try:
-        kind = dtype.numpy
+        numpy_type = dtype.numpy
     except KeyError:
         raise Error(f"cannot generate inputs of dtype {dtype}") from None
-    if kind.kind == "O":
+    if numpy_type.kind == "O":
         return _strings(shape, profile, random)
-    if kind.kind == "b":
+    if numpy_type.kind == "b":
         same = profile.whole[0] == profile.whole[1]
         return np.full(shape, profile.whole[0], bool) if same else random.random(shape) < 0.5
-    if not is_float(kind):
-        return _whole(kind, shape, profile, random)
-    inside = kind if narrowest is None else narrowest
+    if not is_float(numpy_type):
+        return _whole(numpy_type, shape, profile, random)
+    inside = numpy_type if narrowest is None else narrowest
     with np.errstate(all="ignore"):
         numbers = np.asarray(profile.number(random, shape, inside))
-        if kind.kind == "c":
+        if numpy_type.kind == "c":
             numbers = numbers + 1j * np.asarray(profile.number(random, shape, inside))
-        return numbers.astype(kind)
+        return numbers.astype(numpy_type)
 
 
 def with_padding(array: NDArray[Any]) -> NDArray[Any]:
@@ -153,12 +153,12 @@ def ids_below(limit: int, dtype: DType, shape: tuple[int, ...], random: Random) 
 
 
 def _whole(
-    kind: np.dtype[Any], shape: tuple[int, ...], profile: ValueProfile, random: Random
+    dtype: np.dtype[Any], shape: tuple[int, ...], profile: ValueProfile, random: Random
 ) -> NDArray[Any]:
-    info = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
+    info = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     low, high = (int(min(max(edge, info.min), info.max)) for edge in profile.whole)
     high = min(high, GREAT)
-    return random.integers(low, high, shape, np.int64, endpoint=True).astype(kind)
+    return random.integers(low, high, shape, np.int64, endpoint=True).astype(dtype)
 
 
 def _strings(shape: tuple[int, ...], profile: ValueProfile, random: Random) -> NDArray[Any]:

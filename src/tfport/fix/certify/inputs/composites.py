@@ -20,7 +20,7 @@ MOST_FILLED = 7
 """The most elements of a generated sparse tensor."""
 
 
-def made_parts(
+def generated_parts(
     parts: Mapping[str, tuple[TensorPart, DType, tuple[int, ...]]],
     sizes: tuple[int, ...],
     profile: ValueProfile,
@@ -41,19 +41,19 @@ def _sparse(
     """Elements with distinct, sorted indices, as sparse ops require."""
     total = math.prod(sizes)
     filled = min(total, MOST_FILLED)
-    places = (
+    chosen = (
         np.sort(random.choice(min(total, 1 << 20), filled, replace=False)) if filled else np.zeros(0, int)
     )
-    indices = np.stack(np.unravel_index(places, sizes), 1) if sizes else np.zeros((filled, 0))
-    made: Arrays = {}
+    indices = np.stack(np.unravel_index(chosen, sizes), 1) if sizes else np.zeros((filled, 0))
+    arrays: Arrays = {}
     for tensor, (part, dtype, _) in parts.items():
         if part.kind == INDICES:
-            made[tensor] = indices.astype(np.int64)
+            arrays[tensor] = indices.astype(np.int64)
         elif part.kind == SHAPE:
-            made[tensor] = np.array(sizes, np.int64)
+            arrays[tensor] = np.array(sizes, np.int64)
         else:
-            made[tensor] = array_of(dtype, (filled,), profile, random)
-    return made
+            arrays[tensor] = array_of(dtype, (filled,), profile, random)
+    return arrays
 
 
 def _ragged(
@@ -63,15 +63,15 @@ def _ragged(
     random: Random,
 ) -> Arrays:
     """Row splits from the outermost to the innermost, and values."""
-    made: Arrays = {}
+    arrays: Arrays = {}
     splits = sorted(
-        (t for t, (part, _, _) in parts.items() if part.kind == SPLITS), key=lambda t: parts[t][0].place
+        (t for t, (part, _, _) in parts.items() if part.kind == SPLITS), key=lambda t: parts[t][0].index
     )
     for tensor in splits:
         lengths = random.integers(0, 3, rows, endpoint=True)
-        made[tensor] = np.concatenate([[0], np.cumsum(lengths)]).astype(parts[tensor][1].numpy)
-        rows = int(made[tensor][-1])
+        arrays[tensor] = np.concatenate([[0], np.cumsum(lengths)]).astype(parts[tensor][1].numpy)
+        rows = int(arrays[tensor][-1])
     for tensor, (part, dtype, inner) in parts.items():
         if part.kind == VALUES:
-            made[tensor] = array_of(dtype, (rows, *inner[1:]), profile, random)
-    return made
+            arrays[tensor] = array_of(dtype, (rows, *inner[1:]), profile, random)
+    return arrays

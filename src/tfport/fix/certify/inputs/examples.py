@@ -1,4 +1,4 @@
-"""Generate serialized Examples with the features that a model parses."""
+"""Generate serialized Examples and SequenceExamples with the features that a model parses."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def listed_keys(keys: Any) -> list[str]:
     return [key.decode(errors="replace") if isinstance(key, bytes) else str(key) for key in texts]
 
 
-def made_examples(
+def generated_examples(
     wanted: Sequence[WantedFeature],
     shape: tuple[int, ...],
     profile: ValueProfile,
@@ -172,7 +172,7 @@ def fill_feature(
         into.int64_list.value.extend(values)
 
 
-# Generate serialized SequenceExamples with the features and feature lists that a model parses.
+# SequenceExamples: features of a context, and lists with a feature for each step.
 
 MOST_STEPS = 4
 KINDS = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
@@ -193,7 +193,7 @@ class SequenceFeatures:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedKeys:
-    """The keys of each kind, and the place of the defaults among the inputs."""
+    """The keys of each kind, and the index of the defaults among the inputs."""
 
     sparse: list[str]
     dense: list[str]
@@ -222,14 +222,14 @@ def _v1(reading: Reading) -> _ParsedKeys:
 
 
 def _single(reading: Reading) -> _ParsedKeys:
-    attrs, place, groups = reading.node.attrs, 2, []
+    attrs, index, groups = reading.node.attrs, 2, []
     for kind in KINDS:
         count = attrs.get(f"N{kind}")
         number = count if isinstance(count, int) else 0
-        groups.append([key for i in range(number) for key in feature_keys(reading.constant(place + i))])
-        place += number
+        groups.append([key for i in range(number) for key in feature_keys(reading.constant(index + i))])
+        index += number
     sparse, dense, list_sparse, list_dense = groups
-    return _ParsedKeys(sparse, dense, list_sparse, list_dense, place)
+    return _ParsedKeys(sparse, dense, list_sparse, list_dense, index)
 
 
 _SEQUENCE_FINDERS = {
@@ -261,7 +261,7 @@ def _features(reading: Reading, keys: _ParsedKeys) -> SequenceFeatures:
     return SequenceFeatures(context, lists)
 
 
-def made_sequences(
+def generated_sequences(
     wanted: SequenceFeatures,
     shape: tuple[int, ...],
     profile: ValueProfile,

@@ -1,7 +1,7 @@
 """The role of an input, if its dtype and shape are not enough to generate useful values.
 
-A string may be an Example, an image or a number as text, also in base64; the nodes that read it tell which.
-A number may be the `keep_prob` or the `rate` of dropout, which is off in inference.
+A string may be an Example, an image, a line of CSV or a number as text, also in base64; the nodes that
+read it tell which. A number may be the `keep_prob` or the `rate` of dropout, which is off in inference.
 Three inputs may form a sparse tensor, two a ragged one; the signature tells, or the structure that
 the exporting program recorded for each function, or the sparse ops that read them.
 """
@@ -43,7 +43,7 @@ class TensorPart:
 
     whole: str
     kind: str
-    place: int = 0
+    index: int = 0
     """Which row splits, from the outermost."""
     of: Shape = UNKNOWN
     """The shape of the whole, if it is known."""
@@ -221,7 +221,7 @@ def _composite(spec: pb.TypeSpecProto, path: str) -> Iterator[TensorPart | None]
         yield from _flattened([spec.type_state], path)
 
 
-# Generate the lines of text that a model parses as CSV.
+# Lines of CSV.
 
 LONGEST_FIELD = 40
 
@@ -243,7 +243,7 @@ def csv_fields(reading: Reading) -> CsvFields | None:
     return CsvFields([dtype for dtype in types if isinstance(dtype, DType)], raw)
 
 
-def made_lines(
+def generated_lines(
     fields: CsvFields, shape: tuple[int, ...], profile: ValueProfile, random: Random
 ) -> NDArray[Any]:
     """Lines with values of a profile, in an array of this shape."""

@@ -1,7 +1,8 @@
 """The nodes that read an input of a model, through calls, branches and pass-through ops.
 
 Only paths on which elements stay the same are followed: into functions, around loops, through
-slices and lists. `input_roles` interprets the result.
+slices and lists. `input_roles` interprets the result. Two answers are given here: how many rows a table
+has that an input selects from (`index_limit`), and whether its value determines a size (`decides_sizes`).
 """
 
 from __future__ import annotations
@@ -148,9 +149,8 @@ def constant(value: Value, passed: dict[Value, Value]) -> NDArray[Any] | None:
     return None
 
 
-# How many rows a table has that an input selects from: ids beyond it would be refused.
-#
-# The input is followed to ops that gather rows, also through casts: Keras feeds ids as float32.
+# Inputs that select rows of a table: ids beyond its end would be refused. The input is followed to
+# ops that gather rows, also through casts: Keras feeds ids as float32.
 
 TABLES = {"Gather": 0, "GatherV2": 0, "ResourceGather": 0, "SparseSegmentSum": 0, "SparseSegmentMean": 0}
 """Ops that read indices as their second input, and the input that is the table."""
@@ -198,10 +198,8 @@ def _shape(value: Value, reading: Reading) -> Shape:
     return tensor.shape if isinstance(tensor, Tensor) else value.shape
 
 
-# Whether the value of an input determines a size or an iteration count.
-#
-# A huge value for such an input would only fill the memory. Sizes are recognized by the argument
-# names of ops; a sum, product or cast of the input counts as the input.
+# Inputs that determine a size or an iteration count: a huge value would only fill the memory. Sizes are
+# recognized by the argument names of ops; a sum, product or cast of the input counts as the input.
 
 SIZES = {
     "count", "depth", "dims", "input_sizes", "k", "limit", "limits", "maxlen", "maxlength", "minlength",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
-from tfport.fix.certify.inputs.examples import ValueCounts, made_examples, made_sequences
-from tfport.fix.certify.inputs.input_roles import Role, made_lines
+from tfport.fix.certify.inputs.examples import ValueCounts, generated_examples, generated_sequences
+from tfport.fix.certify.inputs.input_roles import Role, generated_lines
 from tfport.graph.dtypes import STRING
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ def _plain(
     role: Role, shape: tuple[int, ...], profile: ValueProfile, random: Random, counts: ValueCounts
 ) -> NDArray[Any]:
     if role.examples is not None:
-        return made_examples(role.examples, shape, profile, random, counts)
+        return generated_examples(role.examples, shape, profile, random, counts)
     if role.sequences is not None:
-        return made_sequences(role.sequences, shape, profile, random, counts)
+        return generated_sequences(role.sequences, shape, profile, random, counts)
     if role.csv is not None:
-        return made_lines(role.csv, shape, profile, random)
+        return generated_lines(role.csv, shape, profile, random)
     if role.text:
         return _texts(role.text, shape, random)
     return array_of(STRING, shape, profile, random)
@@ -52,9 +52,9 @@ def _each(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]
 
 def _texts(kind: str, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
     out = np.empty(shape, object)
-    for place in np.ndindex(shape):
+    for index in np.ndindex(shape):
         number = str(round(float(random.standard_normal()), 3)).encode()
-        out[place] = number if kind == "number" else _image(random)
+        out[index] = number if kind == "number" else _image(random)
     return out
 
 

@@ -1,4 +1,7 @@
-"""Words that a model compares strings with, or has as keys of its tables."""
+"""Words that a model compares strings with, or has as keys of its tables.
+
+Random strings rarely contain what a model looks for. Strings built from these words do.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,14 @@ from tfport.graph.tensors import Tensor
 from tfport.runtime.ops.tables.table import LookupTable
 from tfport.runtime.state import State
 
-# Words that a model compares strings with: literals of patterns, delimiters and constants.
-#
-# Random strings rarely contain what a model looks for. Strings made of these words do.
-
 ATTRS = ("pattern", "delimiter", "separator", "field_delim")
 LONGEST, MOST_WORDS, MOST_NODES = 40, 24, 100_000
 _NOT_LITERAL = re.compile(rb"\\[pP]\{[^}]*\}|\[[^\]]*\]|\\[bBdDsSwWAzZ]|[\^$.|?*+(){}]+|\\")
+MOST_KEYS = 24
 
 
 def graph_words(model: Model) -> list[bytes]:
-    """The words, in the order of the nodes."""
+    """The literals of patterns, delimiters and constants, in the order of the nodes."""
     graphs = (model.graph, *model.graph.library.functions.values())
     nodes = [node for graph in graphs for node in graph][:MOST_NODES]
     words = dict.fromkeys(word for node in nodes for word in _of(node) if 0 < len(word) <= LONGEST)
@@ -44,11 +44,6 @@ def _of(node: Node) -> Iterator[bytes]:
 def _is_small(tensor: Tensor) -> bool:
     dims = tensor.shape.dims
     return dims is not None and len(dims) <= 1 and (not dims or (dims[0] or 0) <= MOST_WORDS)
-
-
-# Words that the tables of a model have as keys, so that generated strings are found in them.
-
-MOST_KEYS = 24
 
 
 def table_words(state: State) -> list[bytes]:

@@ -52,14 +52,14 @@ def answer(folder, job, load, numpy_type, np):
         return
     write_text(os.path.join(folder, "loaded.txt"), "")
     for i, trial in enumerate(job["trials"]):
-        place = os.path.join(folder, str(i))
-        if trial is None or os.path.exists(place + ".out") or os.path.exists(place + ".txt"):
+        start = os.path.join(folder, str(i))
+        if trial is None or os.path.exists(start + ".out") or os.path.exists(start + ".txt"):
             continue
         try:
-            feeds = read_tensors(place + ".in", numpy_type, np)
-            write_tensors(place + ".out", model.run(trial, feeds), np)
+            feeds = read_tensors(start + ".in", numpy_type, np)
+            write_tensors(start + ".out", model.run(trial, feeds), np)
         except Exception as error:
-            write_text(place + ".txt", message(error))
+            write_text(start + ".txt", message(error))
     model.close()
 
 

@@ -49,7 +49,7 @@ def _slices(e: SubgraphEditor, index: int, groups: int) -> Sequence[int]:
     """A constant divided along its first axis, with the scales of each part."""
     array = e.array(index)
     quantization = e.tensor(index).quantization
-    made = []
+    constants = []
     for at, values in enumerate(np.split(array, groups)):
         scales = quantization
         if quantization is not None and quantization.is_per_channel:
@@ -58,8 +58,8 @@ def _slices(e: SubgraphEditor, index: int, groups: int) -> Sequence[int]:
             scales = replace(
                 quantization, scale=quantization.scale[channels], zero_point=points, minimum=(), maximum=()
             )
-        made.append(e.constant(values, array.dtype.name, scales))
-    return made
+        constants.append(e.constant(values, array.dtype.name, scales))
+    return constants
 
 
 @lite_rule("Convolution2DTransposeBias", keeps=ROUNDING)

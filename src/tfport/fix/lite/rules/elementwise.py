@@ -123,7 +123,7 @@ def tangent(e: SubgraphEditor, n: LiteOperator) -> None:
     e.op("DIV", (e.op("SIN", (x,), like=y), e.op("COS", (x,), like=y)), to=y)
 
 
-# The error function, and GELU by it, written with products and a quotient.
+# The error function and GELU, by a quotient of polynomials.
 
 LIMIT = 4.0
 """erf is 1 in float32 from here on."""
@@ -135,14 +135,14 @@ DENOMINATOR = (1.0, 0.5048574821, 0.1153500423, 1.5207261635e-2, 1.1855731239e-3
 @lite_rule("FlexErf", keeps=ROUNDING)
 def erf_by_quotient(e: SubgraphEditor, n: LiteOperator) -> None:
     """A quotient of two polynomials is the error function, within 5e-7."""
-    e.require(n.inputs[0], "FLOAT32")
+    e.require(n.inputs[0], FLOAT)
     _erf(e, n.inputs[0], n.outputs[0], to=n.outputs[0])
 
 
 @lite_rule("FlexErfc", keeps=ROUNDING)
 def erfc_by_quotient(e: SubgraphEditor, n: LiteOperator) -> None:
     """1 minus the error function is its complement, within 5e-7."""
-    e.require(n.inputs[0], "FLOAT32")
+    e.require(n.inputs[0], FLOAT)
     bent = _erf(e, n.inputs[0], n.outputs[0])
     e.op("SUB", (e.constant(1.0), bent), to=n.outputs[0])
 
@@ -151,7 +151,7 @@ def erfc_by_quotient(e: SubgraphEditor, n: LiteOperator) -> None:
 def gelu_by_erf(e: SubgraphEditor, n: LiteOperator) -> None:
     """The exact form of GELU is x * (1 + erf(x / sqrt(2))) / 2; a quotient of polynomials is erf."""
     x, y = n.inputs[0], n.outputs[0]
-    e.require(x, "FLOAT32")
+    e.require(x, FLOAT)
     if e.option(n, "approximate"):
         raise Refusal("it is the approximate form")
     bent = _erf(e, e.op("MUL", (x, e.constant(sqrt(0.5))), like=y), y)

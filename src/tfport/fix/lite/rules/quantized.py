@@ -1,4 +1,4 @@
-"""Quantized operators as real ones between DEQUANTIZE and QUANTIZE."""
+"""Quantized operators as real ones between DEQUANTIZE and QUANTIZE, and real inputs with int8 weights."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ COMPUTES = (
     "ELU HARD_SWISH LOGISTIC TANH SOFTMAX LOG_SOFTMAX NEG FLOOR_MOD FLOOR_DIV RESIZE_BILINEAR "
     "L2_NORMALIZATION AVERAGE_POOL_2D BATCH_MATMUL RELU_0_TO_1 RELU6 RELU_N1_TO_1 CUMSUM"
 )
+FLOAT = "FLOAT32"
 
 
 @lite_rule(MOVES, keeps=EXACT)
@@ -49,10 +50,10 @@ def _through_float(e: SubgraphEditor, n: LiteOperator) -> None:
     if not any(_is_quantized(e, index) for index in n.outputs):
         raise Refusal("it is not quantized")
     inputs = [
-        e.op("DEQUANTIZE", (index,), like=index, kind="FLOAT32") if _is_quantized(e, index) else index
+        e.op("DEQUANTIZE", (index,), like=index, dtype=FLOAT) if _is_quantized(e, index) else index
         for index in n.inputs
     ]
-    outputs = [e.new(index, kind="FLOAT32") if _is_quantized(e, index) else index for index in n.outputs]
+    outputs = [e.new(index, dtype=FLOAT) if _is_quantized(e, index) else index for index in n.outputs]
     e.node(n.code.op, inputs, outputs, **n.options)
     for real, index in zip(outputs, n.outputs, strict=True):
         if real != index:
@@ -71,9 +72,7 @@ def _is_quantized(e: SubgraphEditor, index: int) -> bool:
     return True
 
 
-# Real inputs with weights of eight bits that have a scale for each channel.
-
-FLOAT = "FLOAT32"
+# Real inputs with int8 weights that have a scale for each channel.
 
 
 @lite_rule("FULLY_CONNECTED", keeps=ROUNDING)

@@ -1,4 +1,4 @@
-"""Ops of StableHLO that a builtin op computes in the same way."""
+"""Ops of StableHLO written with the builtin ops that compute the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ BUILTINS = {
     "LOG": "LOG", "LOGISTIC": "LOGISTIC", "MAXIMUM": "MAXIMUM", "MINIMUM": "MINIMUM", "MULTIPLY": "MUL",
     "NEGATE": "NEG", "POWER": "POW", "RSQRT": "RSQRT", "SELECT": "SELECT", "SUBTRACT": "SUB", "TANH": "TANH",
 }  # fmt: skip
-TYPES = ("FLOAT32", "INT32", "INT64", "BOOL")
+FLOAT = "FLOAT32"
+TYPES = (FLOAT, "INT32", "INT64", "BOOL")
 COMPARISONS = {
     "EQ": "EQUAL", "NE": "NOT_EQUAL", "GE": "GREATER_EQUAL", "GT": "GREATER", "LE": "LESS_EQUAL",
     "LT": "LESS",
@@ -33,16 +34,16 @@ def builtin_of_stablehlo(e: SubgraphEditor, n: LiteOperator) -> None:
     for index in (*n.inputs, *n.outputs):
         e.require(index, *TYPES)
     if op == "DIVIDE":
-        e.require(n.outputs[0], "FLOAT32")  # integers are rounded toward zero
+        e.require(n.outputs[0], FLOAT)  # integers are rounded toward zero
     if op in ("ADD", "MULTIPLY"):
-        e.require(n.outputs[0], "FLOAT32", "INT32", "INT64")
+        e.require(n.outputs[0], FLOAT, "INT32", "INT64")
     e.op(BUILTINS[op], n.inputs, to=n.outputs[0])
 
 
 @lite_rule("STABLEHLO_COMPARE", keeps=EXACT)
 def comparison(e: SubgraphEditor, n: LiteOperator) -> None:
     """A builtin op compares numbers in the direction that STABLEHLO_COMPARE names."""
-    e.require(n.inputs[0], "FLOAT32", "INT32", "INT64")
+    e.require(n.inputs[0], FLOAT, "INT32", "INT64")
     direction = str(e.option(n, "comparison_direction")).rpartition("_")[2]
     e.op(COMPARISONS[direction], n.inputs, to=n.outputs[0])
 
@@ -85,9 +86,9 @@ def concatenation(e: SubgraphEditor, n: LiteOperator) -> None:
 @lite_rule("STABLEHLO_CONVERT", keeps=EXACT)
 def conversion(e: SubgraphEditor, n: LiteOperator) -> None:
     """CAST changes the type."""
-    e.require(n.inputs[0], "INT32", "INT64", "BOOL", "FLOAT32")
-    if e.tensor(n.inputs[0]).type == "FLOAT32":
-        e.require(n.outputs[0], "FLOAT32", "INT32", "INT64")
+    e.require(n.inputs[0], "INT32", "INT64", "BOOL", FLOAT)
+    if e.tensor(n.inputs[0]).type == FLOAT:
+        e.require(n.outputs[0], FLOAT, "INT32", "INT64")
     e.op("CAST", n.inputs, to=n.outputs[0])
 
 
@@ -99,11 +100,10 @@ def slice_with_steps(e: SubgraphEditor, n: LiteOperator) -> None:
     e.op("STRIDED_SLICE", (n.inputs[0], *bounds), to=n.outputs[0], begin_mask=0)
 
 
-# Convolutions, products, reductions and windows of StableHLO, written with builtin ops.
+# Convolutions, products, reductions and windows.
 
 REDUCERS = {"ADD": "SUM", "MAXIMUM": "REDUCE_MAX", "MINIMUM": "REDUCE_MIN", "MULTIPLY": "REDUCE_PROD"}
 NEUTRAL = {"ADD": 0.0, "MAXIMUM": -np.inf, "MINIMUM": np.inf, "MULTIPLY": 1.0}
-FLOAT = "FLOAT32"
 
 
 @lite_rule("STABLEHLO_DOT_GENERAL", keeps=ROUNDING)
@@ -202,8 +202,8 @@ def pooling(e: SubgraphEditor, n: LiteOperator) -> None:
         "padding": "VALID", "stride_h": strides[spatial[0]], "stride_w": strides[spatial[1]],
         "filter_height": height, "filter_width": width,
     }  # fmt: skip
-    kind = "AVERAGE_POOL_2D" if op == "ADD" else "MAX_POOL_2D"
-    pooled = e.op(kind, (inner,), like=y, shape=shape, **options)
+    pooling_op = "AVERAGE_POOL_2D" if op == "ADD" else "MAX_POOL_2D"
+    pooled = e.op(pooling_op, (inner,), like=y, shape=shape, **options)
     if op == "ADD":
         pooled = e.op("MUL", (pooled, e.constant(float(height * width))), like=y, shape=shape)
     e.transposed(pooled, [order.index(axis) for axis in range(4)], to=y)

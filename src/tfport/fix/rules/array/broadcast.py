@@ -1,4 +1,4 @@
-"""Broadcasting, and tensors of ones and zeros."""
+"""Broadcasting, tensors of ones and zeros, and ops that return their input unchanged."""
 
 from __future__ import annotations
 
@@ -58,9 +58,6 @@ def filled_alike(op: RuleBuilder, n: Node) -> Replacement:
     dtype = n.inputs[0].dtype.base
     element = op.const(int(n.op == "OnesLike"), dtype) if dtype != STRING else op.const("", STRING)
     return op.Fill(shape_of(op, n.inputs[0]), element)
-
-
-# Ops that return their input unchanged.
 
 
 @rule("Snapshot StopGradient PreventGradient DebugGradientIdentity GuaranteeConst", keeps=EXACT)

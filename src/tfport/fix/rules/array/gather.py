@@ -1,4 +1,4 @@
-"""Gathering slices and elements by index."""
+"""Gathering and scattering slices and elements by index, and in-place changes of rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _read(op: RuleBuilder, n: Node, resource: Value) -> Node:
     return op.ReadVariableOp(resource, dtype=n.attrs["dtype"])
 
 
-# Scattering updates into slices of a tensor by index.
+# Scattering.
 
 COMBINE = {"TensorScatterAdd": "Add", "TensorScatterSub": "Sub"}
 
@@ -109,9 +109,9 @@ def stitched(op: RuleBuilder, n: Node) -> Replacement:
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
     rows = ScatteredRows(op, tensor, indices)
-    places = [count_to(op, rows.count), rows.numbers]
-    made = op.DynamicStitch(places, [rows.of_tensor, op.Reshape(updates, rows.widths)])
-    return op.Reshape(made, rows.shape)
+    numbers = [count_to(op, rows.count), rows.numbers]
+    slices = op.DynamicStitch(numbers, [rows.of_tensor, op.Reshape(updates, rows.widths)])
+    return op.Reshape(slices, rows.shape)
 
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=EXACT)
@@ -143,8 +143,8 @@ def largest_of_a_segment(op: RuleBuilder, n: Node) -> Replacement:
     rows = ScatteredRows(op, tensor, indices)
     data = op.ConcatV2([rows.of_tensor, op.Reshape(updates, rows.widths)], 0)
     segments = op.ConcatV2([count_to(op, rows.count), rows.numbers], 0)
-    kind = "UnsortedSegmentMax" if n.op == "TensorScatterMax" else "UnsortedSegmentMin"
-    best = op.node(kind, data, segments, rows.count)
+    reduction = "UnsortedSegmentMax" if n.op == "TensorScatterMax" else "UnsortedSegmentMin"
+    best = op.node(reduction, data, segments, rows.count)
     if tensor.dtype.is_floating:
         # the segment op starts from the lowest finite number, and would lose infinities
         end = float("-inf") if n.op == "TensorScatterMax" else float("inf")

@@ -137,9 +137,9 @@ def read_by_place(op: RuleBuilder, n: Node) -> Replacement:
     longest = _longest(op, band, rows, columns)
     diagonal = op.const([[band.high - i] for i in range(band.count)], INT32)
     length, offset = _content(op, band, diagonal, longest, rows, columns)
-    place = op.Sub(op.ExpandDims(count_to(op, longest), 0), offset)
-    inside = op.LogicalAnd(op.GreaterEqual(place, 0), op.Less(place, length))
-    row, column = op.Add(place, op.Maximum(op.Neg(diagonal), 0)), op.Add(place, op.Maximum(diagonal, 0))
+    position = op.Sub(op.ExpandDims(count_to(op, longest), 0), offset)
+    inside = op.LogicalAnd(op.GreaterEqual(position, 0), op.Less(position, length))
+    row, column = op.Add(position, op.Maximum(op.Neg(diagonal), 0)), op.Add(position, op.Maximum(diagonal, 0))
     taken = _taken(op, x, op.Add(op.Mul(row, columns), column), inside)
     shape: list[NodeOrValue] = [part(op, whole, stop=-2), op.ExpandDims(longest, 0)]
     if _several(op, k):
@@ -204,8 +204,8 @@ def _written(
     inside = op.LogicalAnd(op.GreaterEqual(diagonal, band.low), op.LessEqual(diagonal, band.high))
     _, offset = _content(op, band, diagonal.output(0), longest, rows, columns)
     column = op.ExpandDims(count_to(op, columns), 0)
-    place = op.Add(op.Sub(column, op.Maximum(diagonal, 0)), offset)
-    flat = op.Add(op.Mul(op.Sub(band.high, diagonal), longest), place)
+    position = op.Add(op.Sub(column, op.Maximum(diagonal, 0)), offset)
+    flat = op.Add(op.Mul(op.Sub(band.high, diagonal), longest), position)
     taken = _taken(op, diagonals, flat, inside, axes=2 if several else 1)
     batch = part(op, whole, stop=-2 if several else -1)
     return op.Reshape(taken, joined(op, batch, op.ExpandDims(rows, 0), op.ExpandDims(columns, 0))), inside
@@ -216,5 +216,5 @@ def _taken(op: RuleBuilder, source: Value, flat: Node, inside: Node, axes: int =
     whole = shape_of(op, source)
     shape = joined(op, product(op, part(op, whole, stop=-axes)), product(op, part(op, whole, -axes)))
     runs = op.tensor(op.Reshape(source, shape), (None, None))
-    places = op.tensor(op.Select(inside, flat, op.ZerosLike(flat)), (None, None))
-    return op.GatherV2(runs, places, 1)
+    indices = op.tensor(op.Select(inside, flat, op.ZerosLike(flat)), (None, None))
+    return op.GatherV2(runs, indices, 1)

@@ -1,4 +1,4 @@
-"""Reordering, concatenation, padding, sorting and unique elements."""
+"""Reordering, concatenation, padding, sorting, unique elements, and selection by a condition."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def flags_as_axes(op: RuleBuilder, n: Node) -> Replacement:
 @rule("ConjugateTranspose", keeps=EXACT)
 def transposed_then_conjugated(op: RuleBuilder, n: Node) -> Replacement:
     """Transpose followed by Conj for complex numbers."""
-    made = op.Transpose(*n.inputs)
-    return op.Conj(made) if n.inputs[0].dtype.is_complex else made
+    transposed = op.Transpose(*n.inputs)
+    return op.Conj(transposed) if n.inputs[0].dtype.is_complex else transposed
 
 
 @rule("ConcatV2", keeps=EXACT)
@@ -106,8 +106,8 @@ def by_division(op: RuleBuilder, n: Node) -> Replacement:
     at = rank(op, indices, "indices")
     strides = op.Cumprod(dims, 0, exclusive=True, reverse=True)
     column = op.const([-1] + [1] * at, INT32)
-    places = op.FloorDiv(indices, op.Reshape(strides, column))
-    return op.FloorMod(places, op.Reshape(dims, column))
+    counts = op.FloorDiv(indices, op.Reshape(strides, column))
+    return op.FloorMod(counts, op.Reshape(dims, column))
 
 
 @rule("UniqueV2 UniqueWithCountsV2", keeps=EXACT)
@@ -145,17 +145,17 @@ def exact_top_k(op: RuleBuilder, n: Node) -> Replacement:
     is_max = n.attrs["is_max_k"]
     top = op.TopKV2(moved if is_max else op.Neg(moved), op.const(n.attrs["k"], INT32), sorted=True)
     results = [top.output(0) if is_max else op.Neg(top.output(0)).output(0), top.output(1)]
-    return [op.Transpose(made, op.const(swapped, INT32)) for made in results] if swapped else results
+    return [op.Transpose(result, op.const(swapped, INT32)) for result in results] if swapped else results
 
 
 @rule("NthElement", keeps=EXACT)
 def last_of_the_top(op: RuleBuilder, n: Node) -> Replacement:
     """The n-th element is the last of the n + 1 largest, or of the n + 1 smallest by negation."""
-    x, place = n.inputs
+    x, index = n.inputs
     if not n.attrs["reverse"] and not x.dtype.is_floating:
         return refuse(f"the lowest {x.dtype} cannot be negated")
-    transposed = x if n.attrs["reverse"] else op.Neg(x)
-    top = op.TopKV2(transposed, op.Add(place, 1), sorted=True).output(0)
+    descending = x if n.attrs["reverse"] else op.Neg(x)
+    top = op.TopKV2(descending, op.Add(index, 1), sorted=True).output(0)
     last = op.StridedSlice(top, [0, -1], [0, 0], [1, 1], ellipsis_mask=1, end_mask=2, shrink_axis_mask=2)
     return last if n.attrs["reverse"] else op.Neg(last)
 
@@ -184,8 +184,8 @@ def all_of_one_shape(op: RuleBuilder, n: Node) -> Replacement:
     def spread(value: Value) -> Value:
         if all(covers(op.shape(value), other) for other in shapes):
             return value
-        made = op.BroadcastTo(value, shape)
-        return op.tensor(made, op.shape(n.output(0))) if out is not None else made.output(0)
+        wide = op.BroadcastTo(value, shape)
+        return op.tensor(wide, op.shape(n.output(0))) if out is not None else wide.output(0)
 
     return op.Select(*[spread(value) for value in n.inputs])
 

@@ -1,4 +1,4 @@
-"""Drop attributes that the target's definition of an op does not have, if they do not matter.
+"""Drop attributes that the target's definition of an op does not have, and replace deprecated ops.
 
 The newest definition's default of an attribute means what the op did before it had the attribute:
 TensorFlow adds attributes that way. Hints (`check.attribute_hints`) never change the outputs. Rules of
@@ -14,6 +14,29 @@ from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.rule import ANY, EXACT, LOSSY, OtherProblem, Replacement, refuse, rule
 from tfport.graph.graph import Node
 from tfport.registry.unresolved import Question
+
+SUCCESSORS = {
+    "BatchCholesky": "Cholesky",
+    "BatchCholeskyGrad": "CholeskyGrad",
+    "BatchMatrixBandPart": "MatrixBandPart",
+    "BatchMatrixDeterminant": "MatrixDeterminant",
+    "BatchMatrixDiag": "MatrixDiag",
+    "BatchMatrixDiagPart": "MatrixDiagPart",
+    "BatchMatrixInverse": "MatrixInverse",
+    "BatchMatrixSetDiag": "MatrixSetDiag",
+    "BatchMatrixSolve": "MatrixSolve",
+    "BatchMatrixSolveLs": "MatrixSolveLs",
+    "BatchMatrixTriangularSolve": "MatrixTriangularSolve",
+    "BatchSelfAdjointEigV2": "SelfAdjointEigV2",
+    "BatchSvd": "Svd",
+    "BatchFFT": "FFT",
+    "BatchFFT2D": "FFT2D",
+    "BatchFFT3D": "FFT3D",
+    "BatchIFFT": "IFFT",
+    "BatchIFFT2D": "IFFT2D",
+    "BatchIFFT3D": "IFFT3D",
+    "PlaceholderV2": "Placeholder",
+}
 
 
 @rule(ANY, keeps=EXACT)
@@ -39,9 +62,9 @@ def _without(op: RuleBuilder, n: Node, is_droppable: Callable[[str], bool]) -> R
         return refuse(f"{kept[0]}={n.attrs[kept[0]]} changes the outputs")
     if missing := _missing(n):
         return refuse(f"it has no attribute {missing}")
-    made = op.node(n.op, *n.inputs, **{k: v for k, v in n.attrs.items() if k not in unknown})
-    made.attrs.update({k: v for k, v in n.attrs.items() if k.startswith("_")})  # the op is the same
-    return made
+    node = op.node(n.op, *n.inputs, **{k: v for k, v in n.attrs.items() if k not in unknown})
+    node.attrs.update({k: v for k, v in n.attrs.items() if k.startswith("_")})  # the op is the same
+    return node
 
 
 def _missing(n: Node) -> str | None:
@@ -62,32 +85,6 @@ def _changes_nothing(op: RuleBuilder, n: Node, name: str) -> bool:
     if name in defaults and n.attrs[name] == defaults[name]:
         return True
     return is_hint(n, name, op.shape)
-
-
-# Deprecated ops as the ops that replaced them.
-
-SUCCESSORS = {
-    "BatchCholesky": "Cholesky",
-    "BatchCholeskyGrad": "CholeskyGrad",
-    "BatchMatrixBandPart": "MatrixBandPart",
-    "BatchMatrixDeterminant": "MatrixDeterminant",
-    "BatchMatrixDiag": "MatrixDiag",
-    "BatchMatrixDiagPart": "MatrixDiagPart",
-    "BatchMatrixInverse": "MatrixInverse",
-    "BatchMatrixSetDiag": "MatrixSetDiag",
-    "BatchMatrixSolve": "MatrixSolve",
-    "BatchMatrixSolveLs": "MatrixSolveLs",
-    "BatchMatrixTriangularSolve": "MatrixTriangularSolve",
-    "BatchSelfAdjointEigV2": "SelfAdjointEigV2",
-    "BatchSvd": "Svd",
-    "BatchFFT": "FFT",
-    "BatchFFT2D": "FFT2D",
-    "BatchFFT3D": "FFT3D",
-    "BatchIFFT": "IFFT",
-    "BatchIFFT2D": "IFFT2D",
-    "BatchIFFT3D": "IFFT3D",
-    "PlaceholderV2": "Placeholder",
-}
 
 
 @rule(" ".join(SUCCESSORS), keeps=EXACT)

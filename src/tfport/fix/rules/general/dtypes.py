@@ -31,7 +31,7 @@ SOLVABLE = (
 
 
 def _ladder(**steps: str) -> Ladder:
-    return {DType.parse(kind): tuple(map(DType.parse, wider.split())) for kind, wider in steps.items()}
+    return {DType.parse(dtype): tuple(map(DType.parse, wider.split())) for dtype, wider in steps.items()}
 
 
 HOLDS = _ladder(
@@ -42,9 +42,9 @@ HOLDS = _ladder(
 )  # fmt: skip
 """Dtypes that represent all values of another."""
 WHOLE: Ladder = {
-    kind: tuple(dtype for dtype in wider if dtype.is_integer)
-    for kind, wider in HOLDS.items()
-    if kind.is_integer
+    dtype: tuple(wide for wide in wider if wide.is_integer)
+    for dtype, wider in HOLDS.items()
+    if dtype.is_integer
 }
 BITS = {**HOLDS, **_ladder(uint64="int64")}
 """The same, with dtypes of as many bits, to which a cast changes no bit."""
@@ -177,9 +177,7 @@ def _index_attrs(n: Node) -> list[str]:
     signature = n.signature
     if signature is None:
         return []
-    names = (
-        name for name, kind in signature.attr_types.items() if kind == "type" and name in INDICES.split()
-    )
+    names = (name for name, of in signature.attr_types.items() if of == "type" and name in INDICES.split())
     return [name for name in names if n.op in SIZED.get(name, (n.op,))]
 
 
@@ -187,8 +185,8 @@ def _choices(n: Node, signature: OpSignature, ladders: Mapping[str, Ladder]) -> 
     """Other dtypes for some attributes; those that change the fewest come first."""
     steps: dict[str, tuple[DType, ...]] = {}
     for name, ladder in ladders.items():
-        kind = n.attrs.get(name)
-        if isinstance(kind, DType) and (wider := ladder.get(kind)) and _may_change(n, signature, name):
+        dtype = n.attrs.get(name)
+        if isinstance(dtype, DType) and (wider := ladder.get(dtype)) and _may_change(n, signature, name):
             steps[name] = wider
     for count in range(1, len(steps) + 1):
         for names in itertools.combinations(steps, count):
@@ -223,10 +221,10 @@ def _with_types(op: RuleBuilder, n: Node, signature: OpSignature, types: dict[st
     rest = list(n.inputs)
     for arg in signature.inputs:
         group = [rest.pop(0) for _ in range(arg.count(n.attrs))]
-        kind = types.get(arg.type_attr)
-        inputs += [value if kind is None else _cast(op, n, arg, value, kind) for value in group]
-    made = op.node(n.op, *inputs, **{**n.attrs, **types})
-    return [_cast_back(op, n, signature, types, made, index) for index in range(len(n.outputs))]
+        dtype = types.get(arg.type_attr)
+        inputs += [value if dtype is None else _cast(op, n, arg, value, dtype) for value in group]
+    node = op.node(n.op, *inputs, **{**n.attrs, **types})
+    return [_cast_back(op, n, signature, types, node, index) for index in range(len(n.outputs))]
 
 
 def _cast(op: RuleBuilder, n: Node, arg: Arg, value: Value, dtype: DType) -> Value:
@@ -250,10 +248,10 @@ def _fits(op: RuleBuilder, value: Value, deep: int = 0) -> bool:
 
 
 def _cast_back(
-    op: RuleBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, index: int
+    op: RuleBuilder, n: Node, signature: OpSignature, types: dict[str, DType], node: Node, index: int
 ) -> Value:
     port = signature.port_of(index, n.attrs)
-    value = made.output(index)
+    value = node.output(index)
     if port is None or port[0].type_attr not in types:
         return value
     old = n.output(index).dtype.base
@@ -264,14 +262,12 @@ def _cast_back(
     return op.Cast(value, DstT=old).output(0)
 
 
-# Cast int64 sizes, axes and indices to int32, which older kernels require.
-#
-# `rules.general.dtypes` handles other dtypes and other numbers, and checks whether they fit.
+# Sizes, axes and indices in int32, which older kernels require.
 
 LEAST, MOST = -(2**31), 2**31 - 1
 INPUTS: dict[str, tuple[int, ...]] = {
-    op: places
-    for names, places in {
+    op: indices
+    for names, indices in {
         "Tile Transpose ConjugateTranspose ExpandDims ReverseV2 MirrorPad Pad PadV2 BroadcastTo": (1,),
         "Sum Prod Max Min Mean Any All EuclideanNorm Cumsum Cumprod CumulativeLogsumexp SplitV Reshape": (1,),
         "Gather GatherNd TensorScatterUpdate TensorScatterAdd TensorScatterSub": (1,),
@@ -315,8 +311,8 @@ def shapes_in_int32(op: RuleBuilder, n: Node) -> Replacement:
     """The shapes are cast to int32, and the result back to int64."""
     if n.inputs[0].dtype.base == INT32:
         return refuse("its shapes are int32")
-    made = op.node(n.op, *[op.cast(value, INT32) for value in n.inputs])
-    return [op.cast(made.output(value.index), INT64) for value in n.outputs]
+    node = op.node(n.op, *[op.cast(value, INT32) for value in n.inputs])
+    return [op.cast(node.output(value.index), INT64) for value in n.outputs]
 
 
 def _arguments(n: Node) -> Iterator[tuple[int, Arg]]:

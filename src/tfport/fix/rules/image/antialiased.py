@@ -21,24 +21,24 @@ def sampled_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     if (kernel := KERNELS.get(str(n.attrs["kernel_type"]))) is None:
         return refuse(f"its kernel_type {n.attrs['kernel_type']} is unknown")
     whole = [item(op, shape_of(op, image), axis) for axis in range(4)]
-    made, done = op.cast(image, FLOAT32), list(whole)
-    for axis, place in ((1, 0), (2, 1)):
-        new = item(op, size, place)
+    resized, done = op.cast(image, FLOAT32), list(whole)
+    for axis, index in ((1, 0), (2, 1)):
+        new = item(op, size, index)
         wide = bool(n.attrs["antialias"])
         span = _Span(
-            op, kernel, whole[axis], new, item(op, scale, place), item(op, move, place), antialias=wide
+            op, kernel, whole[axis], new, item(op, scale, index), item(op, move, index), antialias=wide
         )
-        taps = op.GatherV2(made, op.Reshape(span.places, [-1]), axis)
+        taps = op.GatherV2(resized, op.Reshape(span.indices, [-1]), axis)
         apart = op.Reshape(taps, op.Pack([*done[:axis], new, span.count, *done[axis + 1 :]]))
         each = op.Reshape(span.weights, op.Pack([new, span.count, *[1] * (3 - axis)]))
-        made, done[axis] = op.value(op.Sum(op.Mul(apart, each), [axis + 1])), new
-    return made
+        resized, done[axis] = op.value(op.Sum(op.Mul(apart, each), [axis + 1])), new
+    return resized
 
 
 class _Span:
     """The pixels of an axis that a sampling kernel covers, as TensorFlow computes them.
 
-    `places` has a row of `count` positions for each new pixel, `weights` the weights, with the sum 1.
+    `indices` has a row of `count` indices for each new pixel, `weights` the weights, with the sum 1.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class _Span:
         start = self._within(op.Ceil(op.Sub(op.Sub(at, reach), 0.5)))
         end = self._within(op.Floor(op.Sub(op.Add(at, reach), 0.5)))
         self.count = op.Add(op.Max(op.Sub(end, start), [0]), 1)
-        places = op.Add(op.ExpandDims(start, 1), op.ExpandDims(count_to(op, self.count), 0))
-        centers = op.Add(op.Cast(places, DstT=FLOAT32), 0.5)
+        pixels = op.Add(op.ExpandDims(start, 1), op.ExpandDims(count_to(op, self.count), 0))
+        centers = op.Add(op.Cast(pixels, DstT=FLOAT32), 0.5)
         distance = op.Abs(op.Mul(op.Sub(centers, op.ExpandDims(at, 1)), op.RealDiv(1.0, wide)))
         formula = NodeFunctions(op, distance.output(0))
-        covered = op.LessEqual(places, op.ExpandDims(end, 1))
+        covered = op.LessEqual(pixels, op.ExpandDims(end, 1))
         weights = self._where(covered, kernel.weight(formula, formula.x).value)
         total = op.Sum(weights, [1], keep_dims=True)
         outside = op.LogicalOr(op.Less(at, 0.0), op.Greater(at, op.Cast(old, DstT=FLOAT32)))
@@ -75,12 +75,12 @@ class _Span:
         # a condition for each weight, as Select does not broadcast in old releases
         scaled = op.Mul(weights, op.RealDiv(1.0, total))
         self.weights = self._where(op.LogicalAnd(counts, covered), scaled)
-        self.places = self._within(places)
+        self.indices = self._within(pixels)
 
-    def _within(self, place: Node) -> Node:
+    def _within(self, index: Node) -> Node:
         """An index of the axis."""
         op = self.op
-        return op.Maximum(op.Minimum(op.cast(place, INT32), op.Sub(self.old, 1)), 0)
+        return op.Maximum(op.Minimum(op.cast(index, INT32), op.Sub(self.old, 1)), 0)
 
     def _where(self, condition: Node, numbers: Node | Value) -> Node:
         return self.op.Select(condition, numbers, self.op.ZerosLike(numbers))

@@ -20,8 +20,8 @@ def without_soft_scores(op: RuleBuilder, n: Node) -> Replacement:
     boxes, scores, most, overlap, least, sigma = n.inputs
     if (known := op.array(sigma)) is None or known != 0:
         return refuse(f"soft_nms_sigma is {'not constant' if known is None else known}")
-    made = op.NonMaxSuppressionV4(boxes, scores, most, overlap, least, pad_to_max_output_size=False)
-    chosen, count = made.outputs
+    selected = op.NonMaxSuppressionV4(boxes, scores, most, overlap, least, pad_to_max_output_size=False)
+    chosen, count = selected.outputs
     best = op.GatherV2(scores, chosen, 0).output(0)
     if n.attrs["pad_to_max_output_size"]:
         return [_filled(op, chosen, most), _filled(op, best, most), count]
@@ -38,8 +38,8 @@ def soft_without_threshold(op: RuleBuilder, n: Node) -> Replacement:
         return refuse("soft_nms_sigma is 0 or not constant")
     if op.array(overlap) == 1:
         return refuse("iou_threshold is 1")
-    kind = boxes.dtype.base.numpy
-    return op.NonMaxSuppressionV5(boxes, scores, most, op.const(kind.type(1)), least, sigma, **n.attrs)
+    dtype = boxes.dtype.base.numpy
+    return op.NonMaxSuppressionV5(boxes, scores, most, op.const(dtype.type(1)), least, sigma, **n.attrs)
 
 
 @rule("NonMaxSuppressionV4", keeps=EXACT)
@@ -92,13 +92,13 @@ def with_any_score(op: RuleBuilder, n: Node) -> Replacement:
 @rule("NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4", keeps=EXACT)
 def boxes_in_float32(op: RuleBuilder, n: Node) -> Replacement:
     """Short floats are cast to float32, as the kernels do."""
-    kinds = {value.dtype.base for index, value in enumerate(n.inputs) if index != 2}
-    if kinds == {FLOAT32}:
+    dtypes = {value.dtype.base for index, value in enumerate(n.inputs) if index != 2}
+    if dtypes == {FLOAT32}:
         return OtherProblem("its numbers are float32 already")
     boxes, scores, most, *thresholds = n.inputs
     wide = [_wide(op, operand) for operand in (boxes, scores, *thresholds)]
-    made = op.node(n.op, *wide[:2], most, *wide[2:], **attrs_without(n, "T", "T_threshold"))
-    return list(made.outputs)
+    node = op.node(n.op, *wide[:2], most, *wide[2:], **attrs_without(n, "T", "T_threshold"))
+    return list(node.outputs)
 
 
 def _wide(op: RuleBuilder, value: Value) -> Any:

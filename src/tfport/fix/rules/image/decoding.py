@@ -25,25 +25,25 @@ BMP_START, BMP_WIDTH, BMP_HEIGHT, BMP_BITS = 10, 18, 22, 28
 @rule("DecodeImage", keeps=EXACT)
 def by_the_first_bytes(op: RuleBuilder, n: Node) -> Replacement:
     """JPEG, PNG, GIF and BMP files are decoded as before; a WebP file is an error in older releases."""
-    channels, kind = int(n.attrs["channels"]), n.outputs[0].dtype.base
+    channels, dtype = int(n.attrs["channels"]), n.outputs[0].dtype.base
 
     def still(contents: Value) -> Value:
         """A PNG or JPEG, which DecodePng reads to uint8; it reads only a PNG to uint16."""
-        jpeg = partial(_of_jpeg, op, channels, kind)
+        jpeg = partial(_of_jpeg, op, channels, dtype)
         return (
             jpeg(contents)
-            if kind == UINT8
-            else _branch(op, contents, PNG, partial(_of_png, op, channels, kind), jpeg)
+            if dtype == UINT8
+            else _branch(op, contents, PNG, partial(_of_png, op, channels, dtype), jpeg)
         )
 
     def other(contents: Value) -> Value:
         if channels == 1:  # the kernel decodes no BMP to one channel, nor does DecodePng
             return still(contents)
-        return _branch(op, contents, BMP, lambda file: _scaled(op, _bmp(op, file, channels), kind), still)
+        return _branch(op, contents, BMP, lambda file: _scaled(op, _bmp(op, file, channels), dtype), still)
 
     def gif(contents: Value) -> Value:
         frames = op.DecodeGif(contents).output(0)
-        return _scaled(op, frames if n.attrs["expand_animations"] else item(op, frames, 0), kind)
+        return _scaled(op, frames if n.attrs["expand_animations"] else item(op, frames, 0), dtype)
 
     if channels not in (0, 3):  # the kernel decodes no GIF to other channels, nor does DecodePng
         return other(n.inputs[0])
@@ -105,19 +105,19 @@ def _with_channels(op: RuleBuilder, pixels: Node, count: Node, channels: int) ->
     has_colors = op.Cast(op.Greater(count, 1), DstT=INT32)
     if not channels:
         gray_at = op.Mul(op.Sub(1, has_colors), 2)  # of 2, 1, 0 the last, as gray is plane 0
-        places = op.StridedSlice([2, 1, 0, 3], op.Pack([gray_at]), op.Pack([op.Add(gray_at, count)]), [1])
-        return op.GatherV2(pixels, places, 2).output(0)
-    places = op.Mul([2, 1, 0], has_colors)
+        order = op.StridedSlice([2, 1, 0, 3], op.Pack([gray_at]), op.Pack([op.Add(gray_at, count)]), [1])
+        return op.GatherV2(pixels, order, 2).output(0)
+    order = op.Mul([2, 1, 0], has_colors)
     if channels == 3:
-        return op.GatherV2(pixels, places, 2).output(0)
+        return op.GatherV2(pixels, order, 2).output(0)
     plane = joined(op, part(op, op.Shape(pixels), stop=2), [1])
     opaque = op.ConcatV2([pixels, op.Fill(plane, op.const(OPAQUE, UINT8))], 2)
     alpha = op.Add(op.Mul(has_colors, 2), 1)
-    return op.GatherV2(opaque, joined(op, places, op.Pack([alpha])), 2).output(0)
+    return op.GatherV2(opaque, joined(op, order, op.Pack([alpha])), 2).output(0)
 
 
-def _number(op: RuleBuilder, contents: Value, at: int, kind: str) -> Value:
+def _number(op: RuleBuilder, contents: Value, at: int, name: str) -> Value:
     """A little-endian number in the file."""
-    dtype = DType.parse(kind)
+    dtype = DType.parse(name)
     piece = op.Substr(contents, op.const(at, INT32), op.const(dtype.numpy.itemsize, INT32))
     return scalar(op, op.DecodeRaw(piece, out_type=dtype, little_endian=True))

@@ -68,13 +68,13 @@ class _Pixels:
 
     def __call__(self, rows: Node, columns: Node) -> Node:
         op = self.op
-        down, is_row = self._place(rows, self.height)
-        across, is_column = self._place(columns, self.width)
+        down, is_row = self._index(rows, self.height)
+        across, is_column = self._index(columns, self.width)
         first = op.Mul(op.Add(op.Mul(self.which, self.height), down), self.width)
         pixels = op.Gather(self.table, op.Reshape(op.Add(first, across), [-1]))
         return op.Select(op.Reshape(op.LogicalAnd(is_row, is_column), [-1]), pixels, self.filled)
 
-    def _place(self, at: Node, size: Value) -> tuple[Node, Node]:
+    def _index(self, at: Node, size: Value) -> tuple[Node, Node]:
         """An index that exists, and whether it is the asked one."""
         op, last = self.op, _last(self.op, size)
         known = op.LogicalAnd(op.GreaterEqual(at, 0.0), op.LessEqual(at, last))

@@ -25,11 +25,11 @@ AXES = (1, 2)
 def nearest_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is gathered from the nearest pixel of the image."""
     image, ends = _image(op, n)
-    made: Value | Node = image
+    resized: Value | Node = image
     for axis, (size, wanted) in zip(AXES, ends, strict=True):
-        place = op.Cast(op.Floor(_centers(op, size, wanted)), DstT=INT32)
-        made = op.GatherV2(made, _within(op, place, size), axis)
-    return made
+        nearest = op.Cast(op.Floor(_centers(op, size, wanted)), DstT=INT32)
+        resized = op.GatherV2(resized, _within(op, nearest, size), axis)
+    return resized
 
 
 @rule("ResizeBilinear", keeps=ROUNDING)
@@ -41,8 +41,8 @@ def bilinear_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     down, across = (op.Reshape(weights, shape) for weights, shape in zip((down, across), shapes, strict=True))
     wide = op.Cast(image, DstT=FLOAT32)
 
-    def row(places: Node) -> Node:
-        pixels = op.GatherV2(wide, places, 1)
+    def row(indices: Node) -> Node:
+        pixels = op.GatherV2(wide, indices, 1)
         return _interpolated(op, op.GatherV2(pixels, left, 2), op.GatherV2(pixels, right, 2), across)
 
     return _interpolated(op, row(top), row(bottom), down)
@@ -52,14 +52,14 @@ def bilinear_by_gather(op: RuleBuilder, n: Node) -> Replacement:
 def bicubic_by_gather(op: RuleBuilder, n: Node) -> Replacement:
     """Each pixel is a mean of sixteen gathered pixels, weighted by a cubic of their distance."""
     image, ends = _image(op, n)
-    made = op.Cast(image, DstT=FLOAT32)
+    resized = op.Cast(image, DstT=FLOAT32)
     for axis, shape, end in ((2, [-1, 1], ends[1]), (1, [-1, 1, 1], ends[0])):
         parts = [
-            op.Mul(op.GatherV2(made, place, axis), op.Reshape(weight, shape))
-            for place, weight in _cubic(op, *end)
+            op.Mul(op.GatherV2(resized, index, axis), op.Reshape(weight, shape))
+            for index, weight in _cubic(op, *end)
         ]
-        made = op.Add(op.Add(parts[0], parts[1]), op.Add(parts[2], parts[3]))
-    return made
+        resized = op.Add(op.Add(parts[0], parts[1]), op.Add(parts[2], parts[3]))
+    return resized
 
 
 def _image(op: RuleBuilder, n: Node) -> tuple[Value, list[tuple[Size, Size]]]:
@@ -83,18 +83,18 @@ def _centers(op: RuleBuilder, size: Size, wanted: Size) -> Node:
     return op.Mul(op.Add(counted, 0.5), op.RealDiv(old, new))
 
 
-def _within(op: RuleBuilder, place: Node, size: Size) -> Node:
-    return op.Maximum(op.Minimum(place, Sizes(op).sub(size, 1)), 0)
+def _within(op: RuleBuilder, index: Node, size: Size) -> Node:
+    return op.Maximum(op.Minimum(index, Sizes(op).sub(size, 1)), 0)
 
 
 def _between(op: RuleBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
     """For each new pixel the old pixels before and after it, and the distance from the first."""
-    place = op.Sub(_centers(op, size, wanted), 0.5)
-    before = op.Floor(place)
+    center = op.Sub(_centers(op, size, wanted), 0.5)
+    before = op.Floor(center)
     first, second = (
-        _within(op, op.Cast(position, DstT=INT32), size) for position in (before, op.Ceil(place))
+        _within(op, op.Cast(position, DstT=INT32), size) for position in (before, op.Ceil(center))
     )
-    return first, second, op.Sub(place, before)
+    return first, second, op.Sub(center, before)
 
 
 def _interpolated(op: RuleBuilder, a: Node, b: Node, share: Any) -> Node:
@@ -103,9 +103,9 @@ def _interpolated(op: RuleBuilder, a: Node, b: Node, share: Any) -> Node:
 
 def _cubic(op: RuleBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]:
     """For each new pixel four old pixels and their weights: 0 outside of the image, with the sum 1."""
-    place = op.Sub(_centers(op, size, wanted), 0.5)
-    before = op.Floor(place)
-    share = op.Mul(op.Round(op.Mul(op.Sub(place, before), STEPS)), 1 / STEPS)
+    center = op.Sub(_centers(op, size, wanted), 0.5)
+    before = op.Floor(center)
+    share = op.Mul(op.Round(op.Mul(op.Sub(center, before), STEPS)), 1 / STEPS)
     rest = op.Sub(1.0, share)
     first = op.Cast(before, DstT=INT32)
     near: Callable[[Any], Node] = lambda x: _polynomial(op, x, [KEYS + 2, -(KEYS + 3), 0.0, 1.0])  # noqa: E731
@@ -118,13 +118,13 @@ def _cubic(op: RuleBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]
         bound = _within(op, unbounded, size)
         taps.append((bound, op.Mul(weight, op.Cast(op.Equal(bound, unbounded), DstT=FLOAT32))))
     total = op.AddN([weight for _, weight in taps])
-    return [(place, op.RealDiv(weight, total)) for place, weight in taps]
+    return [(index, op.RealDiv(weight, total)) for index, weight in taps]
 
 
 def _polynomial(op: RuleBuilder, x: Any, coefficients: Sequence[float]) -> Node:
     first, *rest = coefficients
-    made = op.Mul(x, first)
+    value = op.Mul(x, first)
     for i, coefficient in enumerate(rest):
-        made = op.Add(made, coefficient)
-        made = op.Mul(made, x) if i < len(rest) - 1 else made
-    return made
+        value = op.Add(value, coefficient)
+        value = op.Mul(value, x) if i < len(rest) - 1 else value
+    return value

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic as older and newer ops."""
+"""Elementwise arithmetic as older and newer ops: sums, quotients, clipping, checks and bit shifts."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def as_check_numerics_v2(op: RuleBuilder, n: Node) -> Replacement:
     return op.CheckNumericsV2(*n.inputs, message=n.attrs["message"])
 
 
-# Bit shifts and inversion by arithmetic; the shift is clamped to the width, as in the kernel.
+# Bit shifts and inversion by arithmetic.
 
 
 @rule("LeftShift", keeps=EXACT)
@@ -183,9 +183,9 @@ def what_is_left_of_all_bits(op: RuleBuilder, n: Node) -> Replacement:
     return op.Sub(op.const(all_bits, x.dtype.base), x)
 
 
-def _divided(op: RuleBuilder, x: NodeOrValue, distance: Node, places: Sequence[int], dtype: DType) -> Node:
+def _divided(op: RuleBuilder, x: NodeOrValue, distance: Node, distances: Sequence[int], dtype: DType) -> Node:
     """Divide by the power of two for each distance."""
-    powers = np.array([1 << place for place in places], np.uint64)
+    powers = np.array([1 << bits for bits in distances], np.uint64)
     return op.FloorDiv(x, op.Gather(op.const(powers, dtype), distance))
 
 

@@ -1,4 +1,4 @@
-"""Bincounts: how often each number occurs, or the sum of its weights."""
+"""Bincounts, buckets and histograms: how often each number occurs, or the sum of its weights."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ PARTS: dict[str, Callable[[RuleBuilder, Node], Parts]] = {
 }
 
 
-# Bucketizing by counting boundaries, and histograms of buckets of the same width.
+# Buckets and histograms.
 
 MOST_BOUNDARIES = 4096
 FLOAT64 = DType.parse("float64")
@@ -118,9 +118,9 @@ def boundaries_not_above(op: RuleBuilder, n: Node) -> Replacement:
     assert isinstance(boundaries, list)
     if not 0 < len(boundaries) <= MOST_BOUNDARIES:
         return refuse(f"it has {len(boundaries)} boundaries; expected 1 to {MOST_BOUNDARIES}")
-    kind = FLOAT64 if n.attrs["T"] == FLOAT64 else FLOAT32
-    edges = op.const(np.array(boundaries, np.float32).astype(kind.numpy), kind)
-    x = n.inputs[0] if n.attrs["T"] == kind else op.Cast(n.inputs[0], DstT=kind)
+    dtype = FLOAT64 if n.attrs["T"] == FLOAT64 else FLOAT32
+    edges = op.const(np.array(boundaries, np.float32).astype(dtype.numpy), dtype)
+    x = n.inputs[0] if n.attrs["T"] == dtype else op.Cast(n.inputs[0], DstT=dtype)
     above = op.Cast(op.Less(op.ExpandDims(x, -1), edges), DstT="int32")
     return op.Sub(len(boundaries), op.Sum(above, [-1]))
 
@@ -146,5 +146,5 @@ def counted_by_width(op: RuleBuilder, n: Node) -> Replacement:
     width = op.RealDiv(op.cast(op.Sub(high, low), FLOAT64), op.Cast(bins, DstT=FLOAT64))
     above = op.Sub(op.Maximum(op.Reshape(values, [-1]), low), low)
     last = op.Cast(op.Sub(bins, 1), DstT=FLOAT64)
-    place = op.Cast(op.Minimum(op.RealDiv(op.cast(above, FLOAT64), width), last), DstT=INT32)
-    return op.UnsortedSegmentSum(op.OnesLike(op.cast(place, n.outputs[0].dtype.base)), place, bins)
+    bucket = op.Cast(op.Minimum(op.RealDiv(op.cast(above, FLOAT64), width), last), DstT=INT32)
+    return op.UnsortedSegmentSum(op.OnesLike(op.cast(bucket, n.outputs[0].dtype.base)), bucket, bins)

@@ -1,4 +1,9 @@
-"""Matrix products, single and batched."""
+"""Matrix products, single and batched, of tridiagonal matrices, and by Einsum.
+
+Einsum, `ab,bc->ac` with `...` for unnamed axes, is computed as in TensorFlow: axes that only one factor has
+are summed first, each factor is reshaped to a batch of matrices, these are multiplied, and the axes of the
+product are transposed.
+"""
 
 from __future__ import annotations
 
@@ -79,9 +84,9 @@ def _conjugated(op: RuleBuilder, value: Value, adjoint: object) -> Value | Node:
 @rule("MatMul BatchMatMul BatchMatMulV2", keeps=EXACT)
 def sum_of_products(op: RuleBuilder, n: Node) -> Replacement:
     """All products are computed at once and then summed; the order does not matter for integers."""
-    kind = n.attrs["T"]
-    if not (isinstance(kind, DType) and kind.is_integer):
-        return refuse(f"the order of adding {kind} products matters")
+    dtype = n.attrs["T"]
+    if not (isinstance(dtype, DType) and dtype.is_integer):
+        return refuse(f"the order of adding {dtype} products matters")
     flags = [name for name in ("transpose_a", "transpose_b", "adj_x", "adj_y") if n.attrs.get(name)]
     transposed = (flags[:1] in (["transpose_a"], ["adj_x"]), flags[-1:] in (["transpose_b"], ["adj_y"]))
     if transposed == (True, True):
@@ -100,7 +105,7 @@ def _flags(n: Node) -> dict[str, object]:
     return {"adj_x": n.attrs["adj_x"], "adj_y": n.attrs["adj_y"]}
 
 
-# Tridiagonal matrices by products of their diagonals, and as dense matrices.
+# Tridiagonal matrices.
 
 LARGEST = 2048
 """The most rows for which a dense matrix is written."""
@@ -154,17 +159,14 @@ def _items(op: RuleBuilder, x: NodeOrValue, start: int = 0, stop: int = 0) -> No
 
 
 def _diagonal(op: RuleBuilder, diagonals: NodeOrValue, index: int) -> Node:
-    """`diagonals[..., place, :]`."""
+    """`diagonals[..., index, :]`."""
     return op.StridedSlice(
         diagonals, [0, index, 0], [0, index + 1, 0], [1, 1, 1],
         ellipsis_mask=1, begin_mask=0b100, end_mask=0b100, shrink_axis_mask=0b10,
     )  # fmt: skip
 
 
-# Einsum by matrix products: `ab,bc->ac`, with `...` for unnamed axes.
-#
-# As in TensorFlow: axes that only one factor has are summed first, each factor is reshaped to a
-# batch of matrices, these are multiplied, and the axes of the product are transposed.
+# Einsum.
 
 Axes = tuple[str, ...]
 
@@ -212,7 +214,7 @@ def _read(op: RuleBuilder, n: Node) -> tuple[list[EinsumFactor], Axes]:
 
 def _axes(name: str, unnamed: int) -> Axes:
     before, dots, after = name.partition("...")
-    return (*before, *(f".{place}" for place in reversed(range(unnamed)) if dots), *after)
+    return (*before, *(f".{index}" for index in reversed(range(unnamed)) if dots), *after)
 
 
 def _reduced(op: RuleBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
@@ -241,9 +243,9 @@ def _product(op: RuleBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes
     a = _matrices(op, left, batch, own, common)
     b = _matrices(op, right, batch, common, other)
     # only the axes of `...` are broadcast: TensorFlow refuses other axes of different sizes
-    made = op.BatchMatMulV2(a, b) if any(axis[0] == "." for axis in batch) else op.BatchMatMul(a, b)
-    shape = joined(op, part(op, op.Shape(made), stop=-2), *_sizes(op, left, own), *_sizes(op, right, other))
-    return EinsumFactor(op.Reshape(made, shape), (*batch, *own, *other))
+    dot = op.BatchMatMulV2(a, b) if any(axis[0] == "." for axis in batch) else op.BatchMatMul(a, b)
+    shape = joined(op, part(op, op.Shape(dot), stop=-2), *_sizes(op, left, own), *_sizes(op, right, other))
+    return EinsumFactor(op.Reshape(dot, shape), (*batch, *own, *other))
 
 
 def _matrices(
@@ -264,7 +266,7 @@ def _matrices(
 def _sizes(op: RuleBuilder, factor: EinsumFactor, axes: Sequence[str]) -> list[NodeOrValue]:
     """The sizes of some axes, each a vector of length 1."""
     indices = [factor.axes.index(axis) for axis in axes]
-    return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in indices]
+    return [op.Reshape(size_at(op, factor.value, index), op.const([1], INT32)) for index in indices]
 
 
 def _joined_size(op: RuleBuilder, factor: EinsumFactor, axes: list[str]) -> NodeOrValue:

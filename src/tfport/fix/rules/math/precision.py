@@ -27,8 +27,8 @@ def angles_in_double(op: RuleBuilder, n: Node) -> Replacement:
 @rule("Cast", keeps=EXACT)
 def rounded_by_bits(op: RuleBuilder, n: Node) -> Replacement:
     """To the nearest bfloat16, ties to even: what is cut off afterwards is zero."""
-    kind = n.attrs["DstT"]
-    if kind.name != "bfloat16":
+    dtype = n.attrs["DstT"]
+    if dtype.name != "bfloat16":
         return OtherProblem("it does not cast to bfloat16")
     if n.attrs.get("Truncate"):
         return refuse("Truncate=True cuts bits off")
@@ -41,7 +41,7 @@ def rounded_by_bits(op: RuleBuilder, n: Node) -> Replacement:
     nearest = op.BitwiseAnd(op.Add(bits, op.Add(is_odd, HALF)), KEPT)
     # the sum of a NaN and itself has one of the kept bits
     rounded = op.Select(op.IsNan(x), op.Add(x, x), op.Bitcast(nearest, type=FLOAT32))
-    return op.Cast(rounded, DstT=kind)
+    return op.Cast(rounded, DstT=dtype)
 
 
 @rule("Const", keeps=EXACT)

@@ -1,4 +1,4 @@
-"""Norms and bounds by older reductions."""
+"""Norms, bounds and reductions by segment, written with older reductions."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def with_minus_infinity(op: RuleBuilder, n: Node) -> Replacement:
         return OtherProblem("the target has no such op")
     if restores_infinity(n):
         return refuse("minus infinity is put back already")
-    kind = n.outputs[0].dtype.base.numpy
-    made = op.CumulativeLogsumexp(*n.inputs, **n.attrs)
-    is_lowest = op.LessEqual(made, op.const(np.finfo(kind).min))
-    infinity = op.Fill(op.Shape(made, out_type="int32"), op.const(kind.type(-np.inf)))
-    return op.Select(is_lowest, infinity, made)
+    dtype = n.outputs[0].dtype.base.numpy
+    sums = op.CumulativeLogsumexp(*n.inputs, **n.attrs)
+    is_lowest = op.LessEqual(sums, op.const(np.finfo(dtype).min))
+    infinity = op.Fill(op.Shape(sums, out_type="int32"), op.const(dtype.type(-np.inf)))
+    return op.Select(is_lowest, infinity, sums)
 
 
 # Reductions of rows by segment.
@@ -73,7 +73,7 @@ def largest_of_sorted(op: RuleBuilder, n: Node) -> Replacement:
     return _sorted(op, n, "SegmentMax", limits.min)
 
 
-def _sorted(op: RuleBuilder, n: Node, kind: str, start: object) -> Node:
+def _sorted(op: RuleBuilder, n: Node, reduction: str, start: object) -> Node:
     data, segments, count = n.inputs
     flat = op.Reshape(_counted_from_one(op, segments), op.const([-1]))
     width = op.StridedSlice(shape_of(op, data), op.ExpandDims(op.Rank(segments), 0), [0], [1], end_mask=1)
@@ -83,8 +83,8 @@ def _sorted(op: RuleBuilder, n: Node, kind: str, start: object) -> Node:
     starts = op.Fill(first, op.const(np.asarray(start), data.dtype.base))
     keys = op.ConcatV2([count_to(op, whole), flat], 0)
     order = op.TopKV2(op.Neg(keys), op.Size(keys), sorted=True).output(1)
-    made = op.node(kind, op.Gather(op.ConcatV2([starts, rows], 0), order), op.Gather(keys, order))
-    answers = _without_the_first(op, made)
+    reduced = op.node(reduction, op.Gather(op.ConcatV2([starts, rows], 0), order), op.Gather(keys, order))
+    answers = _without_the_first(op, reduced)
     return op.Reshape(answers, joined(op, op.ExpandDims(op.cast(count, INT32), 0), width))
 
 

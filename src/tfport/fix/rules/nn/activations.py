@@ -1,4 +1,4 @@
-"""Activations as arithmetic, computed as in their kernels."""
+"""Activations as arithmetic, computed as in their kernels, and BiasAdd as its other versions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _below_largest(op: RuleBuilder, x: Value) -> Any:
     return op.Sub(x, op.Max(x, [-1], keep_dims=True))
 
 
-# BiasAdd as its other versions, and as an addition.
+# BiasAdd.
 
 
 @rule("BiasAddV1", keeps=EXACT)

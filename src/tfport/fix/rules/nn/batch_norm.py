@@ -55,12 +55,12 @@ def without_unused_averages(op: RuleBuilder, n: Node) -> Replacement:
 @rule("FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
 def normalized_in_float32(op: RuleBuilder, n: Node) -> Replacement:
     """Short floats are cast to float32, normalized and cast back, as the kernels do."""
-    kind = n.attrs["T"]
-    if kind == FLOAT32 or n.attrs["U"] != FLOAT32:
-        return refuse(f"its input is {kind} and its statistics are {n.attrs['U']}")
+    dtype = n.attrs["T"]
+    if dtype == FLOAT32 or n.attrs["U"] != FLOAT32:
+        return refuse(f"its input is {dtype} and its statistics are {n.attrs['U']}")
     wide = op.tensor(op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
-    made = op.node(n.op, wide, *n.inputs[1:], **attrs_without(n, "T"))
-    return [op.Cast(made, DstT=kind).output(0), *_with_statistics(n, made)[1:]]
+    normalized = op.node(n.op, wide, *n.inputs[1:], **attrs_without(n, "T"))
+    return [op.Cast(normalized, DstT=dtype).output(0), *_with_statistics(n, normalized)[1:]]
 
 
 @rule("FusedBatchNormV3", keeps=EXACT)
@@ -73,13 +73,13 @@ def normalized_in_two_dimensions(op: RuleBuilder, n: Node) -> Replacement:
     dims = sizes.of(x)
     at = layout.index("D")
     flat = [*dims[:at], sizes.mul(dims[at], dims[at + 1]), *dims[at + 2 :]]
-    made = op.FusedBatchNormV3(
+    normalized = op.FusedBatchNormV3(
         op.Reshape(x, sizes.vector(flat)),
         *n.inputs[1:],
         **attrs_without(n, "data_format"),
         data_format=FLAT[layout],
     )
-    return [op.Reshape(made, sizes.vector(dims)).output(0), *_with_statistics(n, made)[1:]]
+    return [op.Reshape(normalized, sizes.vector(dims)).output(0), *_with_statistics(n, normalized)[1:]]
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
@@ -90,30 +90,30 @@ def with_averages_apart(op: RuleBuilder, n: Node) -> Replacement:
         return refuse("it computes no running averages")
     x, scale, offset, mean, variance = n.inputs
     none = op.const([], mean.dtype.base)
-    made = op.node(n.op, x, scale, offset, none, none, **attrs_without(n, "exponential_avg_factor"))
+    normalized = op.node(n.op, x, scale, offset, none, none, **attrs_without(n, "exponential_avg_factor"))
 
     def averaged(old: Value, new: Value) -> Value:
         return op.Add(op.Mul(old, 1 - factor), op.Mul(new, factor)).output(0)
 
-    first, *rest = made.outputs
+    first, *rest = normalized.outputs
     return [first, averaged(mean, rest[0]), averaged(variance, rest[1]), *rest[2:]]
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
 def normalized_by_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """Subtract the mean, divide by the standard deviation, scale and shift."""
-    training, kind = n.attrs["is_training"], n.attrs["T"]
+    training, dtype = n.attrs["is_training"], n.attrs["T"]
     if training and n.attrs["exponential_avg_factor"] != 1:
         return refuse(
             f"it computes running averages (exponential_avg_factor={n.attrs['exponential_avg_factor']})"
         )
     x, scale, offset, mean, variance = n.inputs
     layout = str(n.attrs["data_format"])
-    if n.attrs.get("U", kind) != FLOAT32:
+    if n.attrs.get("U", dtype) != FLOAT32:
         return refuse(f"its statistics are {n.attrs['U']}")
     if not training:
         _unread(n, 3, 4, 5)
-    wide = x if kind == FLOAT32 else op.Cast(x, DstT=FLOAT32).output(0)
+    wide = x if dtype == FLOAT32 else op.Cast(x, DstT=FLOAT32).output(0)
     unbiased: Any = variance
     if training:
         mean, variance, unbiased = _moments(op, wide, layout)
@@ -121,7 +121,7 @@ def normalized_by_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     m, v, s, o = parts
     factor = op.Mul(op.Rsqrt(op.Add(v, n.attrs["epsilon"])), s)
     y = op.Add(op.Mul(op.Sub(wide, m), factor), o)
-    out = y if kind == FLOAT32 else op.Cast(y, DstT=kind)
+    out = y if dtype == FLOAT32 else op.Cast(y, DstT=dtype)
     _unread(n, 5)
     return [out, mean, unbiased, mean, variance, None]
 
@@ -158,11 +158,11 @@ def batch_norm_and_activation(op: RuleBuilder, n: Node) -> Replacement:
     mode = n.attrs["activation_mode"]
     if mode not in ("Identity", "Relu"):
         return refuse(f"the activation {mode} is unknown")
-    made = op.FusedBatchNormV3(*n.inputs[:5], **attrs_without(n, "activation_mode", "num_side_inputs"))
-    y = made.output(0)
+    normalized = op.FusedBatchNormV3(*n.inputs[:5], **attrs_without(n, "activation_mode", "num_side_inputs"))
+    y = normalized.output(0)
     for side in n.inputs[5:]:
         y = op.Add(y, side).output(0)
-    return [op.Relu(y).output(0) if mode == "Relu" else y, *made.outputs[1:]]
+    return [op.Relu(y).output(0) if mode == "Relu" else y, *normalized.outputs[1:]]
 
 
 @rule("FusedBatchNormGradV3", keeps=EXACT)
@@ -189,14 +189,14 @@ def _used_inputs(op: RuleBuilder, n: Node) -> list[Any]:
     return [*n.inputs[:3], none, none]
 
 
-def _with_statistics(n: Node, made: Node) -> list[Value]:
+def _with_statistics(n: Node, normalized: Node) -> list[Value]:
     """The outputs; in inference, old releases leave the statistics unset, which equal the inputs."""
-    y, *rest = made.outputs
+    y, *rest = normalized.outputs
     return [y, *rest] if n.attrs["is_training"] else [y, n.inputs[3], n.inputs[4], *rest[2:]]
 
 
-def _unread(n: Node, *places: int) -> None:
+def _unread(n: Node, *indices: int) -> None:
     """Refuse if an output that cannot be computed is read."""
-    for place in places:
-        if place < len(n.outputs) and (readers := n.outputs[place].uses):
-            raise refuse(f"`{readers[0]}` reads output {place}")
+    for index in indices:
+        if index < len(n.outputs) and (readers := n.outputs[index].uses):
+            raise refuse(f"`{readers[0]}` reads output {index}")

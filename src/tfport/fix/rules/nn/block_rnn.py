@@ -53,7 +53,7 @@ class BlockLstm:
         """i, cs, f, o, ci, co, h of one step."""
         both = op.ConcatV2([x, h_prev], inside["axis"])
         gates = op.Split(inside["axis"], op.Add(op.MatMul(both, inside["w"]), inside["b"]), num_split=4)
-        of_gates: list[OperandLike] = [gates.output(place) for place in self.order]
+        of_gates: list[OperandLike] = [gates.output(index) for index in self.order]
         i, ci, f, o = of_gates
         if self.forget_bias:
             f = op.Add(f, inside["forget"])
@@ -74,8 +74,8 @@ def cell_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """A matrix product, sigmoids and tanhs compute the fused cell."""
     form = BlockLstm.of(n)
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in n.inputs)
-    made = form.cell(op, _values(form.constants(op, weights)), x, cs_prev, h_prev)
-    return [_cast_back(op, output.output(0), n.attrs["T"]) for output in made]
+    outputs = form.cell(op, _values(form.constants(op, weights)), x, cs_prev, h_prev)
+    return [_cast_back(op, output.output(0), n.attrs["T"]) for output in outputs]
 
 
 @rule("BlockLSTM BlockLSTMV2", keeps=ROUNDING)
@@ -94,8 +94,8 @@ def steps_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     def cell(
         op: RuleBuilder, inside: Inside, row: Value, states: list[Value]
     ) -> tuple[list[Value], list[Value]]:
-        made = [output.output(0) for output in form.cell(op, inside, row, *states)]
-        return [made[index] for index in read], [made[CS], made[H]]
+        answers = [output.output(0) for output in form.cell(op, inside, row, *states)]
+        return [answers[index] for index in read], [answers[CS], answers[H]]
 
     whole = known is not None and steps is not None and int(known) == steps
     outputs, _ = run_cell(

@@ -37,8 +37,8 @@ def cut_after_padding(op: RuleBuilder, n: Node) -> Replacement:
     if (known is not None and known.size == 2) or op.shape(shape) == (2,):
         return refuse("its input_sizes have only two elements")
     whole = op.Add(shape, [before + after for before, after in pads])
-    made = op.Conv2DBackpropInput(whole, kernel, gradient, **unpadded(n))
-    return op.Slice(made, [before for before, _ in pads], shape)
+    padded = op.Conv2DBackpropInput(whole, kernel, gradient, **unpadded(n))
+    return op.Slice(padded, [before for before, _ in pads], shape)
 
 
 @rule("Conv2D DepthwiseConv2dNative Conv3D", keeps=ROUNDING)
@@ -82,8 +82,8 @@ def strided_outright(op: RuleBuilder, n: Node) -> Replacement:
     windows = [(size - 1) * rate + 1 for size, rate in zip(filter_sizes(op, n)[:2], rates, strict=True)]
     pads = [(0, 0), *pads_of(op, n, windows), (0, 0)]
     wide = op.Pad(x, sizes.matrix(pads)) if n.attrs["padding"] != "VALID" else x
-    made = op.DepthwiseConv2dNative(wide, kernel, **unpadded(n, "strides"), **ones(n, "strides"))
-    return every(op, made, strides)
+    convolved = op.DepthwiseConv2dNative(wide, kernel, **unpadded(n, "strides"), **ones(n, "strides"))
+    return every(op, convolved, strides)
 
 
 def _groups(op: RuleBuilder, n: Node) -> int:
@@ -115,11 +115,11 @@ def group_by_group(op: RuleBuilder, n: Node) -> Replacement:
 def channel_by_channel(op: RuleBuilder, n: Node) -> Replacement:
     """If each channel is a group, DepthwiseConv2dNative computes the same."""
     groups = _groups(op, n)
-    rows, columns, depth, made = filter_sizes(op, n)
+    rows, columns, depth, channels = filter_sizes(op, n)
     if groups <= 1 or depth != 1:
         return refuse("its groups are not single channels")
     x, kernel = n.inputs
-    deep = op.Reshape(kernel, [rows, columns, groups, made // groups])
+    deep = op.Reshape(kernel, [rows, columns, groups, channels // groups])
     return op.DepthwiseConv2dNative(x, deep, **attrs_without(n, "use_cudnn_on_gpu"))
 
 
@@ -130,16 +130,16 @@ def as_product_of_patches(op: RuleBuilder, n: Node) -> Replacement:
         return refuse("its padding is EXPLICIT")
     strides, rates = in_space(n, "strides"), in_space(n, "dilations")
     x, kernel = n.inputs
-    *window, depth, made = filter_sizes(op, n)
+    *window, depth, channels = filter_sizes(op, n)
     if _groups(op, n) != 1:
         return refuse("it has several groups of channels")
     patches = op.ExtractImagePatches(
         x, ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, *rates, 1], padding=n.attrs["padding"]
     )
     length = math.prod(window) * depth
-    product = op.MatMul(op.Reshape(patches, [-1, length]), op.Reshape(kernel, [length, made]))
-    places = op.StridedSlice(op.Shape(patches, out_type=INT32), [0], [3], [1])
-    return op.Reshape(product, op.ConcatV2([places, [made]], 0))
+    product = op.MatMul(op.Reshape(patches, [-1, length]), op.Reshape(kernel, [length, channels]))
+    sizes = op.StridedSlice(op.Shape(patches, out_type=INT32), [0], [3], [1])
+    return op.Reshape(product, op.ConcatV2([sizes, [channels]], 0))
 
 
 @rule("Conv", keeps=EXACT)

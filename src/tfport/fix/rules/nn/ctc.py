@@ -29,15 +29,15 @@ def blank_behind_the_other_classes(op: RuleBuilder, n: Node) -> Replacement:
     before = [_classes(op, inputs, 0, blank)] if blank else []
     own = _classes(op, inputs, blank, blank + 1)
     behind = _beaten(op, _classes(op, inputs, blank + 1, 0, end_mask=True), own)
-    made = op.CTCGreedyDecoder(
+    decoder = op.CTCGreedyDecoder(
         op.ConcatV2([*before, behind, own], 2),
         n.inputs[1],
         merge_repeated=n.attrs["merge_repeated"],
         blank_index=-1,
     )
-    decoded = made.output(1)
+    decoded = decoder.output(1)
     moved = op.Cast(op.GreaterEqual(decoded, op.const(blank, INT64)), DstT="int64")
-    return [made.output(0), op.Add(decoded, moved), made.output(2), made.output(3)]
+    return [decoder.output(0), op.Add(decoded, moved), decoder.output(2), decoder.output(3)]
 
 
 def _beaten(op: RuleBuilder, classes: Node, blank: Node) -> Node:
@@ -51,16 +51,16 @@ def _beaten(op: RuleBuilder, classes: Node, blank: Node) -> Node:
 def blank_as_the_last_class(op: RuleBuilder, n: Node) -> Replacement:
     """The blank class is moved to the end: it is the last class in CTCLoss, and the first in CTCLossV2."""
     inputs, index, labels, length = n.inputs
-    made = op.CTCLoss(
+    loss = op.CTCLoss(
         op.ConcatV2([_classes(op, inputs, 1, 0, end_mask=True), _classes(op, inputs, 0, 1)], 2),
         index,
         op.Sub(labels, 1),
         length,
         **{name: n.attrs[name] for name in FLAGS},
     )
-    gradient = made.output(1)
+    gradient = loss.output(1)
     first = _classes(op, gradient, -1, 0, end_mask=True)
-    return [made.output(0), op.ConcatV2([first, _classes(op, gradient, 0, -1)], 2)]
+    return [loss.output(0), op.ConcatV2([first, _classes(op, gradient, 0, -1)], 2)]
 
 
 @rule("CTCLoss CTCGreedyDecoder CTCBeamSearchDecoder", keeps=LOSSY)
@@ -69,8 +69,8 @@ def in_single_precision(op: RuleBuilder, n: Node) -> Replacement:
     if n.attrs["T"] != FLOAT64:
         return OtherProblem("its numbers are float32 already")
     attrs = {name: value for name, value in n.attrs.items() if name != "T"}
-    made = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
-    return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in made.outputs]
+    node = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
+    return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in node.outputs]
 
 
 def _classes(op: RuleBuilder, value: Value, start: int, end: int, *, end_mask: bool = False) -> Node:

@@ -2,7 +2,6 @@
 
 The one vector that holds all weights is taken apart as tfport's runtime does
 (`runtime.ops.nn.cudnn_params`): layer by layer, direction by direction, matrices first.
-Ops that only pack or unpack such a vector: `rules.nn.cudnn_params`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from tfport.runtime.ops.nn.cudnn_params import GATES, CudnnRnnConfig
 from tfport.startup.dataclass import dataclass
 
 SHORT = (DType.parse("float16"), DType.parse("bfloat16"))
-TURNED = (1, 0, 2)
+SWAPPED = (1, 0, 2)
+"""The axes of a sequence with time and batch, or of states with layers and batch, swapped."""
 StepResult = tuple[list[Value], list[Value]]
 """The outputs of a step, and its states."""
 
@@ -120,7 +120,7 @@ def _count(op: RuleBuilder, h: Value, axis: int) -> int:
 def _prepared(op: RuleBuilder, value: Value, transposed: bool) -> Value:
     """Time or layers as the first axis, in the dtype of the computation."""
     value = _wide(op, value)
-    return op.Transpose(value, list(TURNED)).output(0) if transposed else value
+    return op.Transpose(value, list(SWAPPED)).output(0) if transposed else value
 
 
 def _wide(op: RuleBuilder, value: Value) -> Value:
@@ -129,7 +129,7 @@ def _wide(op: RuleBuilder, value: Value) -> Value:
 
 def _cast_back(op: RuleBuilder, value: Value, dtype: DType, transposed: bool) -> Value:
     if transposed:
-        value = op.Transpose(value, list(TURNED)).output(0)
+        value = op.Transpose(value, list(SWAPPED)).output(0)
     return op.Cast(value, DstT=dtype).output(0) if dtype in SHORT else value
 
 
@@ -252,7 +252,7 @@ def _result(*states: Node) -> StepResult:
 CELLS: dict[str, Cell] = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}
 
 
-# The weight vector of cuDNN layers: its size, packing and unpacking.
+# Ops that only pack or unpack the weight vector, or compute its size.
 
 
 @rule("CudnnRNNParamsSize", keeps=EXACT)

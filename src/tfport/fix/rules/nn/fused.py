@@ -30,15 +30,15 @@ def conv2d_and_what_follows(op: RuleBuilder, n: Node) -> Replacement:
         return refuse(f"its filter_format is {n.attrs['filter_format']}")
     if n.attrs["num_host_args"]:
         return refuse("it has scales for 8-bit numbers")
-    made = op.Conv2D(*n.inputs[:2], **_convolving(n))
-    return _followed(op, n, made)
+    convolved = op.Conv2D(*n.inputs[:2], **_convolving(n))
+    return _followed(op, n, convolved)
 
 
 @rule("_FusedDepthwiseConv2dNative FusedDepthwiseConv2dNative", keeps=ROUNDING)
 def depthwise_and_what_follows(op: RuleBuilder, n: Node) -> Replacement:
     """A fused convolution is DepthwiseConv2dNative, followed by the fused ops."""
-    made = op.DepthwiseConv2dNative(*n.inputs[:2], **_convolving(n))
-    return _followed(op, n, made)
+    convolved = op.DepthwiseConv2dNative(*n.inputs[:2], **_convolving(n))
+    return _followed(op, n, convolved)
 
 
 @rule("_FusedMatMul", keeps=ROUNDING)

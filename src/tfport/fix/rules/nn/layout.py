@@ -38,13 +38,13 @@ def channels_last(op: RuleBuilder, n: Node) -> Replacement:
     to_last = [layout.index(name) for name in LAST[layout]]
     back = [LAST[layout].index(name) for name in layout]
     inputs: list[Any] = list(n.inputs)
-    for place in IMAGES.get(n.op, (0,)):
-        inputs[place] = transposed(op, n.inputs[place], to_last)
-    for place in VECTORS.get(n.op, ()):
-        inputs[place] = _permuted(op, n.inputs[place], to_last)
+    for index in IMAGES.get(n.op, (0,)):
+        inputs[index] = transposed(op, n.inputs[index], to_last)
+    for index in VECTORS.get(n.op, ()):
+        inputs[index] = _permuted(op, n.inputs[index], to_last)
     attrs = {name: _for_last(name, value, to_last) for name, value in n.attrs.items()}
-    made = op.node(n.op, *inputs, **{**attrs, "data_format": LAST[layout]})
-    return [op.Transpose(made, back).output(0), *made.outputs[1:]]
+    node = op.node(n.op, *inputs, **{**attrs, "data_format": LAST[layout]})
+    return [op.Transpose(node, back).output(0), *node.outputs[1:]]
 
 
 def transposed(op: RuleBuilder, value: Value, order: Sequence[int]) -> Any:
@@ -67,7 +67,7 @@ def _for_last(name: str, value: Attr, order: Sequence[int]) -> Attr:
     if not isinstance(value, list) or not value:
         return value
     if name in PER_DIMENSION:
-        return [value[place] for place in order]
+        return [value[axis] for axis in order]
     if name == "explicit_paddings":
-        return [value[2 * place + side] for place in order for side in (0, 1)]
+        return [value[2 * axis + side] for axis in order for side in (0, 1)]
     return value

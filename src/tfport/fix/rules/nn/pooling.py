@@ -1,4 +1,4 @@
-"""Pooling: padding and windows by other ops."""
+"""Pooling: padding and windows by other ops; and what sliding windows over images have in common."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def padded_with_the_least(op: RuleBuilder, n: Node) -> Replacement:
     """Explicit padding becomes PadV2 with the lowest number, which the maximum ignores."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
-    kind = n.attrs["T"]
-    if not isinstance(kind, DType) or kind.is_quantized:
-        return refuse(f"its dtype is {kind}")
-    wide = pad(op, n.inputs[0], explicit_pads(n), _least(kind))
+    dtype = n.attrs["T"]
+    if not isinstance(dtype, DType) or dtype.is_quantized:
+        return refuse(f"its dtype is {dtype}")
+    wide = pad(op, n.inputs[0], explicit_pads(n), _least(dtype))
     return op.MaxPool(wide, **unpadded(n))
 
 
@@ -65,17 +65,17 @@ def counted_in_each_image(op: RuleBuilder, n: Node) -> Replacement:
     """The index in each image, plus the offset of the image in the batch."""
     if not n.attrs["include_batch_in_index"]:
         return refuse("its indices do not include the batch")
-    kind = n.attrs["Targmax"]
-    made = op.MaxPoolWithArgmax(*n.inputs, **attrs_without(n, "include_batch_in_index"))
-    shape = op.Shape(n.inputs[0], out_type=kind)
+    dtype = n.attrs["Targmax"]
+    pooled = op.MaxPoolWithArgmax(*n.inputs, **attrs_without(n, "include_batch_in_index"))
+    shape = op.Shape(n.inputs[0], out_type=dtype)
     length = op.Prod(op.StridedSlice(shape, [1], [0], [1], end_mask=1), [0])
     batch = op.StridedSlice(shape, [0], [1], [1], shrink_axis_mask=1)
     images = op.Range(0, batch, 1)
     before = op.Reshape(op.Mul(images, length), [-1, 1, 1, 1])
-    return [made.output(0), op.Add(made.output(1), before)]
+    return [pooled.output(0), op.Add(pooled.output(1), before)]
 
 
-# Sliding windows over images: attributes, padding and strides of the spatial axes.
+# Sliding windows: attributes, padding and strides of the spatial axes.
 
 Pads = list[tuple[Size, Size]]
 """Padding before and after, for each spatial axis."""

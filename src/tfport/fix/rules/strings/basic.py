@@ -1,4 +1,9 @@
-"""Case, stripping, lengths, substrings, numbers as strings, joining and splitting."""
+"""Case, stripping, lengths, substrings, numbers as strings, joining and splitting.
+
+Strings are split into bytes and joined again, with ops that every release has. StringSplit without a
+delimiter returns one string for each byte, and its index. Bytes are mapped by a table of 256 entries;
+operations within strings are arithmetic on a matrix with a row per string.
+"""
 
 from __future__ import annotations
 
@@ -89,13 +94,13 @@ def parts_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
 @rule("AsString", keeps=EXACT)
 def wider_number_as_string(op: RuleBuilder, n: Node) -> Replacement:
     """A number has the same text in a wider dtype, which represents it exactly."""
-    kind = n.attrs["T"]
-    if isinstance(kind, DType) and kind == STRING and n.attrs["width"] == -1:
+    dtype = n.attrs["T"]
+    if isinstance(dtype, DType) and dtype == STRING and n.attrs["width"] == -1:
         return op.Identity(n.inputs[0])
-    if not isinstance(kind, DType) or kind.name not in WIDER:
-        return refuse(f"no other dtype represents all values of {kind}")
+    if not isinstance(dtype, DType) or dtype.name not in WIDER:
+        return refuse(f"no other dtype represents all values of {dtype}")
     options = {name: n.attrs[name] for name in ("precision", "scientific", "shortest", "width", "fill")}
-    return op.AsString(op.Cast(n.inputs[0], DstT=WIDER[kind.name]), **options)
+    return op.AsString(op.Cast(n.inputs[0], DstT=WIDER[dtype.name]), **options)
 
 
 @rule("StringJoin", keeps=EXACT)
@@ -127,10 +132,7 @@ def split_at_each_byte(op: RuleBuilder, n: Node) -> Replacement:
     return [op.Gather(split.output(0), kept), op.Gather(split.output(1), kept), shape]
 
 
-# Split strings into bytes and join them again, with ops that every release has.
-#
-# StringSplit without a delimiter returns one string for each byte, and its index. Bytes are mapped by
-# a table of 256 entries; operations within strings are arithmetic on a matrix with a row per string.
+# Strings as bytes.
 
 
 class StringBytes:
@@ -139,7 +141,7 @@ class StringBytes:
     def __init__(self, op: RuleBuilder, value: Value) -> None:
         self.op, self.value = op, value
         split = op.StringSplit(op.Reshape(value, [-1]), b"", skip_empty=False)
-        self.places, self.bytes = split.output(0), split.output(1)
+        self.indices, self.bytes = split.output(0), split.output(1)
         # an extra column, so that there is one even if all strings are empty
         self.shape = op.Add(split.output(2), [0, 1])
 
@@ -159,7 +161,7 @@ class StringBytes:
 
     def matrix(self, of: Node | Value, default: object) -> Node:
         """Values of the bytes as a matrix with a row for each string."""
-        return self.op.SparseToDense(self.places, self.shape, of, default)
+        return self.op.SparseToDense(self.indices, self.shape, of, default)
 
     def joined(self, bytes_: Node | Value) -> Node:
         """The strings, with a replacement for each byte."""
@@ -186,9 +188,6 @@ def leads(code: int) -> int:
     return int(code & 0xC0 != 0x80)
 
 
-# Strings joined by segment.
-
-
 @rule("UnsortedSegmentJoin", keeps=EXACT)
 def joined_in_rows(op: RuleBuilder, n: Node) -> Replacement:
     """The strings of each segment become a row, padded with empty strings, and ReduceJoin joins the rows."""
@@ -202,11 +201,11 @@ def joined_in_rows(op: RuleBuilder, n: Node) -> Replacement:
     keys = op.Add(op.Mul(ids, count), op.Range(op.const(0, INT64), count, op.const(1, INT64)))
     order = op.TopKV2(op.Neg(keys), op.Cast(count, DstT="int32"), sorted=True).output(1)
     lengths = op.UnsortedSegmentSum(op.OnesLike(ids), ids, op.cast(segment_count, INT32))
-    places = indices_of(op, lengths)
-    words = _with_separators(op, n, op.Gather(strings, order), lengths, column(op, places, 0))
+    indices = indices_of(op, lengths)
+    words = _with_separators(op, n, op.Gather(strings, order), lengths, column(op, indices, 0))
     shape = op.Pack([count_of(op, lengths), op.Maximum(op.Max(lengths, [0]), op.const(1, INT64))])
     numbers = op.Range(op.const(0, INT64), count, op.const(1, INT64))
-    where = op.SparseToDense(places, shape, numbers, count)
+    where = op.SparseToDense(indices, shape, numbers, count)
     blank = op.Fill(joined(op, [1], inner), op.const(b"", STRING))
     return op.ReduceJoin(op.Gather(op.ConcatV2([words, blank], 0), where), [1])
 

@@ -25,9 +25,9 @@ class PaddedSentences:
     lengths: Node
     separator: str
 
-    def grams(self, places: Node, width: int, pad: int) -> Node:
+    def grams(self, indices: Node, width: int, pad: int) -> Node:
         """The n-grams at these indices of words and pads in rows."""
-        op, rows, first = self.op, column(self.op, places, 0), column(self.op, places, 1)
+        op, rows, first = self.op, column(self.op, indices, 0), column(self.op, indices, 1)
         start, length = op.Gather(self.starts, rows), op.Gather(self.lengths, rows)
         left, right = (op.Add(op.ZerosLike(first), op.Add(self.count, op.const(i, INT64))) for i in (0, 1))
         widths = []
@@ -68,13 +68,13 @@ def words_side_by_side(op: RuleBuilder, n: Node) -> Replacement:
     total = op.AddN(counts) if len(counts) > 1 else counts[0]
     offset = starts_of(op, total)
     for width, pad, count in zip(widths, pads, counts, strict=True):
-        places = indices_of(op, count)
-        grams.append(sentences.grams(places, width, pad))
-        order.append(op.Add(op.Gather(offset, column(op, places, 0)), column(op, places, 1)))
+        indices = indices_of(op, count)
+        grams.append(sentences.grams(indices, width, pad))
+        order.append(op.Add(op.Gather(offset, column(op, indices, 0)), column(op, indices, 1)))
         offset = op.Add(offset, count)
     merged = _merged(op, order, grams)
-    made = splits_of(op, total)
-    return [merged, made if splits.dtype == INT64 else op.Cast(made, DstT=splits.dtype.base)]
+    new_splits = splits_of(op, total)
+    return [merged, new_splits if splits.dtype == INT64 else op.Cast(new_splits, DstT=splits.dtype.base)]
 
 
 def _pad(asked: object, width: int) -> int:
@@ -86,4 +86,4 @@ def _merged(op: RuleBuilder, order: list[Node], grams: list[Node]) -> Node | Val
     """The n-grams of all widths, row after row."""
     if len(grams) == 1:
         return grams[0]
-    return op.DynamicStitch([op.Cast(places, DstT="int32") for places in order], grams)
+    return op.DynamicStitch([op.Cast(indices, DstT="int32") for indices in order], grams)

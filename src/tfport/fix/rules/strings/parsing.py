@@ -25,15 +25,15 @@ def keys_one_by_one(op: RuleBuilder, n: Node) -> Replacement:
     assert isinstance(count, int)
     if dims is None or len(dims) > 1:
         return refuse("the rank of its serialized input is unknown or above 1")
-    kinds = _list(n.attrs["ragged_value_types"])
-    keys = [*_each(op, sparse, count), *_each(op, ragged, len(kinds))]
-    if not dims and kinds:
+    types = _list(n.attrs["ragged_value_types"])
+    keys = [*_each(op, sparse, count), *_each(op, ragged, len(types))]
+    if not dims and types:
         return refuse("it parses a single Example into ragged features")
     parsed = op.ParseExample(
         serialized if dims else op.ExpandDims(serialized, 0),
         names if dims else op.Reshape(names, [-1]),
         keys, _each(op, dense, len(defaults)), defaults,
-        sparse_types=[*_list(n.attrs["sparse_types"]), *kinds], dense_shapes=n.attrs["dense_shapes"],
+        sparse_types=[*_list(n.attrs["sparse_types"]), *types], dense_shapes=n.attrs["dense_shapes"],
     )  # fmt: skip
     index, values, shapes, whole = _parts(parsed, len(keys), len(defaults))
     if not dims:
@@ -91,12 +91,12 @@ def _alone(
     return [*indices, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
 
 
-def _ragged_rows(op: RuleBuilder, indices: Sequence[Value], kinds: Attr, serialized: Value) -> Outputs:
+def _ragged_rows(op: RuleBuilder, indices: Sequence[Value], types: Attr, serialized: Value) -> Outputs:
     """The row splits of features that were parsed as sparse ones."""
     splits = [
-        (_splits(op, index, serialized), kind) for index, kind in zip(indices, _list(kinds), strict=True)
+        (_splits(op, index, serialized), dtype) for index, dtype in zip(indices, _list(types), strict=True)
     ]
-    return [rows if kind == INT64 else op.Cast(rows, DstT=kind) for rows, kind in splits]
+    return [rows if dtype == INT64 else op.Cast(rows, DstT=dtype) for rows, dtype in splits]
 
 
 def _splits(op: RuleBuilder, index: Value, serialized: Value) -> Node:
@@ -143,7 +143,7 @@ def keys_as_attributes(op: RuleBuilder, n: Node) -> Replacement:
     if any(array is None for array in known):
         return refuse("its keys are not constant")
     arrays = [array.tolist() for array in known if array is not None]
-    kinds, sparse = _list(n.attrs["context_ragged_value_types"]), len(arrays[0])
+    types, sparse = _list(n.attrs["context_ragged_value_types"]), len(arrays[0])
     keys = dict(zip(PREFIXES, (arrays[0] + arrays[2], arrays[1], arrays[3], arrays[4]), strict=True))
     missing = [key for key, may in zip(arrays[4], arrays[6], strict=True) if may]
     same = ("Nfeature_list_sparse", "Nfeature_list_dense", "Tcontext_dense", "feature_list_dense_types",
@@ -152,13 +152,13 @@ def keys_as_attributes(op: RuleBuilder, n: Node) -> Replacement:
         serialized, debug_name, inputs[7:],
         **{f"{prefix}_keys": [_text(key) for key in values] for prefix, values in keys.items()},
         feature_list_dense_missing_assumed_empty=[_text(key) for key in missing],
-        context_sparse_types=[*_list(n.attrs["context_sparse_types"]), *kinds],
-        Ncontext_sparse=sparse + len(kinds), Ncontext_dense=len(inputs) - 7,
+        context_sparse_types=[*_list(n.attrs["context_sparse_types"]), *types],
+        Ncontext_sparse=sparse + len(types), Ncontext_dense=len(inputs) - 7,
         **{name: n.attrs[name] for name in same},
     )  # fmt: skip
-    index, values, shapes, dense = _parts(parsed, sparse + len(kinds), len(arrays[1]))
+    index, values, shapes, dense = _parts(parsed, sparse + len(types), len(arrays[1]))
     rows = _ragged_rows(op, index[sparse:], n.attrs["context_ragged_split_types"], serialized)
-    lists = parsed.outputs[3 * (sparse + len(kinds)) + len(arrays[1]) :]
+    lists = parsed.outputs[3 * (sparse + len(types)) + len(arrays[1]) :]
     return [*index[:sparse], *values[:sparse], *shapes[:sparse], *dense, *values[sparse:], *rows, *lists]
 
 
@@ -175,12 +175,12 @@ def padded_then_decoded(op: RuleBuilder, n: Node) -> Replacement:
     length = op.array(n.inputs[1])
     if length is None or not 0 < int(length) <= LONGEST_PADDING:
         return refuse(f"its length is not known to be 1 to {LONGEST_PADDING} bytes")
-    kind = n.attrs["out_type"]
-    assert isinstance(kind, DType)
+    dtype = n.attrs["out_type"]
+    assert isinstance(dtype, DType)
     padded = op.Substr(op.StringJoin([n.inputs[0], b"\0" * int(length)]), 0, int(length))
-    numbers = op.DecodeRaw(padded, out_type=kind, little_endian=n.attrs["little_endian"])
+    numbers = op.DecodeRaw(padded, out_type=dtype, little_endian=n.attrs["little_endian"])
     # for no strings, the last axis of DecodeRaw is empty
-    shape = op.ConcatV2([op.Shape(n.inputs[0], out_type="int32"), [int(length) // kind.numpy.itemsize]], 0)
+    shape = op.ConcatV2([op.Shape(n.inputs[0], out_type="int32"), [int(length) // dtype.numpy.itemsize]], 0)
     return op.Reshape(numbers, shape)
 
 

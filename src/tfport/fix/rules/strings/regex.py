@@ -137,7 +137,7 @@ def literal_replaced_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
 def _begins(op: RuleBuilder, strings: StringBytes, word: bytes) -> Node:
     """Whether the word starts at each byte, within one string."""
     size = op.Shape(strings.bytes, out_type="int32")
-    row = column(op, strings.places, 0)
+    row = column(op, strings.indices, 0)
     behind = len(word) - 1
     text = op.ConcatV2([strings.bytes, op.const([b""] * behind)], 0) if behind else strings.bytes
     rows = op.ConcatV2([row, op.const([-1] * behind, INT64)], 0) if behind else row

@@ -48,7 +48,7 @@ def decoded_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     counts = op.Cast(op.Sum(strings.matrix(op.Cast(kept, DstT="int32"), 0), [1]), DstT="int64")
     splits = splits_of(op, counts)
     splits = splits if n.attrs["Tsplits"] == INT64 else op.Cast(splits, DstT=n.attrs["Tsplits"])
-    offsets = [op.Gather(column(op, strings.places, 1), at)] if n.op == "UnicodeDecodeWithOffsets" else []
+    offsets = [op.Gather(column(op, strings.indices, 1), at)] if n.op == "UnicodeDecodeWithOffsets" else []
     return [splits, op.Gather(points, at), *offsets]
 
 
@@ -61,8 +61,8 @@ class _Utf8:
 
     def __init__(self, op: RuleBuilder, strings: StringBytes) -> None:
         self.op, self.codes = op, strings.codes
-        self.places = op.Range(0, op.Size(self.codes, out_type="int32"), 1)
-        rows = op.Cast(column(op, strings.places, 0), DstT="int32")
+        self.indices = op.Range(0, op.Size(self.codes, out_type="int32"), 1)
+        rows = op.Cast(column(op, strings.indices, 0), DstT="int32")
         self.next = [self._next(rows, k) for k in (1, 2, 3)]
         self.follow = _by(op, self.codes, _follow)
         fits = [
@@ -87,19 +87,19 @@ class _Utf8:
     def points(self) -> Node:
         """The code point of each byte that begins one."""
         op, lead = self.op, self.codes
-        made = op.Mul(
+        points = op.Mul(
             _by(op, lead, lambda c: c - HEADS[_follow(c)]), _by(op, lead, lambda c: 64 ** _follow(c))
         )
         for index, code in enumerate(self.next, 1):
             weight = _by(op, lead, lambda c, k=index: 64 ** (_follow(c) - k) if _follow(c) >= k else 0)
-            made = op.Add(made, op.Mul(op.FloorMod(code, 64), weight))
-        return made
+            points = op.Add(points, op.Mul(op.FloorMod(code, 64), weight))
+        return points
 
     def _next(self, rows: Node, distance: int) -> Node:
         """The byte this far behind each, 0 if it is not of the same string."""
         op = self.op
         ends = [-1] * distance
-        at = op.Add(self.places, distance)
+        at = op.Add(self.indices, distance)
         code = op.Gather(op.ConcatV2([self.codes, op.const(ends, INT32)], 0), at)
         same = op.Equal(op.Gather(op.ConcatV2([rows, op.const(ends, INT32)], 0), at), rows)
         return op.Select(same, code, op.ZerosLike(code))
@@ -107,7 +107,7 @@ class _Utf8:
     def _before(self, numbers: Node, distance: int) -> Node:
         """The number of the byte this far before each."""
         op = self.op
-        return op.Gather(op.ConcatV2([op.const([0] * distance, INT32), numbers], 0), self.places)
+        return op.Gather(op.ConcatV2([op.const([0] * distance, INT32), numbers], 0), self.indices)
 
     def _continues(self, code: Node) -> Node:
         low, high = CONTINUATION[0], CONTINUATION[-1]
@@ -139,10 +139,10 @@ def encoded_by_bytes(op: RuleBuilder, n: Node) -> Replacement:
     table = op.const([*single_bytes(), b""], STRING)
     none = op.Add(op.ZerosLike(points), NO_BYTE)
     parts = []
-    for place in (3, 2, 1, 0):
-        rest = op.FloorDiv(points, 64**place)
-        tail = op.Select(op.Greater(follow, place), op.Add(op.FloorMod(rest, 64), 0x80), none)
-        code = op.Select(op.Equal(follow, place), op.Add(rest, heads), tail)
+    for behind in (3, 2, 1, 0):
+        rest = op.FloorDiv(points, 64**behind)
+        tail = op.Select(op.Greater(follow, behind), op.Add(op.FloorMod(rest, 64), 0x80), none)
+        code = op.Select(op.Equal(follow, behind), op.Add(rest, heads), tail)
         # a dropped code point is negative
         parts.append(op.Gather(table, op.Select(op.Less(points, 0), none, code)))
     lengths = lengths_of(op, wide(op, splits))
