@@ -13,7 +13,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(FOLDER, os.pardir, "keras"))
+sys.path.insert(0, os.path.join(FOLDER, os.pardir, "frontends", "keras"))
 
 import numpy as np  # noqa: E402
 from layer_elements import elements, inputs_of, kind_of  # type: ignore[import-not-found]  # noqa: E402
