@@ -182,7 +182,7 @@ class Bundle:
             part: partial(self._stored, name, proto, slices.shape_of(part)) for part, proto in needed.items()
         }
         try:
-            return slices.join(region, shards.kind(shown(name), full.dtype), reads, limit)
+            return slices.join(region, shards.numpy_dtype(shown(name), full.dtype), reads, limit)
         except ValueError as error:
             raise self._bad(name, f"all of {list(slices.shape_of(region))}", str(error)) from None
 
@@ -191,10 +191,10 @@ class Bundle:
         shape, parts = self._shape(name, full), {}
         for part in map(slices.from_proto, full.slices):
             try:
-                place = slices.within(part, shape)
+                region = slices.within(part, shape)
             except ValueError as error:
                 raise UnreadableFile(f"{self.table.label}: tensor {shown(name)}: {error}") from None
-            parts[place] = self._part(name, part, (full.dtype, slices.shape_of(place)))
+            parts[region] = self._part(name, part, (full.dtype, slices.shape_of(region)))
         return parts
 
     def _part(self, name: str, part: Slice, expected: tuple[int, tuple[int, ...]]) -> pb.BundleEntryProto:

@@ -36,21 +36,21 @@ class Shards:
 
     def read(self, name: str, entry: pb.BundleEntryProto, shape: tuple[int, ...]) -> NDArray[Any]:
         """The tensor of an entry, read-only."""
-        kind = self.kind(name, entry.dtype)
-        if not kind.hasobject and entry.size != (size := prod(shape) * kind.itemsize):
-            raise self._bad(name, f"{size} bytes of {kind} {list(shape)}", f"{entry.size}")
+        dtype = self.numpy_dtype(name, entry.dtype)
+        if not dtype.hasobject and entry.size != (size := prod(shape) * dtype.itemsize):
+            raise self._bad(name, f"{size} bytes of {dtype} {list(shape)}", f"{entry.size}")
         raw, label = self._bytes(name, entry)
-        if kind.hasobject:
+        if dtype.hasobject:
             array, crc = to_strings(raw, shape, self.order, f"{label}: tensor {name}")
         else:
-            array, crc = to_array(raw, kind, shape, self.order), checksum(raw)
+            array, crc = to_array(raw, dtype, shape, self.order), checksum(raw)
         if masked(crc) != entry.crc32c:
             raise UnreadableFile(
                 f"{label}: tensor {name}: expected checksum {entry.crc32c:08x}, found {masked(crc):08x}"
             )
         return array
 
-    def kind(self, name: str, dtype: int) -> np.dtype[Any]:
+    def numpy_dtype(self, name: str, dtype: int) -> np.dtype[Any]:
         """The NumPy type of a DataType."""
         if dtype not in NUMPY:
             raise self._bad(name, "a type that NumPy supports", type_name(dtype))
@@ -101,16 +101,16 @@ class Shards:
 Order = Literal["little", "big"]
 
 
-def to_array(raw: memoryview, kind: np.dtype[Any], shape: tuple[int, ...], order: Order) -> NDArray[Any]:
+def to_array(raw: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], order: Order) -> NDArray[Any]:
     """The elements as a read-only array: a view of `raw` if byte order and alignment allow it."""
     flat = np.frombuffer(raw, np.uint8)
     if order != sys.byteorder:
         # the two parts of a complex number are swapped separately
-        word = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
+        word = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
         flat = np.ascontiguousarray(flat.reshape(-1, word)[:, ::-1]).reshape(-1)
-    elif flat.ctypes.data % kind.alignment:
+    elif flat.ctypes.data % dtype.alignment:
         flat = flat.copy()
-    out = flat.view(kind).reshape(shape)
+    out = flat.view(dtype).reshape(shape)
     out.flags.writeable = False
     return out
 

@@ -105,7 +105,7 @@ def select(part: Slice, origin: Slice) -> tuple[slice, ...]:
 
 
 def join(
-    region: Slice, kind: np.dtype[Any], parts: Mapping[Slice, Callable[[], NDArray[Any]]], limit: int
+    region: Slice, dtype: np.dtype[Any], parts: Mapping[Slice, Callable[[], NDArray[Any]]], limit: int
 ) -> NDArray[Any]:
     """The region as one read-only array; only the parts within it are read.
 
@@ -120,9 +120,9 @@ def join(
     size = prod(shape_of(region))
     if size and not tiles(region, shared.values()):
         raise ValueError("slices with overlaps or gaps")
-    if size * (1 if kind.hasobject else kind.itemsize) > limit:
+    if size * (1 if dtype.hasobject else dtype.itemsize) > limit:
         raise ValueError(f"{limit} bytes")
-    out = np.empty(shape_of(region), kind)
+    out = np.empty(shape_of(region), dtype)
     for part, both in shared.items():
         out[select(both, region)] = parts[part]()[select(both, part)]
     out.flags.writeable = False

@@ -91,9 +91,9 @@ class EmulatedMemory:
 
     def address_of(self, name: str) -> int:
         """A made-up address for an external symbol."""
-        place = self.outside.setdefault(name, OUTSIDE + len(self.outside) * BLOCK)
-        self.names_outside[place] = name
-        return place
+        address = self.outside.setdefault(name, OUTSIDE + len(self.outside) * BLOCK)
+        self.names_outside[address] = name
+        return address
 
     def name_at(self, address: int | None) -> str | None:
         """The external symbol with this made-up address."""

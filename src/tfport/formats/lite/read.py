@@ -88,10 +88,10 @@ class _Reader:
         )
 
     def _tensor(self, fields: Fields) -> LiteTensor:
-        kind = fields.get("type", "FLOAT32")
+        dtype = fields.get("type", "FLOAT32")
         return LiteTensor(
             fields.get("name", ""),
-            kind if isinstance(kind, str) else f"TYPE_{kind}",
+            dtype if isinstance(dtype, str) else f"TYPE_{dtype}",
             fields.get("shape", ()),
             fields.get("buffer", 0),
             _quantization(fields.get("quantization")),

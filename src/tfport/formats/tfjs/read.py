@@ -124,8 +124,8 @@ def signature_from(data: object, where: str) -> SignatureDef | None:
 
 def captured(signature: object, starts: object) -> dict[str, str]:
     """Match inputs and initializer outputs by their resource number."""
-    made = {number: name for name, number in resources(starts, "outputs")}
-    return {name: made[number] for name, number in resources(signature, "inputs") if number in made}
+    created = {number: name for name, number in resources(starts, "outputs")}
+    return {name: created[number] for name, number in resources(signature, "inputs") if number in created}
 
 
 def resources(signature: object, side: str) -> list[tuple[str, int]]:

@@ -178,9 +178,9 @@ class SubgraphBuilder:
             self.graph.stated_shapes.setdefault(value, Shape(tensor.dims))
 
     def _missing(self, operator: LiteOperator) -> str:
-        kinds = [self.record.tensors[i].type.lower() for i in operator.inputs if i >= 0]
-        kind = "the custom op " if operator.code.op == CUSTOM else ""
-        return f"{kind}{operator.code.name} for {', '.join(kinds) or 'no inputs'} is not supported"
+        types = [self.record.tensors[i].type.lower() for i in operator.inputs if i >= 0]
+        prefix = "the custom op " if operator.code.op == CUSTOM else ""
+        return f"{prefix}{operator.code.name} for {', '.join(types) or 'no inputs'} is not supported"
 
 
 def _flat(result: Any) -> Iterable[Value]:

@@ -43,8 +43,8 @@ def mesh_grid(b: LayerBuilder, *x: LayerTensor, indexing: str = "xy") -> list[La
     indices = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         indices[:2] = 1, 0
-    dims = [sizes(b, vectors[place])[0] for place in indices]
-    known = [vectors[place].shape[0] for place in indices]
+    dims = [sizes(b, vectors[index])[0] for index in indices]
+    known = [vectors[index].shape[0] for index in indices]
     grids = []
     for number, vector in enumerate(vectors):
         for axis in range(len(vectors)):
