@@ -2,7 +2,7 @@
 
 The first value of each file lists its tensors and their slices; a whole tensor
 is one slice. The values follow, one `SavedTensorSlices` message for each slice,
-under a key made by `slice_keys`. A sharded checkpoint is several such files.
+under a key built by `slice_keys`. A sharded checkpoint is several such files.
 """
 
 from __future__ import annotations

@@ -47,14 +47,14 @@ class Code:
 
     @cached_property
     def _moved(self) -> tuple[Array, Array]:
-        """Places that contain addresses within the library, in order, and these addresses."""
+        """Slots that contain addresses within the library, in order, and these addresses."""
         rows = self.library.relocations
         rows = rows[rows["symbol"] == 0]
         order = np.argsort(rows["offset"], kind="stable")
         return rows["offset"][order], rows["addend"][order]
 
     def pointer_at(self, index: int) -> int | None:
-        """The address that the loader writes to a place; None if it is unknown or in another library."""
+        """The address that the loader writes to a slot; None if it is unknown or in another library."""
         if index in self.values:
             return self.values[index]
         slots, addresses = self._moved
@@ -113,7 +113,7 @@ class Code:
 
     @cached_property
     def _branches(self) -> tuple[Array, Array]:
-        """The places of calls and jumps, in order, and their targets."""
+        """The addresses of calls and jumps, in order, and their targets."""
         parts = [self._direct]
         for segment, code in self.segments:
             if self.library.header.machine == ARM:
@@ -153,7 +153,7 @@ class Code:
 
     @cached_property
     def _direct(self) -> tuple[Array, Array]:
-        """The places of direct calls, and their targets."""
+        """The addresses of direct calls, and their targets."""
         find = _arm_calls if self.library.header.machine == ARM else _x86_calls
         return _joined([find(segment.address, code) for segment, code in self.segments])
 
@@ -162,11 +162,11 @@ class Code:
         return bool(np.any(self._direct[1] == address))
 
     def calls(self, targets: dict[int, str]) -> dict[int, str]:
-        """The places of calls to certain addresses, with the names of these addresses."""
+        """The addresses of calls to certain targets, with the names of these targets."""
         return _among(self._direct, targets)
 
     def calls_by_slot(self, is_wanted: Callable[[str], bool]) -> dict[int, str]:
-        """The places of calls through the table of addresses."""
+        """The addresses of calls through the table of addresses."""
         if self.library.header.machine == ARM:
             return {}
         slots = {address: name for address, name in self.slots.items() if is_wanted(name)}
@@ -188,7 +188,7 @@ def _among(calls: tuple[Array, Array], targets: dict[int, str]) -> dict[int, str
 
 
 def _words_at(code: Array, offsets: Array) -> Array:
-    """Signed 32-bit numbers at any places."""
+    """Signed 32-bit numbers at any offsets."""
     parts = [code[offsets + i].astype("i8") << 8 * i for i in range(4)]
     words: Array = ((parts[0] | parts[1] | parts[2] | parts[3]) ^ 0x80000000) - 0x80000000
     return words

@@ -20,7 +20,7 @@ from tfport.formats.lite.records import (
 from tfport.formats.lite.schema import Schema, lite_schema
 
 OUTSIDE = 1
-"""A buffer with a larger offset is outside of the flatbuffer, at this place in the file."""
+"""A buffer with a larger offset is outside of the flatbuffer, at this offset in the file."""
 
 
 def read_lite(files: Files, name: str) -> LiteFile:

@@ -1,6 +1,6 @@
 """Write records as a TensorFlow Lite file.
 
-A flatbuffer has less than 2 GB: constants of larger files follow it, and the flatbuffer has their places.
+A flatbuffer has less than 2 GB: constants of larger files follow it, and the flatbuffer has their offsets.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def lite_bytes(file: LiteFile, largest: int = LARGEST // 2) -> bytes:
 
 
 def _flatbuffer(file: LiteFile, outside: Mapping[int, int]) -> bytes:
-    """The flatbuffer, with the places of buffers outside; codes that the list lacks are added."""
+    """The flatbuffer, with the offsets of buffers outside; codes that the list lacks are added."""
     codes = list(
         dict.fromkeys([*file.operator_codes, *(o.code for g in file.subgraphs for o in g.operators)])
     )

@@ -160,7 +160,7 @@ class SortedRows:
         return self._taken(self.of(x))
 
     def indices(self) -> Value:
-        """The place of each element in its row."""
+        """The position of each element in its row."""
         assert self._positions is not None
         return self.op.Sub(self._positions, self._firsts).output(0)
 

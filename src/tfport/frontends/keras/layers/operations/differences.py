@@ -25,7 +25,7 @@ def diff(b: LayerBuilder, a: LayerTensor, *, n: int = 1, axis: int = -1) -> Laye
 
 @layer("ops.Trapezoid")
 def area(b: LayerBuilder, y: LayerTensor, *, x: Any = None, dx: float = 1.0, axis: int = -1) -> LayerTensor:
-    """The area below the lines through the elements, at places `x` or equally spaced."""
+    """The area below the lines through the elements, at positions `x` or equally spaced."""
     y = as_floating(b, y)
     widths = b.constant(dx, y.dtype) if x is None else diff(b, b.constant(x, y.dtype))
     if widths.rank > 1:
