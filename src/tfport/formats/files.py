@@ -59,31 +59,31 @@ class Folder:
         files: list[str] = []
         folders: list[str] = []
         try:
-            for entry in os.scandir(self._place(folder)):
+            for entry in os.scandir(self._path_of(folder)):
                 (folders if entry.is_dir() else files).append(entry.name)
         except OSError as error:
-            raise UnreadableFile(f"{self._place(folder)}: {reason(error)}") from None
+            raise UnreadableFile(f"{self._path_of(folder)}: {reason(error)}") from None
         return sorted(files), sorted(folders)
 
     def has(self, name: str) -> bool:
-        return os.path.isfile(self._place(name))
+        return os.path.isfile(self._path_of(name))
 
     def size(self, name: str) -> int:
         try:
-            return os.stat(self._place(name)).st_size
+            return os.stat(self._path_of(name)).st_size
         except OSError as error:
             raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
 
     def map(self, name: str) -> memoryview:
         try:
-            with open(self._place(name), "rb") as file:
+            with open(self._path_of(name), "rb") as file:
                 if os.fstat(file.fileno()).st_size <= MOST_READ:
                     return memoryview(file.read())
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError) as error:
             raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
 
-    def _place(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return os.path.join(self.path, name) if name else self.path
 
     def under(self, folder: str) -> Folder:

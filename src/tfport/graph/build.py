@@ -155,9 +155,9 @@ class _BodyNames:
         if not output:  # without an output name: the only output of a node, which may be missing
             return [node.output(0)]
         if span := self._spans.get((node, output)):
-            place = _index(index, name) if index else WHOLE
-            if 0 <= place < span[1]:
-                return [node.output(span[0] + place)]
+            position = _index(index, name) if index else WHOLE
+            if 0 <= position < span[1]:
+                return [node.output(span[0] + position)]
         signature = node.signature
         if index:
             value = node.output_at(output, _index(index, name))

@@ -1,4 +1,4 @@
-"""Find constants in a graph, and fold nodes whose inputs are all constants.
+"""Constants in a graph: find them, fold nodes that depend on constants only, and read constant permutations.
 
 The caller evaluates the nodes: `fold` takes a function for it.
 """
@@ -56,20 +56,20 @@ def _become_constant(node: Node, results: Sequence[NDArray[Any]]) -> None:
         node.become("Const", {"dtype": types[0], "value": tensors[0]})
         node.set_controls(waits)
         return
-    made = [
+    constants = [
         node.graph.add(
             "Const", (), {"dtype": t.dtype, "value": t}, name=node.name, controls=waits, device=node.device
         ).output(0)
         for t in tensors
     ]
-    node.replace_by(made, [node])
+    node.replace_by(constants, [node])
     node.become("IdentityN", {"T": types})
-    node.set_inputs(made)
+    node.set_inputs(constants)
     if isinstance(node.graph, Function) and not node.users:
         node.graph.remove(node)
 
 
-# Transpositions with a constant permutation, and which of them cancel each other.
+# Transpositions with a constant permutation
 
 Order = tuple[int, ...]
 
@@ -79,7 +79,7 @@ def permutation(value: Value) -> Order | None:
     node = value.node
     if node.op != "Transpose" or len(node.inputs) != 2 or (known := constant(node.inputs[1])) is None:
         return None
-    order = tuple(int(place) for place in known.numpy().reshape(-1))
+    order = tuple(int(axis) for axis in known.numpy().reshape(-1))
     return order if sorted(order) == list(range(len(order))) else None
 
 

@@ -77,12 +77,12 @@ class DType:
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type; KeyError for `resource` and `variant`, which have none."""
-        kind = _NUMPY.get(self.number)
-        if kind is None:
+        dtype = _NUMPY.get(self.number)
+        if dtype is None:
             from tfport.formats.encoding.tensor import NUMPY
 
-            kind = _NUMPY[self.number] = NUMPY[self.base.number]
-        return kind
+            dtype = _NUMPY[self.number] = NUMPY[self.base.number]
+        return dtype
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, DType) and other.number == self.number)

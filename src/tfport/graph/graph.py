@@ -318,12 +318,12 @@ class Node:
 class Argument(Node):
     """An argument of a function: a node with one output for each tensor passed."""
 
-    __slots__ = ("_arg", "_place", "_signature", "is_list")
+    __slots__ = ("_arg", "_index", "_signature", "is_list")
 
-    def __init__(self, function: Function, arg: pb.OpDef.ArgDef, place: int) -> None:
+    def __init__(self, function: Function, arg: pb.OpDef.ArgDef, index: int) -> None:
         super().__init__(function, arg.name, ARG)
         self._arg = arg
-        self._place = place
+        self._index = index
         self._signature: OpSignature | None = None
         self.is_list = bool(arg.number_attr or arg.type_list_attr)
 
@@ -359,7 +359,7 @@ class Argument(Node):
     def output_shape(self, index: int) -> Shape:
         function = self.graph
         assert isinstance(function, Function)
-        arg_attrs = function.record.arg_attr.get(self._place) if function.record is not None else None
+        arg_attrs = function.record.arg_attr.get(self._index) if function.record is not None else None
         shapes = (
             arg_attrs.attr["_output_shapes"].list.shape
             if arg_attrs and "_output_shapes" in arg_attrs.attr

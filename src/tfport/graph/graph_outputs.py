@@ -16,7 +16,7 @@ from tfport.graph.reach import needed_by
 from tfport.startup.dataclass import dataclass
 
 WHOLE_GRAPH = "graph"
-"""The name of the signature that is made for a graph without any."""
+"""The name of the signature that is created for a graph without any."""
 _FED = ("Placeholder", "PlaceholderV2")
 _MOST_SIMILAR = 3
 

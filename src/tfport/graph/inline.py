@@ -158,13 +158,13 @@ def _copy(function: Function, call: Node, attrs: Mapping[str, Attr]) -> dict[Nod
     return moved
 
 
-def _colocation(places: Attr, function: Function, names: Mapping[Node, str]) -> list[Attr]:
+def _colocation(groups: Attr, function: Function, names: Mapping[Node, str]) -> list[Attr]:
     """The colocation of a node, with the names of the copies; nodes outside the body are dropped."""
     kept = []
-    for place in places if isinstance(places, list) else []:
-        if not isinstance(place, str) or not place.startswith(_COLOCATED):
-            kept.append(place)
-        elif beside := function.nodes.get(place.removeprefix(_COLOCATED)):
+    for group in groups if isinstance(groups, list) else []:
+        if not isinstance(group, str) or not group.startswith(_COLOCATED):
+            kept.append(group)
+        elif beside := function.nodes.get(group.removeprefix(_COLOCATED)):
             kept.append(_COLOCATED + names[beside])
     return kept
 

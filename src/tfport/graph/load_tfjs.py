@@ -84,9 +84,9 @@ def _bind_captures(graph: Graph, file: TfjsModel, signatures: Mapping[str, pb.Si
     """Replace the inputs that callers do not pass by the results of the initializer."""
     if file.initializer_signature is None or file.initializer is None:
         return
-    for name, made in file.captured.items():
+    for name, output in file.captured.items():
         fed = signatures[SIGNATURE].inputs[name].name
-        graph.value(fed).replace_by(graph.value(file.initializer_signature.outputs[made].name))
+        graph.value(fed).replace_by(graph.value(file.initializer_signature.outputs[output].name))
         del signatures[SIGNATURE].inputs[name]
 
 
@@ -107,12 +107,12 @@ def _bind_weights(graph: Graph, weights: TfjsWeights) -> None:
     if unset:
         more = f" and {len(unset) - 1} more" if len(unset) > 1 else ""
         raise UnreadableFile(
-            f"{weights.where}: the weights manifest has no weight for the constant {_place(unset[0])}{more}; "
+            f"{weights.where}: the weights manifest has no weight for the constant {_shown(unset[0])}{more}; "
             "copy all files of the model again, or convert it again"
         )
 
 
-def _place(node: Node) -> str:
+def _shown(node: Node) -> str:
     graph = node.graph
     return f"`{node.name}`" + (f" of the function `{graph.name}`" if isinstance(graph, Function) else "")
 
@@ -133,7 +133,7 @@ def _bound(node: Node, weights: TfjsWeights) -> Tensor:
 
 def _misfit(node: Node, weights: TfjsWeights, misfit: str) -> UnreadableFile:
     cause = "graph and weights belong to two models; convert the model again"
-    return UnreadableFile(f"{weights.where}: the weight {_place(node)} {misfit}; {cause}")
+    return UnreadableFile(f"{weights.where}: the weight {_shown(node)} {misfit}; {cause}")
 
 
 class _Weight:

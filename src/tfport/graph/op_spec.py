@@ -44,15 +44,15 @@ def definition(
     base: pb.OpDef | None = None,
 ) -> pb.OpDef:
     """The definition that these texts register; `base` may already have attributes."""
-    made = pb.OpDef(name=name, attr=base.attr if base is not None else ())
+    op_def = pb.OpDef(name=name, attr=base.attr if base is not None else ())
     for text in attrs:
-        made.attr.append(_attr(text))
-    types = {attr.name: attr.type for attr in made.attr}
+        op_def.attr.append(_attr(text))
+    types = {attr.name: attr.type for attr in op_def.attr}
     for text in inputs:
-        made.input_arg.append(_argument(text, types))
+        op_def.input_arg.append(_argument(text, types))
     for text in outputs:
-        made.output_arg.append(_argument(text, types))
-    return made
+        op_def.output_arg.append(_argument(text, types))
+    return op_def
 
 
 def pieces(text: str, separator: str, start: int = 0) -> list[tuple[int, str]]:
@@ -216,12 +216,12 @@ def _argument(text: str, types: dict[str, str]) -> pb.OpDef.ArgDef:
     match = ARGUMENT.fullmatch(text)
     if match is None:
         raise ValueError(f"expected an argument such as `x: T`, found {text}")
-    name, ref, number, kind = match.groups()
-    made = pb.OpDef.ArgDef(name=name, is_ref=bool(ref), number_attr=number or "")
-    if kind not in types:
-        made.type = _type(kind)
-    elif types[kind] == "list(type)":
-        made.type_list_attr = kind
+    name, ref, number, type_text = match.groups()
+    arg = pb.OpDef.ArgDef(name=name, is_ref=bool(ref), number_attr=number or "")
+    if type_text not in types:
+        arg.type = _type(type_text)
+    elif types[type_text] == "list(type)":
+        arg.type_list_attr = type_text
     else:
-        made.type_attr = kind
-    return made
+        arg.type_attr = type_text
+    return arg

@@ -1,4 +1,4 @@
-"""Parse the node notation of `text` into a Graph."""
+"""Parse the node notation of `text` into a Graph: lines of nodes and functions, attribute values, tokens."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def _argument(tokens: Tokens, arg: pb.OpDef.ArgDef, definition: pb.OpDef) -> Non
         if arg.type_attr not in [attr.name for attr in definition.attr]:
             definition.attr.add(name=arg.type_attr, type="type")
         return
-    kind = tokens.next("word")[1]
+    dtype = tokens.next("word")[1]
     try:
-        arg.type = DType.parse(kind).number  # type: ignore[assignment]
+        arg.type = DType.parse(dtype).number  # type: ignore[assignment]
     except KeyError:
-        raise tokens.fail(f"expected a type, found {kind}") from None
+        raise tokens.fail(f"expected a type, found {dtype}") from None
 
 
 def _returns(tokens: Tokens, graph: Graph) -> list[Reads]:
@@ -122,7 +122,7 @@ def _returns(tokens: Tokens, graph: Graph) -> list[Reads]:
     return out
 
 
-# Parse attribute values in the node notation: the inverse of `text.attr_text`.
+# Attribute values: the inverse of `text.attr_text`
 
 DEEPEST = 32
 _WORDS = {"true": True, "false": False, "none": None}
@@ -231,7 +231,7 @@ def _tensor(dtype: DType, tokens: Tokens) -> Tensor:
         ) from None
 
 
-# Split a line of the node notation into tokens.
+# Tokens of a line
 
 T = TypeVar("T")
 

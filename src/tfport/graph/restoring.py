@@ -1,4 +1,9 @@
-"""What a model's restore op does: plain assignments, and tensors of the checkpoint that do not fit."""
+"""What a model's restore op does: plain assignments, and tensors of the checkpoint that do not fit.
+
+Only the index of the checkpoint is read, and no op is run. The rules are those of TensorFlow: a restore op
+checks that the tensor exists, its type, and the full shape of a slice; assigning it checks the shape of the
+variable.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +31,6 @@ from tfport.graph.state import (
     variable_of,
 )
 from tfport.startup.dataclass import dataclass
-
-# Which tensors of the checkpoint do not match the variables that they initialize.
-#
-# Only the index of the checkpoint is read. The rules are those of TensorFlow: a restore op checks that
-# the tensor exists, its type, and the full shape of a slice; assigning it checks the shape of the variable.
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,12 @@ def _whole(variable: GraphVariable) -> Shape:
 
 
 def _has_shape(entry: CheckpointEntry, shape: Shape, reshaped: bool) -> bool:
-    if reshaped:  # the saver was made with reshape=True: only the number of elements matters
+    if reshaped:  # the saver was created with reshape=True: only the number of elements matters
         return shape.size is None or prod(entry.shape) == shape.size
     return entry.shape == shape.dims or Shape(entry.shape).fits(shape)
 
 
-# Restore ops that do nothing but assign whole tensors of the checkpoint to variables, as most do.
-#
-# What such an op does is known without running it: which tensor each variable gets.
+# Plain restore ops: they only assign whole tensors of the checkpoint to variables, as most do
 
 RESTORE = "RestoreV2"
 ASSIGNS = {"AssignVariableOp": "VarHandleOp", "Assign": "VariableV2"}
@@ -109,7 +107,6 @@ ASSIGNS = {"AssignVariableOp": "VarHandleOp", "Assign": "VariableV2"}
 OTHERS = ("Const", "Identity", "NoOp", "Placeholder", "PlaceholderWithDefault", *ASSIGNS.values())
 """Ops that change nothing."""
 PLAIN_OPS = frozenset((RESTORE, *ASSIGNS, *OTHERS))
-
 MOST_PASSES = 32
 
 
@@ -155,7 +152,7 @@ def _tensors(restore: Node, outer: Outer, file: str) -> list[RestoreSource]:
     """The tensors of the model's checkpoint that a restore op returns; none if it is not that plain."""
     if restore.op != RESTORE or len(restore.inputs) != 3 or origin(restore.inputs[0], outer).name != file:
         return []
-    names, parts = (constant_strings(restore, place, outer) for place in (1, 2))
+    names, parts = (constant_strings(restore, index, outer) for index in (1, 2))
     types = restore.attr("dtypes")
     if not isinstance(types, list) or not len(names) == len(parts) == len(types) or any(parts):
         return []

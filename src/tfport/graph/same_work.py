@@ -48,9 +48,9 @@ class _Comparison:
     def _read(self, first: Sequence[Value], second: Sequence[Value]) -> None:
         self._require(len(first) == len(second))
         for value, partner in zip(first, second, strict=False):
-            places = self._fed[0].get(value), self._fed[1].get(partner)
-            if places != (None, None):
-                self._require(places[0] == places[1])
+            numbers = self._fed[0].get(value), self._fed[1].get(partner)
+            if numbers != (None, None):
+                self._require(numbers[0] == numbers[1])
                 self._require((value.dtype, value.shape) == (partner.dtype, partner.shape))
             else:
                 self._require(value.index == partner.index)

@@ -1,7 +1,7 @@
-"""Save a model as files that TensorFlow reads, with its current graph.
+"""Save a model as files that TensorFlow reads, with its current graph; convert it to a format that it loads.
 
-Variables and assets are copied unchanged. The fingerprint is left out, as it belongs
-to the original graph.
+Variables and assets are copied unchanged. The fingerprint is left out, because it belongs to the original
+graph.
 """
 
 from __future__ import annotations
@@ -109,16 +109,16 @@ def _write(path: Path, parts: Iterable[Bytes]) -> None:
         file.writelines(parts)
 
 
-# Convert a model to the formats that TensorFlow loads: a SavedModel, or one GraphDef.
-#
-# Only what surrounds the graph changes. A model without signatures gets one for the outputs that the user
-# fetches, or for the guessed ones.
+# Conversion to a SavedModel or one GraphDef: only what surrounds the graph changes
 
 DEFAULT_SIGNATURE, PREDICT = "serving_default", "tensorflow/serving/predict"
 
 
 def as_saved_model(model: Model, fetches: Sequence[str] = (), feeds: Sequence[str] = ()) -> Model:
-    """The model as a SavedModel with the signature `serving_default`, or with those that it has."""
+    """The model as a SavedModel with the signatures that it has, or with `serving_default`.
+
+    That one is for the outputs that the user fetches, or for the guessed ones of a model without signatures.
+    """
     model.require_graph()
     if model.format is CHECKPOINT:
         raise Error(f"{model.where}: a checkpoint has no graph to export")

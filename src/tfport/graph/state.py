@@ -227,7 +227,7 @@ def _restored(model: Model) -> Iterator[tuple[Node, RestoreSource]]:
     """The node of each restored variable, with its checkpoint tensor."""
     for node, outer in steps_of(model.restore_nodes):
         if node.op in _RESTORES:
-            names, parts = (constant_strings(node, place, outer) for place in _RESTORES[node.op])
+            names, parts = (constant_strings(node, position, outer) for position in _RESTORES[node.op])
             types = _restored_types(node)
             for index, name in enumerate(names):
                 part = parts[index] if index < len(parts) else ""

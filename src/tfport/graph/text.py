@@ -113,8 +113,8 @@ def _arg_text(arg: pb.OpDef.ArgDef) -> str:
     """`x: float32`, `x: $T`; lists, `x: float32 * $N` and `x: $Tin…`, are shown but not parsed."""
     if arg.type_list_attr:
         return f"{arg.name}: ${arg.type_list_attr}…"
-    kind = str(DType.of(arg.type)) if arg.type else f"${arg.type_attr}"
-    return f"{arg.name}: {kind}" + (f" * ${arg.number_attr}" if arg.number_attr else "")
+    dtype = str(DType.of(arg.type)) if arg.type else f"${arg.type_attr}"
+    return f"{arg.name}: {dtype}" + (f" * ${arg.number_attr}" if arg.number_attr else "")
 
 
 def _returned_text(node: Node) -> str:

@@ -1,10 +1,18 @@
-"""The event loop of a server or a front end."""
+"""The event loop of a server or a front end: its runner, work in threads, and waiting for quiet clients."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+LARGE = 2**20
+"""Size in bytes from which a thread pays off: about a millisecond of copying."""
+LONGEST = 1.0
+"""Seconds to wait for quiet clients, at most."""
+_TICK = 0.03
+_QUIET_TICKS = 3  # several, because the event loop may have been blocked
+Answer = TypeVar("Answer")
 
 
 def new_runner() -> asyncio.Runner:
@@ -16,26 +24,12 @@ def new_runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-# Run work on large data in a thread, so that it does not block the event loop.
-#
-# Small data is handled in place: handing it to a thread would take longer than the work.
-
-LARGE = 2**20
-"""Size in bytes from which a thread pays off: about a millisecond of copying."""
-Answer = TypeVar("Answer")
-
-
 async def offload(size: int, work: Callable[..., Answer], *args: Any) -> Answer:
-    """Run `work(*args)`, which handles `size` bytes: in a thread if that is large, else here."""
+    """Run `work(*args)`, which handles `size` bytes: in a thread if that is large, so that the loop goes on.
+
+    Small data is handled here: handing it to a thread would take longer than the work.
+    """
     return await asyncio.to_thread(work, *args) if size >= LARGE else work(*args)
-
-
-# Wait until clients are quiet, before a server stops to listen to them.
-
-LONGEST = 1.0
-"""Seconds to wait at most, if clients do not stop."""
-_TICK = 0.03
-_QUIET_TICKS = 3  # several, as the event loop may have been blocked
 
 
 async def until_quiet(count: Callable[[], int]) -> None:

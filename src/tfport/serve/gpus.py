@@ -1,4 +1,11 @@
-"""The flags of the server that concern GPUs, their memory budget, and whether they still answer."""
+"""The GPUs of a server: its flags for them, their memory budget, and whether they still answer.
+
+ONNX Runtime limits the memory of each model. A model that is loaded later gets what the earlier ones, with
+the batches that they were warmed up with, have left.
+
+After some errors, such as an illegal memory access, every CUDA call of the process fails until it ends. A
+server cannot go on then: it says why, reports that it is not serving, and exits, so that it is started again.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +22,6 @@ from tfport.serve.flags import FlagValues
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.session_config import SessionConfig
 from tfport.startup.dataclass import replace
-
-# The flags of the server that concern GPUs.
 
 
 def device_names(text: str) -> list[str]:
@@ -54,10 +59,7 @@ def memory_fraction(flags: FlagValues, config: SessionConfig) -> float:
     return fraction or config.memory_fraction
 
 
-# `--per_process_gpu_memory_fraction`: the part of a GPU's memory that all models of a server may use.
-#
-# ONNX Runtime limits the memory of each model. A model that is loaded later gets what the earlier ones, with
-# the batches that they were warmed up with, have left.
+# `--per_process_gpu_memory_fraction`: the part of a GPU's memory that all models of a server may use
 
 
 def memory_of_gpu(index: int) -> tuple[int, int] | None:
@@ -105,11 +107,7 @@ class GpuMemoryBudget:
         return replace(options, memory_bytes=allowed - used)
 
 
-# Notice that a GPU can no longer be used, and report how much of each is in use.
-#
-# After some errors, such as an illegal memory access, every CUDA call of the process fails until it ends. A
-# server cannot go on then: it says why, reports that it is not serving, and exits, so that it is started
-# again.
+# Health and metrics of GPUs
 
 CHECK_SECONDS = 1.0
 

@@ -1,4 +1,4 @@
-"""Interface through which front ends report requests to the metrics."""
+"""How front ends report requests to the metrics, and why requests are refused."""
 
 from __future__ import annotations
 
@@ -39,10 +39,7 @@ class RequestMetrics(Protocol):
         """Report a refused request or connection: the reason and the client's address."""
 
 
-# Why a request or a connection is refused: the values of `reason` in the log and in `tfport_refused_total`.
-#
-# A request that fails with a status has the status as its reason, such as `not_found` or `unauthenticated`.
-# The others are refused before there is a status.
+# Values of `reason` in the log and in `tfport_refused_total`, for what is refused before there is a status.
 
 BODY_INVALID = "body_invalid"
 BODY_TIMEOUT = "body_timeout"
@@ -66,5 +63,5 @@ BY_HTTP_STATUS = {
 
 
 def reason_of(code: StatusCode) -> str:
-    """Return the reason of a request that failed with a status."""
+    """Return the reason of a request that failed with a status, such as `not_found` or `unauthenticated`."""
     return code.name.lower()

@@ -1,7 +1,8 @@
 """Which files the server may read: those below folders that the user allowed, and models by name.
 
 Every path is resolved first, so that a symbolic link leads nowhere else; what is opened is the resolved
-path, and `verify` is asked again after it was read, in case someone replaced a folder meanwhile.
+path, and `verify` is asked again after it was read, in case someone replaced a folder meanwhile. A target
+in a request may name a file or folder, which must be allowed too.
 """
 
 from __future__ import annotations
@@ -79,13 +80,13 @@ def _entries(folder: str, begin: str) -> Iterator[tuple[str, bool]]:
                 if number >= MOST_ENTRIES:
                     return
                 hidden = entry.name.startswith(".") and not begin.startswith(".")
-                if entry.name.startswith(begin) and not hidden and (kind := _kind(entry)) is not None:
-                    yield entry.name, kind
+                if entry.name.startswith(begin) and not hidden and (is_dir := _is_folder(entry)) is not None:
+                    yield entry.name, is_dir
     except OSError:
         return
 
 
-def _kind(entry: os.DirEntry[str]) -> bool | None:
+def _is_folder(entry: os.DirEntry[str]) -> bool | None:
     """Whether an entry is a folder; None for a device, a socket, or a link to nothing."""
     try:
         mode = entry.stat().st_mode
@@ -94,7 +95,7 @@ def _kind(entry: os.DirEntry[str]) -> bool | None:
     return stat.S_ISDIR(mode) if stat.S_ISDIR(mode) or stat.S_ISREG(mode) else None
 
 
-# Texts of targets in requests: a text that names a file or folder is allowed only below allowed paths.
+# Targets in requests
 
 BETWEEN = re.compile(r"[\s,;]+")
 MOST_TARGETS = 40

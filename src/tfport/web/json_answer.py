@@ -1,4 +1,4 @@
-"""Answers in JSON."""
+"""Requests and answers in JSON: bounded bodies with fields of the expected types, documents, errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def error_answer(status: int, sentence: str) -> web.Response:
     return json_answer({"version": VERSION, "error": sentence}, status)
 
 
-# Answers that are errors: an HTTP status and one sentence.
+# Errors: an HTTP status and one sentence
 
 
 class RefusedRequest(Error):
@@ -56,10 +56,11 @@ def unknown(sentence: str) -> RefusedRequest:
     return RefusedRequest(404, sentence)
 
 
-# The body of a request: one JSON object, bounded, with fields of the expected types.
+# Bodies of requests
 
 T = TypeVar("T")
 TOO_LARGE = 413
+NAMES: dict[type, str] = {str: "a string", int: "an integer", bool: "true or false", dict: "an object"}
 
 
 async def read_object(request: web.Request) -> dict[str, Any]:
@@ -95,6 +96,3 @@ def texts(document: dict[str, Any], name: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise bad_request(f"`{name}`: expected a list of strings")
     return values
-
-
-NAMES: dict[type, str] = {str: "a string", int: "an integer", bool: "true or false", dict: "an object"}

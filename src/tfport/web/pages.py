@@ -1,4 +1,4 @@
-"""Static pages about a model: `check --html`, `matrix --html`, `inspect --html`.
+"""Static pages about a model: `check --html`, `matrix --html`, `inspect --html`, and `fix`'s certificate.
 
 Each has the JSON that the command prints, and the graphs of the model if they are not too large.
 """
@@ -80,12 +80,9 @@ def _title(model: str, what: str) -> str:
     return printable(f"{model}: {what}")
 
 
-# The static page of a certificate, which `tfport fix` writes beside the model.
-
-
 @renderer_of(Certificate, PAGE)
 def certificate_page(certificate: Certificate) -> str:
-    """The page: the rules, the inputs tried, and the differences."""
+    """The page that `tfport fix` writes beside the model: rules, inputs tried, differences."""
     title = printable(f"{certificate.source}: certificate")
     documents = {"certificate": certificate.to_json()}
     entry = model_entry(certificate.source, "", 0)

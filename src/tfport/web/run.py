@@ -1,4 +1,4 @@
-"""Run the server of `tfport ui` until Ctrl-C."""
+"""The server of `tfport ui`: run it until Ctrl-C, its application, and the guard around all requests."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ from tfport.web.uploads import Uploads
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_S = 0.5
 """How long requests may go on after Ctrl-C."""
+LONGEST_LINE = 1 << 18
+"""The most bytes of a request line: names of nodes are part of addresses, and may be long."""
 
 
 def run(options: UiOptions, *, open_browser: bool = True) -> int:
@@ -58,10 +60,6 @@ async def _serve(options: UiOptions, open_browser: bool) -> int:
         await server.stop()
     print("tfport ui: stopped", file=sys.stderr)
     return 0
-
-
-LONGEST_LINE = 1 << 18
-"""The most bytes of a request line: names of nodes are part of addresses, and may be long."""
 
 
 class UiServer:
@@ -96,10 +94,10 @@ class UiServer:
 
 def _listen(host: str, port: int) -> socket_module.socket:
     try:
-        family, kind, protocol, _, address = socket_module.getaddrinfo(
+        family, socket_type, protocol, _, address = socket_module.getaddrinfo(
             host, port, type=socket_module.SOCK_STREAM, flags=socket_module.AI_PASSIVE
         )[0]
-        listening = socket_module.socket(family, kind, protocol)
+        listening = socket_module.socket(family, socket_type, protocol)
         try:
             listening.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_REUSEADDR, 1)
             listening.bind(address)
@@ -117,7 +115,7 @@ def _names(host: str) -> set[str]:
     return {host if ":" not in host else f"[{host}]", "localhost", "127.0.0.1"}
 
 
-# The application: routes below `/api/v1`, the files of the page, and the guard around them.
+# The application: routes below `/api/v1`, the files of the page, and the guard around them
 
 PREFIX = "/api/v1"
 MODULES = (models, graphs, details, reports, jobs, uploads, description)
@@ -152,11 +150,7 @@ def make_app(options: UiOptions, hosts: frozenset[str] | None = None) -> web.App
     return app
 
 
-# What every request must pass: the right host name, the token, and headers that protect the answer.
-#
-# The host name protects from pages of other sites that make a name lead here (DNS rebinding), the token from
-# everyone who was not shown the address. Neither is needed for the files of the page itself, which are
-# public, except for the host name.
+# The guard
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 API = "/api/"
@@ -179,7 +173,12 @@ _log = logging.getLogger("tfport.web")
 
 
 class Guard:
-    """The middleware around all requests."""
+    """The middleware around all requests: host name, token, and headers that protect the answer.
+
+    The host name protects from pages of other sites that make a name lead here (DNS rebinding), the token
+    from everyone who was not shown the address. The files of the page itself are public and need only the
+    host name.
+    """
 
     def __init__(self, token: str, hosts: frozenset[str] | None) -> None:
         """`hosts` are the names of this server, with the port; None accepts every name."""

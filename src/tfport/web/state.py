@@ -1,4 +1,4 @@
-"""What the requests of a server share."""
+"""What the requests of a server share: models, threads to compute in, and the models opened last."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from tfport.web.uploads import Uploads
 T = TypeVar("T")
 MOST_AT_ONCE = 4
 """How many requests may compute at the same time."""
+MOST = 20
+"""Models that are remembered."""
 
 
 @dataclass
@@ -60,13 +62,8 @@ def state_of(request: web.Request) -> ServerState:
     return request.app[STATE]
 
 
-# The models that were opened last, kept between starts in the user's cache folder: paths only.
-
-MOST = 20
-
-
 class RecentModels:
-    """A small file of paths; a file that cannot be read or written is ignored."""
+    """Paths of the models opened last, in the user's cache folder; a file that cannot be used is ignored."""
 
     def __init__(self, path: Path | None = None) -> None:
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -92,13 +89,12 @@ class RecentModels:
             return
 
 
-# Compute in a thread that ends with the process: Ctrl-C need not wait for a long computation.
-#
-# The threads of `asyncio.to_thread` are waited for at the end, which takes minutes for a large model.
-
-
 async def in_daemon_thread(work: Callable[[], T]) -> T:
-    """What `work` returns or raises; it goes on, unheard, if the request is canceled."""
+    """What `work` returns or raises; it goes on, unheard, if the request is canceled.
+
+    The thread ends with the process. Those of `asyncio.to_thread` are waited for at the end, which takes
+    minutes for a large model.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 

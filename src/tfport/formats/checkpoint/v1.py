@@ -2,7 +2,7 @@
 
 The first value of each file lists its tensors and their slices; a whole tensor
 is one slice. The values follow, one `SavedTensorSlices` message for each slice,
-under a key made by `slice_keys`. A sharded checkpoint is several such files.
+under a key built by `slice_keys`. A sharded checkpoint is several such files.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ class CheckpointV1:
             )
         proto = self._parsed(table, value).data.data
         proto.dtype = saved.dtype  # type: ignore[assignment]  # only the list of tensors has the type
-        kind, shape = NUMPY[saved.dtype], slices.shape_of(slices.within(part, saved.shape))
+        dtype, shape = NUMPY[saved.dtype], slices.shape_of(slices.within(part, saved.shape))
         content = proto.tensor_content  # each access of the field is a copy
-        flat = from_content(content, kind) if content else from_list(proto, kind)
+        flat = from_content(content, dtype) if content else from_list(proto, dtype)
         if len(flat) != prod(shape):
             raise self._bad(name, f"{prod(shape)} elements in slice {slices.text(part)}", str(len(flat)))
         flat.flags.writeable = False

@@ -94,15 +94,15 @@ def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Bundle
 def is_whole(name: str, tensor: BundleTensor, part: Slice) -> bool:
     """Whether a slice is the whole tensor, which TensorFlow expects to be stored without slices."""
     try:
-        place = slices.within(part, tensor.shape)
+        region = slices.within(part, tensor.shape)
     except ValueError as error:
         raise Error(f"tensor {name}: {error}") from None
-    if slices.shape_of(place) != tensor.array.shape:
+    if slices.shape_of(region) != tensor.array.shape:
         raise Error(
             f"tensor {name}: slice {slices.text(part)} does not fit an array of "
             f"shape {list(tensor.array.shape)}"
         )
-    return place == slices.whole(tensor.shape)
+    return region == slices.whole(tensor.shape)
 
 
 def add_slice(
@@ -129,16 +129,16 @@ def write_tensor(file: BinaryIO, name: str, tensor: BundleTensor) -> pb.BundleEn
 
 def laid_out(name: str, tensor: BundleTensor) -> tuple[bytes | memoryview, int]:
     """The stored bytes of a tensor, and their checksum."""
-    array, kind = tensor.array, NUMPY.get(tensor.dtype)
-    if kind is None:
+    array, dtype = tensor.array, NUMPY.get(tensor.dtype)
+    if dtype is None:
         raise Error(f"tensor {name}: cannot write elements of type {type_name(tensor.dtype)}")
-    if kind.hasobject:
+    if dtype.hasobject:
         return from_strings(array, name)
-    if array.dtype.newbyteorder("=") != kind:  # a cast could lose information
+    if array.dtype.newbyteorder("=") != dtype:  # a cast could lose information
         raise Error(
-            f"tensor {name}: expected an array of {kind} for {type_name(tensor.dtype)}, found {array.dtype}"
+            f"tensor {name}: expected an array of {dtype} for {type_name(tensor.dtype)}, found {array.dtype}"
         )
-    data = to_bytes(array.astype(kind, copy=False))
+    data = to_bytes(array.astype(dtype, copy=False))
     return data, checksum(data)
 
 

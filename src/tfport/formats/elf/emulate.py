@@ -57,7 +57,7 @@ class EmulatedMemory:
         return bytes(own if own is not None else byte for own, byte in zip(written, data, strict=True))
 
     def _filled(self, address: int) -> int | None:
-        """The pointer that the loader writes to a place; a stand-in for external symbols."""
+        """The pointer that the loader writes to a slot; a stand-in for external symbols."""
         if address in self.written:
             return None
         if (pointer := self.code.pointer_at(address)) is not None:
@@ -90,13 +90,13 @@ class EmulatedMemory:
             return None
 
     def address_of(self, name: str) -> int:
-        """A made-up address for an external symbol."""
-        place = self.outside.setdefault(name, OUTSIDE + len(self.outside) * BLOCK)
-        self.names_outside[place] = name
-        return place
+        """An invented address for an external symbol."""
+        address = self.outside.setdefault(name, OUTSIDE + len(self.outside) * BLOCK)
+        self.names_outside[address] = name
+        return address
 
     def name_at(self, address: int | None) -> str | None:
-        """The external symbol with this made-up address."""
+        """The external symbol with this invented address."""
         return self.names_outside.get(address) if address is not None else None
 
     def variable_of(self, address: int | None) -> str | None:

@@ -26,14 +26,14 @@ class ArmEmulator(Emulator):
         reader.detail = True
         self.set_number("sp", STACK)
         self.reader = reader
-        place = start
-        while place < end:
+        address = start
+        while address < end:
             for instruction in reader.disasm(
-                self.memory.image.read_up_to(place, end - place).tobytes(), place
+                self.memory.image.read_up_to(address, end - address).tobytes(), address
             ):
-                place = instruction.address + instruction.size
+                address = instruction.address + instruction.size
                 yield instruction
-            place += 4
+            address += 4
 
     def step(self, instruction: capstone.CsInsn) -> bool:
         name, operands = instruction.mnemonic, instruction.operands
@@ -120,7 +120,7 @@ class ArmEmulator(Emulator):
         if both is not None:
             self._set(register, self.registers[register])
 
-    def _place(self, instruction: capstone.CsInsn) -> int | None:
+    def _address(self, instruction: capstone.CsInsn) -> int | None:
         """The address of a load or store; updates the base register if the instruction does."""
         operands = instruction.operands
         memory = next(o for o in operands if o.type == arm64.ARM64_OP_MEM)
@@ -131,12 +131,12 @@ class ArmEmulator(Emulator):
         if memory.mem.index:
             index = self.number(self._register(memory.mem.index)[0])
             return base + index if index is not None and not memory.shift.value else None
-        place = base + memory.mem.disp
+        address = base + memory.mem.disp
         if instruction.writeback:
             after = operands[-1]
-            moved = base + after.imm if after.type == arm64.ARM64_OP_IMM else place
+            moved = base + after.imm if after.type == arm64.ARM64_OP_IMM else address
             self.set_number(base_name, moved)
-        return int(place)
+        return int(address)
 
     def _sizes(self, instruction: capstone.CsInsn) -> list[tuple[str, int]]:
         registers = [self._register(o.reg) for o in instruction.operands if o.type == arm64.ARM64_OP_REG]
@@ -144,18 +144,18 @@ class ArmEmulator(Emulator):
         return [(name, narrow or size) for name, size in registers]
 
     def _store(self, instruction: capstone.CsInsn) -> None:
-        sizes, place = self._sizes(instruction), self._place(instruction)
+        sizes, address = self._sizes(instruction), self._address(instruction)
         for register, size in sizes:
             data = bytes(16) if register == "zero" else self.registers.get(register)
-            if place is not None:
-                self.memory.write(place, data[:size] if data is not None else None, size)
-                place += size
+            if address is not None:
+                self.memory.write(address, data[:size] if data is not None else None, size)
+                address += size
 
     def _load(self, instruction: capstone.CsInsn) -> None:
-        sizes, place = self._sizes(instruction), self._place(instruction)
+        sizes, address = self._sizes(instruction), self._address(instruction)
         for register, size in sizes:
-            self._set(register, self.memory.read(place, size) if place is not None else None)
-            place = place + size if place is not None else None
+            self._set(register, self.memory.read(address, size) if address is not None else None)
+            address = address + size if address is not None else None
 
     def _forget(self, instruction: capstone.CsInsn) -> None:
         try:

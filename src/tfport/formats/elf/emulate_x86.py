@@ -36,14 +36,14 @@ class X86Emulator(Emulator):
         reader.detail = True
         self.set_number("rsp", STACK)
         self.reader = reader
-        place = start
-        while place < end:  # skip a byte that is not an instruction
+        address = start
+        while address < end:  # skip a byte that is not an instruction
             for instruction in reader.disasm(
-                self.memory.image.read_up_to(place, end - place).tobytes(), place
+                self.memory.image.read_up_to(address, end - address).tobytes(), address
             ):
-                place = instruction.address + instruction.size
+                address = instruction.address + instruction.size
                 yield instruction
-            place += 1
+            address += 1
 
     def step(self, instruction: capstone.CsInsn) -> bool:
         name, operands = instruction.mnemonic, instruction.operands

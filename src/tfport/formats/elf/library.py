@@ -121,11 +121,11 @@ class ElfLibrary:
     @cached_property
     def _dynamic(self) -> dict[int, list[int]]:
         """Values by tag; a zero tag ends the list."""
-        place = next((s for s in self.image.segments if s.kind == PT_DYNAMIC), None)
-        if place is None:
+        segment = next((s for s in self.image.segments if s.kind == PT_DYNAMIC), None)
+        if segment is None:
             return {}
-        size = min(place.memory_size, MOST_ENTRIES * DYNAMIC.itemsize)
-        entries = self.image.table(place.address, size // DYNAMIC.itemsize, DYNAMIC, "the dynamic segment")
+        size = min(segment.memory_size, MOST_ENTRIES * DYNAMIC.itemsize)
+        entries = self.image.table(segment.address, size // DYNAMIC.itemsize, DYNAMIC, "the dynamic segment")
         ends = np.flatnonzero(entries["tag"] == 0)
         values_by_tag: dict[int, list[int]] = {}
         for tag, value in entries[: ends[0] if len(ends) else None].tolist():

@@ -43,10 +43,10 @@ def demangled(symbol: str) -> str:
 def _path(symbol: str) -> str:
     """The names at the start of a symbol, each preceded by its length."""
     start = _BEFORE_PATH.match(symbol)
-    parts, place = list[str](), start.end() if start else len(symbol)
-    while size := _SIZE.match(symbol, place):
-        place = size.end() + int(size[0])
-        parts.append(symbol[size.end() : place])
+    parts, end = list[str](), start.end() if start else len(symbol)
+    while size := _SIZE.match(symbol, end):
+        end = size.end() + int(size[0])
+        parts.append(symbol[size.end() : end])
     return "::".join(parts) or symbol
 
 

@@ -181,11 +181,11 @@ def _count(image: Image, tag: Tag) -> int:
 def _count_by_gnu_hash(image: Image, start: int) -> int:
     number = np.dtype("<u4")
     buckets, first, bloom, _ = image.table(start, 4, number, "the hash table").tolist()
-    place = start + 16 + bloom * 8
-    last = int(image.table(place, buckets, number, "the hash table").max(initial=0))
+    address = start + 16 + bloom * 8
+    last = int(image.table(address, buckets, number, "the hash table").max(initial=0))
     if last < first:  # nothing is defined
         return int(first)
-    chain = place + 4 * buckets + 4 * (last - first)
+    chain = address + 4 * buckets + 4 * (last - first)
     rest = np.frombuffer(_whole_words(image.read_up_to(chain, 1 << 22)), number)
     ends = np.flatnonzero(rest & 1)
     if not len(ends):
@@ -215,10 +215,10 @@ class _Need:
 
 
 def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
-    place, left = tag("DT_VERNEED"), MOST_VERSIONS
-    while place is not None and left > 0:
-        need = image.table(place, 1, NEED, "the required versions")[0]
-        aux = place + int(need["aux"])
+    address, left = tag("DT_VERNEED"), MOST_VERSIONS
+    while address is not None and left > 0:
+        need = image.table(address, 1, NEED, "the required versions")[0]
+        aux = address + int(need["aux"])
         for _ in range(min(int(need["count"]), left)):
             row = image.table(aux, 1, NEED_AUX, "the required versions")[0]
             yield _Need(
@@ -232,7 +232,7 @@ def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
                 break
             aux += int(row["next"])
         left -= 1
-        place = place + int(need["next"]) if need["next"] else None
+        address = address + int(need["next"]) if need["next"] else None
 
 
 def read_defined_versions(image: Image, strings: memoryview, tag: Tag) -> set[str]:
@@ -241,11 +241,11 @@ def read_defined_versions(image: Image, strings: memoryview, tag: Tag) -> set[st
 
 def _definitions(image: Image, strings: memoryview, tag: Tag) -> Iterator[tuple[int, str, bool]]:
     """The number and name of each version that is defined, and whether it stands for none."""
-    place, left = tag("DT_VERDEF"), MOST_VERSIONS
-    while place is not None and left > 0:
-        row = image.table(place, 1, DEFINITION, "the defined versions")[0]
-        name = image.table(place + int(row["aux"]), 1, np.dtype("<u4"), "the defined versions")[0]
+    address, left = tag("DT_VERDEF"), MOST_VERSIONS
+    while address is not None and left > 0:
+        row = image.table(address, 1, DEFINITION, "the defined versions")[0]
+        name = image.table(address + int(row["aux"]), 1, np.dtype("<u4"), "the defined versions")[0]
         number, is_base = int(row["index"]) & ~HIDDEN_VERSION, bool(row["flags"] & BASE_VERSION)
         yield number, string_at(strings, int(name)), is_base
-        place = place + int(row["next"]) if row["next"] else None
+        address = address + int(row["next"]) if row["next"] else None
         left -= 1

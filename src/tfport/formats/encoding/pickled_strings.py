@@ -119,10 +119,10 @@ class _Machine:
     def _to_mark(self) -> list[Any]:
         """Take everything above the last mark."""
         indices = (i for i in reversed(range(len(self.stack))) if self.stack[i] is _MARK)
-        if (place := next(indices, None)) is None:
+        if (index := next(indices, None)) is None:
             raise _NotStrings("elements without a mark")
-        elements = self.stack[place + 1 :]
-        del self.stack[place:]
+        elements = self.stack[index + 1 :]
+        del self.stack[index:]
         return elements
 
     def _name(self, argument: str | None) -> tuple[str, str]:

@@ -58,9 +58,9 @@ MOST_AXES = 32  # the limit of NumPy before version 2
 
 def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
     """The elements of a TensorProto as a read-only array that takes no more memory than its bytes."""
-    kind = NUMPY.get(proto.dtype)
+    dtype = NUMPY.get(proto.dtype)
     name = type_name(proto.dtype)
-    if kind is None:
+    if dtype is None:
         raise UnreadableFile(f"a tensor of type {name} cannot be converted to an array")
     dims = proto.tensor_shape.dim
     if len(dims) > MOST_AXES:
@@ -70,11 +70,11 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or size > MOST_ELEMENTS:
         raise UnreadableFile(f"a {name} tensor has the invalid shape {list(shape)}")
     if size == 0:  # TensorFlow ignores what is stored (Tensor::FromProto)
-        return expand(np.empty(0, kind), shape, name)
+        return expand(np.empty(0, dtype), shape, name)
     content = proto.tensor_content  # each access of the field is a copy
     if not content:
-        return expand(from_list(proto, kind), shape, name)
-    flat = from_content(content, kind)
+        return expand(from_list(proto, dtype), shape, name)
+    flat = from_content(content, dtype)
     if len(flat) != size:
         raise UnreadableFile(
             f"a {name} tensor of shape {list(shape)} must have {size} elements, found {len(flat)}"
@@ -82,36 +82,36 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
     return expand(flat, shape, name)
 
 
-def from_content(content: bytes, kind: np.dtype[Any]) -> NDArray[Any]:
+def from_content(content: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The elements in raw bytes."""
-    if kind.hasobject or len(content) % kind.itemsize:
+    if dtype.hasobject or len(content) % dtype.itemsize:
         raise UnreadableFile(
-            f"{len(content)} bytes of tensor content are not a multiple of the size of {kind}"
+            f"{len(content)} bytes of tensor content are not a multiple of the size of {dtype}"
         )
-    return np.frombuffer(content, kind)
+    return np.frombuffer(content, dtype)
 
 
-def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
+def from_list(proto: pb.TensorProto, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The elements in the typed list."""
     name = TYPED_LIST[proto.dtype]
     values = getattr(proto, name)
     if name in _FLOATS and len(values) > MANY:
         parts = _packed(proto, name)
-        return parts[: len(parts) // 2 * 2].view(kind) if kind.kind == "c" else parts
+        return parts[: len(parts) // 2 * 2].view(dtype) if dtype.kind == "c" else parts
     if name != "float8_val":
         values = list(values)  # NumPy reads a list of Python much faster than one of protobuf
     if name == "half_val":  # bit patterns, one in each int32
-        return np.array(values, np.int64).astype(np.uint16).view(kind)
+        return np.array(values, np.int64).astype(np.uint16).view(dtype)
     if name == "float8_val":
-        return np.frombuffer(values, np.uint8).view(kind)
+        return np.frombuffer(values, np.uint8).view(dtype)
     if name in ("scomplex_val", "dcomplex_val"):  # real and imaginary parts in turn
-        parts = np.array(values, np.float32 if kind.itemsize == 8 else np.float64)
-        return parts[: len(parts) // 2 * 2].view(kind)
+        parts = np.array(values, np.float32 if dtype.itemsize == 8 else np.float64)
+        return parts[: len(parts) // 2 * 2].view(dtype)
     if name == "string_val":
         out = np.empty(len(values), object)
         out[:] = values
         return out
-    return np.array(values, np.int64 if name == "int_val" else kind).astype(kind, copy=False)
+    return np.array(values, np.int64 if name == "int_val" else dtype).astype(dtype, copy=False)
 
 
 def _packed(proto: pb.TensorProto, name: str) -> NDArray[Any]:
@@ -121,8 +121,8 @@ def _packed(proto: pb.TensorProto, name: str) -> NDArray[Any]:
     data = proto.SerializeToString()
     number = proto.DESCRIPTOR.fields_by_name[name].number
     (field,) = [field for field in walk(data).fields if field.number == number]
-    kind = _FLOATS[name]
-    written: NDArray[Any] = np.frombuffer(data, kind, field.size // kind.itemsize, field.start)
+    dtype = _FLOATS[name]
+    written: NDArray[Any] = np.frombuffer(data, dtype, field.size // dtype.itemsize, field.start)
     return written.astype(written.dtype.newbyteorder("="))  # a copy, as they may lie at any address
 
 

@@ -175,8 +175,8 @@ class Hdf5Dataset:
             return
         counts = [-(-n // size) for n, size in zip(self.shape, sizes, strict=False)]
         self.source.take(address, prod(counts) * prod(sizes), self.path)
-        for number, place in enumerate(np.ndindex(*counts)):
-            start = tuple(n * size for n, size in zip(place, sizes, strict=False))
+        for number, position in enumerate(np.ndindex(*counts)):
+            start = tuple(n * size for n, size in zip(position, sizes, strict=False))
             yield Chunk(start, address + number * prod(sizes), prod(sizes))
 
     def _chunked(self, sizes: tuple[int, ...], chunks: Iterator[Chunk]) -> NDArray[Any]:

@@ -80,8 +80,8 @@ class _Reader:
 
     def _keys(self, target: int, width: int, depth: int) -> list[str]:
         """The keys of a map: a vector of keys that it refers to, in front of its values."""
-        place = target - 3 * width
-        keys = place - self._unsigned(place, width)
+        start = target - 3 * width
+        keys = start - self._unsigned(start, width)
         key_width = self._unsigned(target - 2 * width, width)
         count = self._unsigned(keys - key_width, key_width)
         if count > len(self.data):

@@ -20,7 +20,7 @@ from tfport.formats.lite.records import (
 from tfport.formats.lite.schema import Schema, lite_schema
 
 OUTSIDE = 1
-"""A buffer with a larger offset is outside of the flatbuffer, at this place in the file."""
+"""A buffer with a larger offset is outside of the flatbuffer, at this offset in the file."""
 
 
 def read_lite(files: Files, name: str) -> LiteFile:
@@ -88,10 +88,10 @@ class _Reader:
         )
 
     def _tensor(self, fields: Fields) -> LiteTensor:
-        kind = fields.get("type", "FLOAT32")
+        dtype = fields.get("type", "FLOAT32")
         return LiteTensor(
             fields.get("name", ""),
-            kind if isinstance(kind, str) else f"TYPE_{kind}",
+            dtype if isinstance(dtype, str) else f"TYPE_{dtype}",
             fields.get("shape", ()),
             fields.get("buffer", 0),
             _quantization(fields.get("quantization")),

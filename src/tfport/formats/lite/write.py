@@ -1,6 +1,6 @@
 """Write records as a TensorFlow Lite file.
 
-A flatbuffer has less than 2 GB: constants of larger files follow it, and the flatbuffer has their places.
+A flatbuffer has less than 2 GB: constants of larger files follow it, and the flatbuffer has their offsets.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def lite_bytes(file: LiteFile, largest: int = LARGEST // 2) -> bytes:
     inside = {buffer for _, buffer in file.metadata}
     outside = [i for i, data in enumerate(file.buffers) if len(data) >= LARGE and i not in inside]
     end = len(_flatbuffer(file, dict.fromkeys(outside, PLACEHOLDER)))
-    places, parts = {}, []
+    offsets, parts = {}, []
     for number in outside:
         data = file.buffers[number]
-        places[number] = end + -end % ALIGNMENT
+        offsets[number] = end + -end % ALIGNMENT
         parts += [bytes(-end % ALIGNMENT), data]
-        end = places[number] + len(data)
-    return b"".join([_flatbuffer(file, places), *parts])
+        end = offsets[number] + len(data)
+    return b"".join([_flatbuffer(file, offsets), *parts])
 
 
 def _flatbuffer(file: LiteFile, outside: Mapping[int, int]) -> bytes:
-    """The flatbuffer, with the places of buffers outside; codes that the list lacks are added."""
+    """The flatbuffer, with the offsets of buffers outside; codes that the list lacks are added."""
     codes = list(
         dict.fromkeys([*file.operator_codes, *(o.code for g in file.subgraphs for o in g.operators)])
     )
@@ -95,10 +95,10 @@ def _subgraph(graph: Subgraph, codes: Sequence[OperatorCode]) -> dict[str, Any]:
 
 
 def _tensor(tensor: LiteTensor) -> dict[str, Any]:
-    kind = tensor.type.removeprefix("TYPE_")
+    dtype = tensor.type.removeprefix("TYPE_")
     return {
         "shape": tensor.shape,
-        "type": int(kind) if kind.removeprefix("-").isdigit() else kind,
+        "type": int(dtype) if dtype.removeprefix("-").isdigit() else dtype,
         "buffer": tensor.buffer,
         "name": tensor.name,
         "quantization": _quantization(tensor),

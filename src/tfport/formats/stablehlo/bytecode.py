@@ -297,11 +297,11 @@ class _Parser:
         return kind >> 1 if self._version >= 4 else kind, self._define(reader, scope)
 
     def _define(self, reader: BytecodeReader, scope: _Scope) -> int:
-        place = scope.next[-1] if scope.next else -1
-        if not 0 <= place < len(scope.values):
+        index = scope.next[-1] if scope.next else -1
+        if not 0 <= index < len(scope.values):
             raise reader.fail("a region defines more values than it declares")
         self._count += 1
-        scope.values[place] = self._count
+        scope.values[index] = self._count
         scope.next[-1] += 1
         return self._count
 

@@ -293,9 +293,9 @@ class _Decoder:
                 for _ in range(reader.count())
             }
         if code == _INTEGER:
-            kind = np.dtype(self.type(reader.varint()).element or np.int64)
-            value = reader.byte() if kind.itemsize == 1 else reader.signed()
-            return value - 256 if kind.kind == "i" and kind.itemsize == 1 and value > 127 else value
+            dtype = np.dtype(self.type(reader.varint()).element or np.int64)
+            value = reader.byte() if dtype.itemsize == 1 else reader.signed()
+            return value - 256 if dtype.kind == "i" and dtype.itemsize == 1 and value > 127 else value
         if code == _STRING:
             return self._string(reader)
         if code == _TENSOR_ATTR:
@@ -307,15 +307,15 @@ class _Decoder:
         raise reader.fail(f"unknown vhlo attribute with code {code}")
 
     def _array(self, reader: BytecodeReader) -> Any:
-        kind = self.type(reader.varint())
+        tensor_type = self.type(reader.varint())
         raw = bytes(reader.take(reader.varint()))
-        if None in kind.shape or kind.element is None:
+        if None in tensor_type.shape or tensor_type.element is None:
             raise reader.fail("expected a constant of known shape")
-        shape = tuple(n or 0 for n in kind.shape)
+        shape = tuple(n or 0 for n in tensor_type.shape)
         size = math.prod(shape)
         if size > MOST_ELEMENTS:
             raise reader.fail(f"a constant has {size} elements, more than {MOST_ELEMENTS}")
-        element = np.dtype(kind.element)
+        element = np.dtype(tensor_type.element)
         if element == np.bool_:
             return _booleans(raw, size, reader).reshape(shape)
         if len(raw) == element.itemsize:  # one element for all

@@ -210,10 +210,10 @@ def shape_from(value: object, where: str) -> tuple[int, ...]:
 
 def quantization_from(data: object, dtype: int, where: str) -> tuple[int, float, float]:
     """The type in the file, the scale and the minimum; half precision has no scale and minimum."""
-    kind = data.get("dtype") if isinstance(data, dict) else None
-    stored = QUANTIZED.get(str(kind))
+    type_name = data.get("dtype") if isinstance(data, dict) else None
+    stored = QUANTIZED.get(str(type_name))
     if not isinstance(data, dict) or stored is None or dtype not in (pb.DT_FLOAT, pb.DT_INT32):
-        raise UnreadableFile(f"{where}: unsupported quantization to {kind!r:.40}")
+        raise UnreadableFile(f"{where}: unsupported quantization to {type_name!r:.40}")
     if stored == pb.DT_HALF:
         return stored, 1.0, 0.0
     try:

@@ -27,7 +27,7 @@ def _paths(model: ModelConfig, container: str, path: str) -> Iterator[tuple[Laye
     for layer in model.layers:
         if is_operation(layer):
             continue
-        place = f"{path}{container}/{numbered(taken, class_path(layer))}"
-        yield layer, place
+        layer_path = f"{path}{container}/{numbered(taken, class_path(layer))}"
+        yield layer, layer_path
         if layer.model is not None:
-            yield from _paths(layer.model, container, f"{place}/")
+            yield from _paths(layer.model, container, f"{layer_path}/")

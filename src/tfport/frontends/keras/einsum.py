@@ -1,6 +1,6 @@
-"""Sums of products over named axes, `ab,bc->ac`, as transposes and matrix products.
+"""Sums of products as transposes and matrix products: over named axes (`ab,bc->ac`), and Keras' `batch_dot`.
 
-TensorFlow has had an op for them since 2.1 only.
+TensorFlow has an op for the former only since 2.1.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ def _with_one_unknown(dims: Sequence[LayerSize]) -> Sequence[LayerSize]:
     return [None if i in computed else size for i, size in enumerate(dims)] if len(computed) == 1 else dims
 
 
-# The product of two tensors over one axis of each, sample by sample, as `batch_dot` of Keras.
-
-
 def batch_dot(b: LayerBuilder, x: LayerTensor, y: LayerTensor, axes: Sequence[int]) -> LayerTensor:
-    """All axes of `x` but the summed one, then all of `y` but the batch and the summed one."""
+    """The product over one axis of each, sample by sample.
+
+    Its axes are all of `x` but the summed one, then all of `y` but the batch and the summed one.
+    """
     if max(x.rank, y.rank) > 3 and _multiplies_matrices(b):
         return _batched_matrices(b, x, y, axes)
     x_vector, y_vector = x.rank == 2, y.rank == 2

@@ -1,4 +1,4 @@
-"""A layer while a model is built: its weights, the layers inside it, and where a file stores them."""
+"""A Keras model while it is built: its layers, their weights, and how a file stores these."""
 
 from __future__ import annotations
 
@@ -78,12 +78,9 @@ class LayerInstance:
             yield from child.every_weight()
 
 
-# A model that was read from a Keras file: its graph, and the layers that the graph was built from.
-
-
 @dataclass
 class KerasModel(Model):
-    """A Keras model; `keras` has what its file says."""
+    """A model read from a Keras file: its graph, and the layers that the graph was built from."""
 
     root: LayerInstance | None = None
     """The layers, as far as they could be built; None if the file has no architecture."""

@@ -148,9 +148,9 @@ class LayerBuilder(NodeBuilder[LayerTensor]):
             raise self.refuse(f"its weight `{name}` depends on a size of its input that is unknown")
         slot = self.instance.weights.get(name)
         if slot is None:
-            kind = dtype or self.policy.variable
-            node = self._add("Const", (), {"dtype": kind}, name=name)
-            slot = self.instance.weights[name] = WeightSlot(name, sizes, kind, trainable, node, forms)
+            stored_dtype = dtype or self.policy.variable
+            node = self._add("Const", (), {"dtype": stored_dtype}, name=name)
+            slot = self.instance.weights[name] = WeightSlot(name, sizes, stored_dtype, trainable, node, forms)
             self.model.unset_weights.append(slot)
         elif slot.shape != sizes:
             raise self.refuse(f"its weight `{name}` is used with the shapes {slot.shape} and {sizes}")

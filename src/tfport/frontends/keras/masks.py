@@ -1,4 +1,4 @@
-"""Masks: which positions attention may look at, and what remains of masks that are merged."""
+"""Masks: which positions attention may look at, and what remains of the masks of merged tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.graph.building.arrays import concat, expand_dims, reduce, select
 from tfport.graph.building.sizes import count_to, sizes
 from tfport.graph.dtypes import BOOL
 
-# Which positions attention may look at: masks of queries and values, causal masks, sliding windows.
+# Masks of attention: of queries and values, causal, with a sliding window
 
 FLOAT16_MIN, FAR_BELOW = -65504.0, -1.0e9
 """What is added to the scores of positions that do not count."""
@@ -79,7 +79,7 @@ def _where(b: LayerBuilder, condition: LayerTensor, x: LayerTensor, other: float
     return select(b, condition, x, b.constant(other, x.dtype))
 
 
-# Masks of tensors that are merged: Keras 2 keeps what every mask keeps, Keras 3.4 what any keeps.
+# Masks of merged tensors: Keras 2 keeps what every mask keeps, Keras 3.4 what any keeps
 
 Tensors = list[LayerTensor]
 Operation = Callable[[LayerTensor, LayerTensor], LayerTensor]

@@ -1,4 +1,8 @@
-"""What tfport does not build in a model: classes and options of all layers at once, wrapped ones too."""
+"""What tfport does not build in a model: classes and options of all layers at once, wrapped ones too.
+
+A class that came to Keras after the version that saved the file is custom, also under the same name: a layer
+that its author named `LayerNormalization` in 2018 is not the one that Keras has since 2.4.
+"""
 
 from __future__ import annotations
 
@@ -90,9 +94,7 @@ def _wrapped(stored: Json, where: str) -> Iterator[LayerConfig]:
         yield layer
 
 
-# Which classes Keras had when it saved a file: a class that came later is custom, also under the same name.
-#
-# A layer that its author named `LayerNormalization` in 2018 is not the layer that Keras has since 2.4.
+# The classes that each version of Keras had
 
 FIRST_IN_TENSORFLOW = (2, 4)
 BEFORE = frozenset(

@@ -42,18 +42,18 @@ def promoted(b: LayerBuilder, *operands: Any, floating: bool = False) -> list[La
 
     `floating` makes it a floating-point type, as division and exponentials need.
     """
-    kind: DType | None = None
+    dtype: DType | None = None
     for operand in operands:
         if isinstance(operand, LayerTensor):
-            kind = operand.dtype if kind is None else common_type(kind, operand.dtype)
+            dtype = operand.dtype if dtype is None else common_type(dtype, operand.dtype)
     for operand in operands:
         if not isinstance(operand, LayerTensor):
-            kind = _with_number(kind, operand)
-    assert kind is not None
-    if floating and not kind.is_floating and not kind.is_complex:
-        kind = FLOAT32
+            dtype = _with_number(dtype, operand)
+    assert dtype is not None
+    if floating and not dtype.is_floating and not dtype.is_complex:
+        dtype = FLOAT32
     return [
-        b.cast(operand, kind) if isinstance(operand, LayerTensor) else b.constant(operand, kind)
+        b.cast(operand, dtype) if isinstance(operand, LayerTensor) else b.constant(operand, dtype)
         for operand in operands
     ]
 
@@ -72,14 +72,14 @@ def as_floating(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     return x if x.dtype.is_floating or x.dtype.is_complex else b.cast(x, FLOAT32)
 
 
-def _with_number(kind: DType | None, number: Any) -> DType:
+def _with_number(common: DType | None, number: Any) -> DType:
     """The type of tensors of a kind and a plain number, or an array with a type of its own."""
     if isinstance(number, np.ndarray):
         dtype = DType.parse(number.dtype.name)
-        return dtype if kind is None else common_type(kind, dtype)
+        return dtype if common is None else common_type(common, dtype)
     array = np.asarray(number)
     if array.dtype.kind == "f":
-        return kind if kind is not None and kind.is_floating else FLOAT32
+        return common if common is not None and common.is_floating else FLOAT32
     if array.dtype.kind in "iu":
-        return INT32 if kind is None or kind == BOOL else kind
-    return BOOL if kind is None else kind
+        return INT32 if common is None or common == BOOL else common
+    return BOOL if common is None else common

@@ -54,8 +54,8 @@ def squeezed(b: LayerBuilder, x: LayerTensor, axis: int | Sequence[int] | None) 
             raise b.refuse("it removes all axes of size 1, and some sizes are unknown")
     else:
         axes = [a % x.rank for a in ([axis] if isinstance(axis, int) else axis)]
-    for place in sorted(axes, reverse=True):
-        x = squeeze(b, x, place)
+    for index in sorted(axes, reverse=True):
+        x = squeeze(b, x, index)
     return x
 
 
@@ -69,10 +69,10 @@ def split_sizes(b: LayerBuilder, x: LayerTensor, lengths: Sequence[int], axis: i
     return [b.tensor(node.output(i), dims) for i, dims in enumerate(shapes)]
 
 
-def split_at(b: LayerBuilder, x: LayerTensor, places: Sequence[int], axis: int) -> list[LayerTensor]:
+def split_at(b: LayerBuilder, x: LayerTensor, positions: Sequence[int], axis: int) -> list[LayerTensor]:
     """The parts between positions of an axis, as NumPy splits."""
-    bounds = [None, *places, None]
-    return [slice_axis(b, x, axis, bounds[i], bounds[i + 1]) for i in range(len(places) + 1)]
+    bounds = [None, *positions, None]
+    return [slice_axis(b, x, axis, bounds[i], bounds[i + 1]) for i in range(len(positions) + 1)]
 
 
 def unstacked(b: LayerBuilder, x: LayerTensor, axis: int, count: int | None) -> list[LayerTensor]:
@@ -160,11 +160,11 @@ def one_hot(
     b: LayerBuilder, x: LayerTensor, depth: int, axis: int, dtype: DType, values: Sequence[Any] = (1, 0)
 ) -> LayerTensor:
     """A new axis with one element that differs, at the position that each integer names."""
-    place = axis % (x.rank + 1)
+    position = axis % (x.rank + 1)
     on, off = (b.constant(value, dtype) for value in values)
     index = x if str(x.dtype) in ("uint8", "int32", "int64") else b.cast(x, INT32)
-    node = b.node("OneHot", index, depth, on, off, axis=-1 if place == x.rank else place)
-    return b.tensor(node, (*x.shape[:place], depth, *x.shape[place:]))
+    node = b.node("OneHot", index, depth, on, off, axis=-1 if position == x.rank else position)
+    return b.tensor(node, (*x.shape[:position], depth, *x.shape[position:]))
 
 
 def cumulative(b: LayerBuilder, op: str, x: LayerTensor, axis: int | None, **attrs: bool) -> LayerTensor:

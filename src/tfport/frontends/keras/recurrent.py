@@ -20,11 +20,12 @@ from tfport.graph.dtypes import BOOL
 from tfport.graph.frame_loop import FrameLoop, free_frame_name
 from tfport.startup.dataclass import dataclass
 
-# Repeat a computation over time steps: a TF1 loop, which every release of TensorFlow runs.
-
 Tensors = list[LayerTensor]
 Step = Callable[[Tensors, Tensors], tuple[Tensors, Tensors]]
 """From the rows and the states of one step: what to collect, and the states after it."""
+CellStep = Callable[[LayerTensor, Tensors], tuple[LayerTensor, Tensors]]
+REPEATS_STATE_BEFORE = KerasVersion((2, 3, 0))
+"""Before this version of Keras, the output of a masked step is the first state before it."""
 
 
 def over_time(
@@ -33,17 +34,17 @@ def over_time(
     """Run a step for each row of the sequences, (time, batch, …), in order.
 
     Returns the collected tensors, (time, batch, …), of which each step returns `outputs`, and the states
-    after the last step.
+    after the last step. The loop is that of TF1, which every release of TensorFlow runs.
     """
     count = sizes(b, sequences[0])[0]
-    places = b.node("Range", 0, count, 1)
+    steps = b.node("Range", 0, count, 1)
     filled = []
     for rows in sequences:
         array = b.node("TensorArrayV3", count, dtype=rows.dtype)
-        filled.append((array, b.node("TensorArrayScatterV3", array, places, rows, array.output(1))))
-    made = [b.node("TensorArrayV3", count, dtype=b.dtype) for _ in range(outputs)]
+        filled.append((array, b.node("TensorArrayScatterV3", array, steps, rows, array.output(1))))
+    arrays = [b.node("TensorArrayV3", count, dtype=b.dtype) for _ in range(outputs)]
     loop = FrameLoop(b.node, free_frame_name(b.model.graph, f"{b.scope}/loop"), count)
-    before = loop.start([*(state.value for state in states), *(array.output(1) for array in made)])
+    before = loop.start([*(state.value for state in states), *(array.output(1) for array in arrays)])
     frame = OpenFrame(b.model, loop, [loop.index, *before])
     with frame.open():
         read = [
@@ -54,13 +55,13 @@ def over_time(
         collected, after = step(read, inside)
         flows = [
             b.node("TensorArrayWriteV3", array, loop.index, item, flow).output(0)
-            for array, item, flow in zip(made, collected, before[len(states) :], strict=True)
+            for array, item, flow in zip(arrays, collected, before[len(states) :], strict=True)
         ]
         following = [frame.inside(state.value) for state in after]
     last = loop.end([*following, *flows])
     gathered = []
-    for array, flow, item in zip(made, last[len(states) :], collected, strict=True):
-        node = b.node("TensorArrayGatherV3", array, places, flow, dtype=b.dtype)
+    for array, flow, item in zip(arrays, last[len(states) :], collected, strict=True):
+        node = b.node("TensorArrayGatherV3", array, steps, flow, dtype=b.dtype)
         gathered.append(b.tensor(node, (sequences[0].shape[0], *item.shape)))
     return gathered, [
         b.tensor(v, _common(s.shape, a.shape)) for v, s, a in zip(last, states, after, strict=False)
@@ -69,11 +70,6 @@ def over_time(
 
 def _common(first: Dims, second: Dims) -> Dims:
     return tuple(x if y is None else y for x, y in zip(first, second, strict=True))
-
-
-CellStep = Callable[[LayerTensor, Tensors], tuple[LayerTensor, Tensors]]
-REPEATS_STATE_BEFORE = KerasVersion((2, 3, 0))
-"""Before this version of Keras, the output of a masked step is the first state before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +153,11 @@ def recurrent(b: LayerBuilder, call: RnnCall, cell: Cell, options: RnnOptions) -
 
 def _zero_states(b: LayerBuilder, sequence: LayerTensor, cell: Cell) -> Tensors:
     batch = sizes(b, sequence)[1]
-    made: dict[Dims, LayerTensor] = {}
+    tensors: dict[Dims, LayerTensor] = {}
     for dims in cell.states:
-        if dims not in made:
-            made[dims] = zeros(b, (batch, *dims), sequence.dtype)
-    return [LayerTensor(made[dims].value, (sequence.shape[1], *dims)) for dims in cell.states]
+        if dims not in tensors:
+            tensors[dims] = zeros(b, (batch, *dims), sequence.dtype)
+    return [LayerTensor(tensors[dims].value, (sequence.shape[1], *dims)) for dims in cell.states]
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""Sums, means, extremes and norms over axes, with the axes as Keras and TensorFlow state them."""
+"""Sums, means, extremes, norms and softmax over axes, with the axes as Keras and TensorFlow state them."""
 
 from __future__ import annotations
 
@@ -48,18 +48,15 @@ def arg_extreme(
     """The first position of the largest (`ArgMax`) or smallest (`ArgMin`) element."""
     rank = x.rank
     if axis is None:
-        x, place = reshape(b, x, (None,)), 0
+        x, index = reshape(b, x, (None,)), 0
     else:
-        place = axis % rank
+        index = axis % rank
     narrow = dtype if dtype in (INT32, INT64) else INT64
-    node = b.node(op, x, b.constant(place), output_type=narrow)
-    result = b.cast(b.tensor(node, (*x.shape[:place], *x.shape[place + 1 :])), dtype)
+    node = b.node(op, x, b.constant(index), output_type=narrow)
+    result = b.cast(b.tensor(node, (*x.shape[:index], *x.shape[index + 1 :])), dtype)
     if not keepdims:
         return result
-    return reshape(b, result, [1] * rank) if axis is None else expand_dims(b, result, place)
-
-
-# Softmax and its relatives, over any axis or several.
+    return reshape(b, result, [1] * rank) if axis is None else expand_dims(b, result, index)
 
 
 def softmax(b: LayerBuilder, x: LayerTensor, *, axis: int | Sequence[int] = -1) -> LayerTensor:

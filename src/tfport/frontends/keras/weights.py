@@ -1,8 +1,8 @@
 """Give the weights of a built model the arrays of its file.
 
-Which array belongs to which weight depends on the layout: `frontends.keras.weights` (lists by
-layer) and `frontends.keras.weights` (paths of objects). Here the shapes are compared: everything that is
-missing or does not fit is one error.
+Which array belongs to which weight depends on the layout. Files that list arrays by layer, as every `.h5`
+model does, are in `layer_lists`; those with a path for each object, as `.keras` files have, in `path_lists`.
+Everything that is missing or does not have the expected shape is reported in one error.
 """
 
 from __future__ import annotations
@@ -86,11 +86,7 @@ class _Elements:
         return array.astype(self.slot.dtype.numpy, copy=False)
 
 
-# Which arrays are which weights in files that list arrays by layer, as every `.h5` model does.
-#
-# The list of a layer of the outermost model has its trainable weights, then the others; those of inner
-# layers follow their owner. A frozen layer has no trainable weights. Where the names of the arrays decide,
-# they count; else their order.
+# Lists by layer
 
 OF_NO_LAYER = "top_level_model_weights"
 """Weights that a class of model has beside its layers."""
@@ -101,7 +97,12 @@ OwnedSlot = tuple[str, WeightSlot]
 
 
 def layer_lists(root: LayerInstance, stored: StoredWeights, version: KerasVersion) -> Iterator[WeightList]:
-    """The weights of each layer of a model with their arrays."""
+    """The weights of each layer of a model with their arrays.
+
+    The list of a layer of the outermost model has its trainable weights, then the others; those of inner
+    layers follow their owner. A frozen layer has no trainable weights. Where the names of the arrays decide,
+    they count; else their order.
+    """
     layers = list(_listed(root, stored))
     names = [layer.name for layer in layers]
     with_arrays = [name for name, arrays in stored.lists.items() if arrays and name != OF_NO_LAYER]
@@ -166,20 +167,12 @@ def _by_names(slots: Sequence[OwnedSlot], arrays: Sequence[StoredWeight]) -> lis
     return chosen if len({id(array) for array in chosen}) == len(arrays) else None
 
 
-# Which arrays are which weights in files with a path for each object, as `.keras` files have.
-#
-# The layers of a model are in a container, named by their classes with a number where a class repeats:
-# `layers/dense_1`. Layers inside others have the name of the attribute that refers to them:
-# `layers/lstm/cell`. How repeated classes and shared layers are counted differs between versions; the names
-# in the file decide which way it was.
+# Paths of objects
 
 CONTAINERS = ("layers", "_layer_checkpoint_dependencies")
 """The containers of the layers of a model; the second in Keras 2.12 to 2.14."""
-
-
 CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
 """Classes whose public name, which configurations have, is not that of the class, which paths have."""
-
 PRIVATE = ("GroupQueryAttention",)
 """Classes whose attributes for layers are private in newer versions."""
 PathWeights = tuple[str, str, list[WeightSlot]]
@@ -187,7 +180,13 @@ PathWeights = tuple[str, str, list[WeightSlot]]
 
 
 def path_lists(root: LayerInstance, stored: StoredWeights) -> Iterator[WeightList]:
-    """The weights of each layer with its arrays."""
+    """The weights of each layer with its arrays.
+
+    The layers of a model are in a container, named by their classes with a number where a class repeats:
+    `layers/dense_1`. Layers inside others have the name of the attribute that refers to them:
+    `layers/lstm/cell`. How repeated classes and shared layers are counted differs between versions; the names
+    in the file decide which way it was.
+    """
     for path, owner, slots in _PathWalk(stored).model(root, ""):
         yield owner, slots, list(stored.lists.get(path, []))
 
@@ -210,7 +209,7 @@ class _PathWalk:
 
     def __post_init__(self) -> None:
         self.paths = {
-            path[: place.start()] for path in self.stored.lists for place in re.finditer(r"/|$", path)
+            path[: separator.start()] for path in self.stored.lists for separator in re.finditer(r"/|$", path)
         }
 
     def model(self, model: LayerInstance, path: str) -> Iterator[PathWeights]:

@@ -110,7 +110,7 @@ def convolve_transposed(
         return squeeze(b, y, 1)
     window = [size or 1 for size in kernel.shape[: x.rank - 2]]
     if any(dilation != 1 for dilation in dilations):
-        return _convolve_turned(b, x, kernel, window, padding, dilations)
+        return _convolve_flipped(b, x, kernel, window, padding, dilations)
     batch, *spatial, _ = sizes(b, x)
     lengths = lengths or [
         transposed_length(b, size, extent, stride, extra, padding)
@@ -140,10 +140,10 @@ def transposed_length(
     return length.add(length.mul(size, stride), more)
 
 
-def _convolve_turned(
+def _convolve_flipped(
     b: LayerBuilder, x: LayerTensor, kernel: LayerTensor, window: Numbers, padding: str, dilations: Numbers
 ) -> LayerTensor:
-    """A dilated transposed convolution, which has no strides: a convolution with the turned kernel.
+    """A dilated transposed convolution, which has no strides: a convolution with the flipped kernel.
 
     TensorFlow has no kernel for the CPU that takes dilations in the transposed op.
     """

@@ -142,13 +142,13 @@ class FileBuilder:
             (definition.input_arg, "x", record.inputs),
             (definition.output_arg, "y", record.outputs),
         ):
-            for place, index in enumerate(indices):
-                part.add(name=f"{prefix}{place}", type=self.dtype_of(record.tensors[index]).number)
+            for position, index in enumerate(indices):
+                part.add(name=f"{prefix}{position}", type=self.dtype_of(record.tensors[index]).number)
         function = Function(definition, self.graph.ops, library)
         library.functions[function.name] = function
         builder = SubgraphBuilder(self, record, function, "")
-        for place, (arg, index) in enumerate(zip(definition.input_arg, record.inputs, strict=True)):
-            passed = function.args[arg.name] = Argument(function, arg, place)
+        for position, (arg, index) in enumerate(zip(definition.input_arg, record.inputs, strict=True)):
+            passed = function.args[arg.name] = Argument(function, arg, position)
             builder.bind(index, passed.output(0))
         builder.add_operators()
         for arg, index in zip(definition.output_arg, record.outputs, strict=True):
@@ -198,9 +198,9 @@ def file_signatures(file: LiteFile) -> Iterable[tuple[str, int, Mapping[str, int
 def _by_name(graph: Subgraph, indices: Sequence[int]) -> dict[str, int]:
     """Tensors by their names, made unique."""
     named: dict[str, int] = {}
-    for place, index in enumerate(indices):
+    for number, index in enumerate(indices):
         name = graph.tensors[index].name or f"tensor_{index}"
-        named[name if name not in named else f"{name}_{place}"] = index
+        named[name if name not in named else f"{name}_{number}"] = index
     return named
 
 

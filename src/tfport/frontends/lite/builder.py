@@ -101,7 +101,7 @@ class OperatorBuilder(NodeBuilder[Value]):
         return node
 
     def keep(self, index: int, value: Any) -> None:
-        """Keep a new value of a variable input, by its place, for the next invocation."""
+        """Keep a new value of a variable input, by its index, for the next invocation."""
         self.subgraph.keep(self.operator.inputs[index], self.value(value))
 
     def lazy_constant(self, load: Callable[[], NDArray[Any]], dtype: DType, shape: Sequence[int]) -> Value:

@@ -1,4 +1,4 @@
-"""The elements of constant tensors: plain numbers, packed small integers, and strings."""
+"""Constant tensors: their element types, and their elements as plain numbers, packed integers or strings."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _misfit(file: LiteFile, tensor: LiteTensor, have: str) -> UnreadableFile:
     )
 
 
-# The types of TensorFlow Lite as element types of a graph.
+# Element types
 
 NAMES = {
     "FLOAT32": "float32", "FLOAT16": "float16", "INT32": "int32", "UINT8": "uint8", "INT64": "int64",

@@ -2,6 +2,12 @@
 
 Their kernels are in `runtime.ops.lite`. An operator becomes one of these only where no TensorFlow op, or
 short composition of them, computes the same.
+
+A line that starts with blanks continues a definition. Quantized tensors are uint8 or int16; see
+`quantized_value`. `scales` of LiteConv are those of input, output and filter where a kernel computes with
+real numbers. `multiplier` and `shift` are real factors as in `fixed_point`; `x_zero`, `y_zero` zero points;
+`low` and `high` the range of the output after its activation. LiteFunction is a LiteLookup in a table of a
+known function: engines compute the function, which is faster than a lookup.
 """
 
 from __future__ import annotations
@@ -40,7 +46,7 @@ def lite_definitions() -> Mapping[str, OpDef]:
     """The definitions by name; each line is `Name(inputs) -> outputs; attribute; …`."""
     text = re.sub(r"\n +", " ", TEXT + QUANTIZED_TEXT)
     lines = (line for line in text.splitlines() if line.strip())
-    return {made.name: made for made in map(_definition, lines)}
+    return {op_def.name: op_def for op_def in map(_definition, lines)}
 
 
 def _definition(line: str) -> OpDef:
@@ -48,14 +54,14 @@ def _definition(line: str) -> OpDef:
     head, _, outputs = signature.partition("->")
     name, _, inputs = head.strip().removesuffix(")").partition("(")
     stateful = "stateful" in attrs
-    made = definition(
+    op_def = definition(
         name.strip(),
         [attr for attr in attrs if attr != "stateful"],
         [text for _, text in pieces(inputs, ",") if text],
         [text for _, text in pieces(outputs, ",") if text],
     )
-    made.is_stateful = stateful
-    return made
+    op_def.is_stateful = stateful
+    return op_def
 
 
 class LiteOpTable(OpTable):
@@ -71,13 +77,7 @@ def _signature(op: str) -> OpSignature:
     return OpSignature(lite_definitions()[op])
 
 
-# The ops on quantized tensors, which are uint8 or int16; see `quantized_value`.
-#
-# `scales` of LiteConv are those of input, output and filter where a kernel computes with real numbers.
-# `multiplier` and `shift` are real factors as in `fixed_point`; `x_zero`, `y_zero` zero points; `low` and
-# `high` the range of the output after its activation. LiteFunction is a LiteLookup in a table of a known
-# function: engines compute the function, which is faster than a lookup. A line that starts with blanks
-# continues a definition.
+# Ops on quantized tensors
 
 QUANTIZED_TEXT = """
 LiteUnsigned(x: int8) -> y: uint8

@@ -3,6 +3,10 @@
 Values are int64 arrays that stand for the int32 of the kernels. Products are rounded twice, as the wheels
 of TensorFlow and LiteRT are built: first to 31 bits less, halves up; then by the shift, halves away from
 zero.
+
+The functions are those that the kernels take from gemmlowp. A number with n integer bits is an integer
+divided by 2**(31 - n). Constants are those of the published algorithms: Newton-Raphson for 1 / x from
+48/17 - 32/17 x, and a polynomial for exp near -1/8.
 """
 
 from __future__ import annotations
@@ -86,10 +90,7 @@ def multiply_by_power(x: Integers, exponent: int, bits: int = BITS) -> Any:
     return np.clip(np.asarray(x, np.int64) << exponent, -(1 << bits), (1 << bits) - 1)
 
 
-# Functions in fixed point that kernels of TensorFlow Lite take from gemmlowp.
-#
-# A number with n integer bits is an integer divided by 2**(31 - n). Constants are those of the published
-# algorithms: Newton-Raphson for 1 / x from 48/17 - 32/17 x, and a polynomial for exp near -1/8.
+# Functions
 
 FORTY_EIGHT_17THS = 1515870810
 """48 / 17 with two integer bits."""
@@ -107,7 +108,7 @@ POWERS = (
 """exp(-2**n) for each n."""
 TANH_BITS = range(7)
 """The integer bits of an LSTM's cell that the kernels have tanh for. With others, such as those of cells
-below 1/2, they multiply the output gate by what is left in the place of tanh: the input gate."""
+below 1/2, they multiply the output gate by what is left where tanh would be: the input gate."""
 
 
 def reciprocal(x: Any, integer_bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -51,12 +51,12 @@ def _in_blocks(b: OperatorBuilder, weights: LiteValue) -> Value:
     """The scales are another tensor of the subgraph, one for each block of a row."""
     details, shape = weights.quantization.details, weights.record.shape
     tensors, size = b.subgraph.record.tensors, details.get("block_size", 0)
-    place, load = details.get("scales", 0), weights.load
-    if load is None or not 0 <= place < len(tensors) or len(shape) != 2:
+    index, load = details.get("scales", 0), weights.load
+    if load is None or not 0 <= index < len(tensors) or len(shape) != 2:
         raise b.refuse("its weights are not a constant matrix with a tensor of scales")
     if details.get("zero_points", -1) > 0:
         raise b.refuse("weights with a zero point are not supported")
-    scales = b.subgraph.value(place)
+    scales = b.subgraph.value(index)
     if size < 1 or shape[1] % size or scales.load is None or scales.shape != (shape[0], shape[1] // size):
         raise b.refuse(f"the scales of its weights do not fit blocks of {size}")
     of_blocks = scales.load

@@ -47,29 +47,29 @@ def real_table(x: QuantizedValue, output: QuantizedOutput, function: Function) -
 
 
 def interpolated_table(
-    x_scale: Any, x_zero: int, y_scale: Any, function: Function, kind: type[np.floating[Any]]
+    x_scale: Any, x_zero: int, y_scale: Any, function: Function, dtype: type[np.floating[Any]]
 ) -> NDArray[np.int16]:
     """The table of a function from int16 to int16: 512 steps, and a line in each."""
-    return interpolated(sampled(x_scale, x_zero, y_scale, function, kind), np.arange(-32768, 32768))
+    return interpolated(sampled(x_scale, x_zero, y_scale, function, dtype), np.arange(-32768, 32768))
 
 
 def sampled(
-    x_scale: Any, x_zero: int, y_scale: Any, function: Function, kind: type[np.floating[Any]]
+    x_scale: Any, x_zero: int, y_scale: Any, function: Function, dtype: type[np.floating[Any]]
 ) -> NDArray[np.int64]:
     """513 samples of a function, moved so that the error in the middle of a step is halved."""
-    x_scale, y_scale = kind(x_scale), kind(y_scale)
-    first, last = x_scale * kind(-32768 - x_zero), x_scale * kind(32767 - x_zero)
-    step = (last - first) / kind(STEPS)
-    inverse = kind(65536) / (y_scale * kind(32767) - y_scale * kind(-32768))
-    index = np.arange(STEPS).astype(kind)
+    x_scale, y_scale = dtype(x_scale), dtype(y_scale)
+    first, last = x_scale * dtype(-32768 - x_zero), x_scale * dtype(32767 - x_zero)
+    step = (last - first) / dtype(STEPS)
+    inverse = dtype(65536) / (y_scale * dtype(32767) - y_scale * dtype(-32768))
+    index = np.arange(STEPS).astype(dtype)
     with np.errstate(all="ignore"):
         start, middle, end = (
-            np.asarray(function(points), kind)
+            np.asarray(function(points), dtype)
             for points in (first + index * step, first + index * step + step / 2, first + (index + 1) * step)
         )
-        whole = round_away(start * inverse).astype(kind)
-        between = round_away((end * inverse + whole) / 2).astype(kind)
-        error = between - round_away(middle * inverse).astype(kind)
+        whole = round_away(start * inverse).astype(dtype)
+        between = round_away((end * inverse + whole) / 2).astype(dtype)
+        error = between - round_away(middle * inverse).astype(dtype)
         samples = np.append(whole - round_away(error / 2), round_away(function(np.array([last])) * inverse))
     clipped: NDArray[np.float64] = np.clip(np.nan_to_num(samples, nan=-32768), -32768, 32767)
     return clipped.astype(np.int64)
@@ -83,7 +83,7 @@ def interpolated(samples: NDArray[np.int64], x: Any) -> NDArray[np.int16]:
     return between.astype(np.int16)
 
 
-# LOGISTIC and TANH of int16, which kernels interpolate in one table of sigmoid(i / 24).
+# LOGISTIC and TANH of int16, which kernels interpolate in one table of sigmoid(i / 24)
 
 STEPS_PER_UNIT = 24
 

@@ -71,7 +71,7 @@ def custom(ops: str) -> Callable[[F], F]:
     return _declare(CUSTOMS, ops, any_type=True)
 
 
-def _declare(catalog: Catalog[DeclaredOperator], ops: str, more: str = "", **kinds: bool) -> Callable[[F], F]:
+def _declare(catalog: Catalog[DeclaredOperator], ops: str, more: str = "", **flags: bool) -> Callable[[F], F]:
     def declare(function: F) -> F:
         parameters = inspect.signature(function).parameters.values()
         stated = {p.name: p.default for p in parameters if p.kind == p.KEYWORD_ONLY}
@@ -80,7 +80,7 @@ def _declare(catalog: Catalog[DeclaredOperator], ops: str, more: str = "", **kin
         options |= dict.fromkeys(more.split(), inspect.Parameter.empty)
         options |= {f.name: inspect.Parameter.empty for group in groups.values() for f in fields(group)}
         for op in ops.split():
-            catalog.add(op, DeclaredOperator(function, options, groups=groups, **kinds))
+            catalog.add(op, DeclaredOperator(function, options, groups=groups, **flags))
         return function
 
     return declare

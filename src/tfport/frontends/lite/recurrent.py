@@ -1,4 +1,4 @@
-"""Recurrent operators: sequences in the order of time, states, and weights of all gates in one matrix."""
+"""What recurrent operators share: sequences in the order of time, weights of all gates, options."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def stacked(b: OperatorBuilder, parts: Sequence[Any]) -> Value:
 
 
 def nothing(b: OperatorBuilder) -> Value:
-    """In place of weights that an operator leaves out."""
+    """Stands for weights that an operator leaves out."""
     return b.Fill([0], 0.0).output(0)
 
 
-# The options that operators for LSTM layers share, and those of SVDF: for real numbers and integers.
+# Options, for real numbers and integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Build one subgraph of a TensorFlow Lite file: its tensors become values, its operators nodes.
 
+`operator_options` says which options the function of an operator gets: those of the file, and defaults.
 What several subgraphs share, such as functions and initialization, is in `build`.
 """
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_./-]+")
 MALFORMED = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
-"""What Python raises where a file has inputs or options of another kind than the op takes."""
+"""What Python raises where a file has inputs or options of another type than the op takes."""
 
 
 class SubgraphBuilder:
@@ -177,9 +178,9 @@ class SubgraphBuilder:
             self.graph.stated_shapes.setdefault(value, Shape(tensor.dims))
 
     def _missing(self, operator: LiteOperator) -> str:
-        kinds = [self.record.tensors[i].type.lower() for i in operator.inputs if i >= 0]
-        kind = "the custom op " if operator.code.op == CUSTOM else ""
-        return f"{kind}{operator.code.name} for {', '.join(kinds) or 'no inputs'} is not supported"
+        types = [self.record.tensors[i].type.lower() for i in operator.inputs if i >= 0]
+        prefix = "the custom op " if operator.code.op == CUSTOM else ""
+        return f"{prefix}{operator.code.name} for {', '.join(types) or 'no inputs'} is not supported"
 
 
 def _flat(result: Any) -> Iterable[Value]:
@@ -195,18 +196,15 @@ def _flat(result: Any) -> Iterable[Value]:
 
 
 def _once(load: Callable[[], NDArray[Any]]) -> Callable[[], NDArray[Any]]:
-    """The same array at each call: a view of the file, or made once."""
-    made: list[NDArray[Any]] = []
+    """The same array at each call: a view of the file, or loaded once."""
+    arrays: list[NDArray[Any]] = []
 
     def loaded() -> NDArray[Any]:
-        if not made:
-            made.append(load())
-        return made[0]
+        if not arrays:
+            arrays.append(load())
+        return arrays[0]
 
     return loaded
-
-
-# The options of an operator that its function takes: those of the file, and defaults.
 
 
 def operator_options(b: OperatorBuilder, declared: DeclaredOperator) -> dict[str, Any]:
@@ -232,9 +230,11 @@ def operator_options(b: OperatorBuilder, declared: DeclaredOperator) -> dict[str
 
 def _grouped(options: dict[str, Any], groups: Mapping[str, type[Any]]) -> dict[str, Any]:
     """Options that belong to a group become one object."""
-    made = {name: group(**{f.name: options[f.name] for f in fields(group)}) for name, group in groups.items()}
+    objects = {
+        name: group(**{f.name: options[f.name] for f in fields(group)}) for name, group in groups.items()
+    }
     inside = {f.name for group in groups.values() for f in fields(group)}
-    return {name: value for name, value in options.items() if name not in inside} | made
+    return {name: value for name, value in options.items() if name not in inside} | objects
 
 
 @functools.cache

@@ -80,7 +80,10 @@ class CalledModule:
                     _checked(op, x, dims, stated.shape)
                     for x, (_, dims), stated in zip(passed, inputs, types, strict=True)
                 ]
-            before = [_extra(op, what, kind, passed) for what, kind in zip(extra, main.types, strict=False)]
+            before = [
+                _extra(op, what, tensor_type, passed)
+                for what, tensor_type in zip(extra, main.types, strict=False)
+            ]
             results = self.program.call(op, MAIN, [*before, *passed])
             return [_as_declared(op, x, dtype) for x, dtype in zip(results, self.attrs["Tout"], strict=True)]
 
@@ -123,14 +126,14 @@ def _checked(op: HloNodes, x: HloTensor, dims: Dims | None, stated: Dims) -> Hlo
     return op.tensor(op.EnsureShape(x.value, shape=Shape(stated)), x.dims)
 
 
-def _extra(op: HloNodes, what: str, kind: TensorType, passed: Sequence[HloTensor]) -> HloTensor:
+def _extra(op: HloNodes, what: str, tensor_type: TensorType, passed: Sequence[HloTensor]) -> HloTensor:
     index, _, axis = what.partition(".")
     if not axis:
-        return op.known(np.array(int(index), kind.element))
+        return op.known(np.array(int(index), tensor_type.element))
     size = op.dims_of(passed[int(index)])[int(axis)]
     if isinstance(size, int):
-        return op.known(np.array(size, kind.element))
-    return op.tensor(op.Cast(size, DstT=element_type(kind.element)), ())
+        return op.known(np.array(size, tensor_type.element))
+    return op.tensor(op.Cast(size, DstT=element_type(tensor_type.element)), ())
 
 
 def _as_declared(op: HloNodes, result: Any, dtype: DType) -> HloTensor:

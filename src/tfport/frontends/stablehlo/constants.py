@@ -137,8 +137,8 @@ def _multiply(x: Any, y: Any) -> Any:
 
 
 def _complex(real: Any, imag: Any) -> Any:
-    kind = np.complex128 if real.dtype == np.float64 else np.complex64
-    return (real + 1j * imag).astype(kind)
+    dtype = np.complex128 if real.dtype == np.float64 else np.complex64
+    return (real + 1j * imag).astype(dtype)
 
 
 ELEMENTWISE: dict[str, Callable[..., Any]] = {

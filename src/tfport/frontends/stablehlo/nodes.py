@@ -116,19 +116,19 @@ class HloNodes(NodeBuilder[HloTensor]):
         """A constant with equal elements."""
         return constant_tensor(self, np.broadcast_to(np.asarray(element), stated(dims)))
 
-    def spread(self, made: NodeOrValue, like: HloTensor) -> HloTensor:
+    def spread(self, node: NodeOrValue, like: HloTensor) -> HloTensor:
         """A new value that broadcasts to the shape of another."""
-        value = self.value(made)
+        value = self.value(node)
         return HloTensor(self, like.dims, value.dtype.base, compact=value, shape=like.shape)
 
     def each(self, name: str, *operands: HloTensor, dtype: DType | None = None) -> HloTensor:
         """Apply an op that broadcasts its operands."""
         whole = next((x for x in operands if x.rank and not x.is_compact), None)
-        made = self.node(name, *(x.compact for x in operands))
+        node = self.node(name, *(x.compact for x in operands))
         like = whole or next((x for x in operands if x.rank), operands[0])
         if whole is None and like.rank:
-            return self.spread(made, like)
-        return self.tensor(made, like.dims, dtype)
+            return self.spread(node, like)
+        return self.tensor(node, like.dims, dtype)
 
     def dims_of(self, x: HloTensor) -> list[Size]:
         """The size of each axis: a number, or a value for one that the program does not state."""

@@ -81,15 +81,16 @@ class ProgramBuilder:
     def function(self, name: str, args: Sequence[TensorType], body: Any) -> Function:
         """Make a function; `body(op, tensors)` returns its results."""
         definition = pb.OpDef(name=self._free_name(name))
-        for index, kind in enumerate(args):
-            definition.input_arg.add(name=f"arg_{index}", type=element_type(kind.element).number)
+        for index, tensor_type in enumerate(args):
+            definition.input_arg.add(name=f"arg_{index}", type=element_type(tensor_type.element).number)
         function = Function(definition, self.graph.ops, self.graph.library)
         self.graph.library.functions[definition.name] = function  # functions inside get other names
         for index, arg in enumerate(definition.input_arg):
             function.args[arg.name] = Argument(function, arg, index)
         op = HloNodes(self, function)
         passed = [
-            typed_tensor(op, function.args[f"arg_{index}"].output(0), kind) for index, kind in enumerate(args)
+            typed_tensor(op, function.args[f"arg_{index}"].output(0), tensor_type)
+            for index, tensor_type in enumerate(args)
         ]
         results = [tensor.value for tensor in body(op, passed)]
         for index, value in enumerate(results):
@@ -172,7 +173,7 @@ def _folded(op: HloNodes, hlo: HloOp, operands: list[Any]) -> list[Any] | None:
     arrays = [operand.array if isinstance(operand, HloTensor) else None for operand in operands]
     if any(array is None for array in arrays):
         return None
-    if any(None in kind.shape or math.prod(kind.shape) > MOST_FOLDED for kind in hlo.types):  # type: ignore[arg-type]
+    if any(None in t.shape or math.prod(t.shape) > MOST_FOLDED for t in hlo.types):  # type: ignore[arg-type]
         return None
     with np.errstate(all="ignore"):
         result = evaluate(hlo, arrays)

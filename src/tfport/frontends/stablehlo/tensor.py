@@ -112,6 +112,6 @@ def constant_tensor(op: NodeBuilder[Any], array: Any) -> HloTensor:
     return HloTensor(op, tuple(array.shape), element_type(array.dtype), array=array)
 
 
-def typed_tensor(op: NodeBuilder[Any], value: Value, kind: TensorType) -> HloTensor:
+def typed_tensor(op: NodeBuilder[Any], value: Value, tensor_type: TensorType) -> HloTensor:
     """A value with its type in the program."""
-    return HloTensor(op, kind.shape, element_type(kind.element), value)
+    return HloTensor(op, tensor_type.shape, element_type(tensor_type.element), value)

@@ -1,4 +1,4 @@
-"""Join the inputs of several requests along the first axis, and split the outputs again.
+"""Join the inputs of several requests along the first axis, run them together, and split the outputs again.
 
 Requests can share a run if their inputs have the same types and, except for the number of rows, the
 same shapes. With `pad`, sizes may differ where the signature leaves them unknown: each input is padded
@@ -142,7 +142,7 @@ def concat_pieces(pieces: Sequence[Arrays]) -> Arrays:
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-# Run the rows of several requests together: on the host, or assembled in the memory of a GPU.
+# Joined runs: assembled on the host, or in the memory of a GPU
 
 Requests = Sequence[Mapping[str, "NDArray[Any]"]]
 
@@ -208,11 +208,7 @@ def _columns(requests: Requests, added: int) -> tuple[dict[str, list[Any]], dict
     return on_device, on_host
 
 
-# Detect inputs that are components of a sparse or ragged tensor.
-#
-# TensorFlow 2 flattens such an input in a signature: `words` becomes `words` and `words_1`, each an
-# ordinary tensor. Their sizes may be equal by chance, but their first axis is not a batch axis. The
-# functions of the model show whether there are composite inputs, the names show which ones they are.
+# Inputs that are components of a sparse or ragged tensor
 
 NUMBERED = re.compile(r"(.+)_\d+")
 WHOLE = (pb.TypeSpecProto.UNKNOWN, pb.TypeSpecProto.VARIABLE_SPEC)
@@ -220,7 +216,12 @@ WHOLE = (pb.TypeSpecProto.UNKNOWN, pb.TypeSpecProto.VARIABLE_SPEC)
 
 
 def has_composite_inputs(model: Model, signature: Signature) -> bool:
-    """Whether several inputs of a signature are components of one composite tensor."""
+    """Whether several inputs of a signature are components of one composite tensor.
+
+    TensorFlow 2 flattens such an input in a signature: `words` becomes `words` and `words_1`, each an
+    ordinary tensor. Their sizes may be equal by chance, but their first axis is not a batch axis. The
+    functions of the model show whether there are composite inputs, the names show which ones they are.
+    """
     numbered = (NUMBERED.fullmatch(name) for name in signature.inputs)
     return any(match and match[1] in signature.inputs for match in numbered) and _has_composites(model)
 

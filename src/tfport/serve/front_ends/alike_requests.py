@@ -3,8 +3,12 @@
     requests = AlikeRequests()
     request = requests.read(data, caller)          None if it cannot be part of a group
 
-A client sends many requests of one form: the same bytes but for the large contents, at the same places. Such
-a request is compared with the last one of its length, and not parsed again.
+A client sends many requests of one form: the same bytes but for the large contents, at the same positions.
+Such a request is compared with the last one of its length, and not parsed again.
+
+Protobuf copies a content when it parses a message, and again for each reader. So the bytes of a message are
+walked here as far as its contents, and protobuf parses the rest. Whatever is unusual, such as an input that
+comes twice, is None: the message is then sent as it is, and the server says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -23,14 +27,7 @@ from tfport.serve.front_ends.messages import CallAnswer
 from tfport.serve.grpc.service import Caller
 from tfport.startup.dataclass import dataclass, field
 
-# Take the large contents of tensors out of a `PredictRequest`, without copying them.
-#
-#     message, places = without_contents(data)
-#     memoryview(data)[places["image"]]
-#
-# Protobuf copies a content when it parses a message, and again for each reader. So the bytes of a message are
-# walked here as far as its contents, and protobuf parses the rest. Whatever is unusual, such as an input that
-# comes twice, is None: the message is then sent as it is, and the server says what is wrong with it.
+# Large contents of tensors
 
 LARGE = 1 << 14
 """Bytes from which the content of a tensor goes into a block."""
@@ -55,7 +52,7 @@ class _Field(NamedTuple):
 def without_contents(data: bytes) -> tuple[wire.PredictRequestWire, dict[str, slice]] | None:
     """Return the message without its large contents, and where these are, by the name of the input."""
     view, rest = memoryview(data), bytearray()
-    places: dict[str, slice] = {}
+    contents: dict[str, slice] = {}
     tensors: dict[str, bytes] = {}
     try:
         for field in _fields(view, 0, len(data)):
@@ -64,18 +61,18 @@ def without_contents(data: bytes) -> tuple[wire.PredictRequestWire, dict[str, sl
                 rest += view[field.start : field.end]
                 continue
             name, tensor, content = large
-            if name in places:
+            if name in contents:
                 return None
             tensors[name] = data[tensor.value : content.start] + data[content.end : tensor.end]
-            places[name] = slice(content.value, content.end)
+            contents[name] = slice(content.value, content.end)
         message = wire.PredictRequestWire.FromString(bytes(rest))
-        if places.keys() & message.inputs.keys():
+        if contents.keys() & message.inputs.keys():
             return None
         for name, light in tensors.items():
             message.inputs[name].MergeFromString(light)
     except (DecodeError, IndexError, ValueError):
         return None
-    return message, places
+    return message, contents
 
 
 def _content_of(view: memoryview, entry: _Field) -> tuple[str, _Field, _Field] | None:
@@ -96,20 +93,20 @@ def _fields(view: memoryview, at: int, end: int) -> Iterator[_Field]:
     """The fields of a message; only those with small numbers, as others are unusual beside contents."""
     while at < end:
         start, tag = at, view[at]
-        kind = tag & 0b111
+        wire_type = tag & 0b111
         if tag & MORE:
             raise ValueError("a large number of a field")
-        if kind == SIZED:
+        if wire_type == SIZED:
             size, value = _size(view, at + 1)
             at = value + size
-        elif kind == VARINT:
+        elif wire_type == VARINT:
             value = at = at + 1
             while view[at] & MORE:
                 at += 1
             at += 1
-        elif kind in (FOUR_BYTES, EIGHT_BYTES):
+        elif wire_type in (FOUR_BYTES, EIGHT_BYTES):
             value = at + 1
-            at = value + (4 if kind == FOUR_BYTES else 8)
+            at = value + (4 if wire_type == FOUR_BYTES else 8)
         else:
             raise ValueError("an obsolete kind of field")
         if at > end:
@@ -130,6 +127,8 @@ def _size(view: memoryview, at: int) -> tuple[int, int]:
 def _is_large(field: _Field) -> bool:
     return field.end - field.value >= LARGE
 
+
+# Forms of requests
 
 TRACED = ("traceparent", "b3")
 """Headers that make a request one of a trace."""
@@ -166,11 +165,11 @@ class _RequestForm:
 
     def fits(self, data: bytes) -> bool:
         """Whether a request of the same length has this form."""
-        return all(data[place] == part for place, part in self.rest)
+        return all(data[at] == part for at, part in self.rest)
 
     def request(self, data: bytes, caller: Caller) -> AlikeRequest:
         view = memoryview(data)
-        contents = {name: view[place] for name, place in self.large.items()}
+        contents = {name: view[at] for name, at in self.large.items()}
         return AlikeRequest(self.kind, self.small | contents, self.rows, caller, data)
 
 
@@ -217,13 +216,13 @@ def _form_of(data: bytes) -> _RequestForm | None:
             small[name] = memoryview(tensor.tensor_content)
             size = len(small[name])
             tensor.ClearField("tensor_content")
-        kind = NUMPY.get(tensor.dtype)
-        if kind is None or kind.hasobject or size != prod(shape) * kind.itemsize:
+        dtype = NUMPY.get(tensor.dtype)
+        if dtype is None or dtype.hasobject or size != prod(shape) * dtype.itemsize:
             return None
     count = rows.pop() if len(rows) == 1 else 0
     if count < 1:
         return None
-    ends = sorted([0, len(data), *(edge for place in large.values() for edge in (place.start, place.stop))])
-    places = [slice(a, b) for a, b in list(pairwise(ends))[::2]]
-    rest = [(place, data[place]) for place in places]
+    ends = sorted([0, len(data), *(edge for at in large.values() for edge in (at.start, at.stop))])
+    ranges = [slice(a, b) for a, b in list(pairwise(ends))[::2]]
+    rest = [(at, data[at]) for at in ranges]
     return _RequestForm(message.SerializeToString(deterministic=True), count, large, small, rest)

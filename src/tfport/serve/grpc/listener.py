@@ -1,6 +1,7 @@
 """A gRPC port or Unix socket: handlers of services, with health and reflection.
 
-Which calls are admitted, and how the server stops without losing one, is in `admission`.
+Which calls are admitted, and how the server stops without losing one, is in `AdmissionInterceptor`; which
+need a token, in `TokenInterceptor`.
 """
 
 from __future__ import annotations
@@ -146,16 +147,17 @@ def _bind_error(options: GrpcOptions, address: str) -> str:
     return ""
 
 
-# Close the listening sockets and the connections of a gRPC server.
-#
-# gRPC does not give access to its sockets, so they are found by their local address among the open files of
-# the process. Clients see a closed connection, which is UNAVAILABLE for calls that were not answered.
+# Sockets of a gRPC server
 
 _OPEN_FILES = "/proc/self/fd"
 
 
 def close_connections(port: int, path: str = "") -> None:
-    """Close every socket whose local address is a TCP port or the path of a Unix socket."""
+    """Close every socket whose local address is a TCP port or the path of a Unix socket.
+
+    gRPC does not give access to its sockets, so they are searched among the open files of the process.
+    Clients see a closed connection, which is UNAVAILABLE for calls that were not answered.
+    """
     with ExitStack() as opened:
         for listening in (True, False):  # listening sockets first, so that no connection is added
             for own in _sockets(opened):
@@ -187,20 +189,20 @@ def _is_listening(own: socket.socket) -> bool:
     return False
 
 
-# Which gRPC calls are admitted: those of known methods, within a limit, until the server stops.
-#
-# Stopping must not lose a call: what was received is answered, and what comes later is refused.
-#
-# gRPC's own shutdown cancels every call that its library has received but not yet passed to Python, and
-# clients do not retry CANCELLED. So the server is stopped only after three steps:
-#
-# 1. calls are answered as usual until no more arrive, or for at most a second;
-# 2. new calls are refused with UNAVAILABLE, while those in progress are answered;
-# 3. `serve.grpc.listener` closes the sockets, so that the shutdown has nothing left to cancel.
+# Admission of calls
 
 
 class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Counts the calls in progress and refuses further ones."""
+    """Admits calls of known methods, within a limit, until the server stops.
+
+    Stopping must not lose a call: what was received is answered, and what comes later is refused. gRPC's own
+    shutdown cancels every call that its library has received but not yet passed to Python, and clients do not
+    retry CANCELLED. So the server is stopped only after three steps:
+
+    1. calls are answered as usual until no more arrive, or for at most a second;
+    2. new calls are refused with UNAVAILABLE, while those in progress are answered;
+    3. `GrpcListener` closes the sockets, so that the shutdown has nothing left to cancel.
+    """
 
     def __init__(self, most_calls: int, observers: Observers) -> None:
         self._most, self._observers = most_calls, observers
@@ -254,16 +256,13 @@ class AdmissionInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return refusal(code, message, method=method, observers=self._observers, reason=reason)
 
 
-# Require a bearer token in the `authorization` metadata of gRPC calls.
-#
-# Health checks need no token, including those of the Open Inference Protocol: probes have none.
-
 _INFERENCE = "/inference.GRPCInferenceService"
 WITHOUT_TOKEN = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/ServerReady")
+"""Health checks, including those of the Open Inference Protocol: probes have no token."""
 
 
 class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Rejects calls without a valid token before their message is read."""
+    """Rejects calls without a valid bearer token in their metadata before their message is read."""
 
     def __init__(self, tokens: AuthTokens, observers: Observers) -> None:
         self._tokens, self._observers = tokens, observers
@@ -280,13 +279,10 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return refusal(StatusCode.UNAUTHENTICATED, message, method=details.method, observers=self._observers)
 
 
-# A handler that refuses a gRPC call before its message is read.
-
-
 def refusal(
     code: StatusCode, message: str, *, method: str, observers: Observers, reason: str = ""
 ) -> grpc.RpcMethodHandler:
-    """Return a handler for a call of any kind; the reason is the code unless there is a better one."""
+    """Return a handler that refuses a call before its message is read; the reason is the code by default."""
 
     async def refuse(requests: AsyncIterator[Any], context: Any) -> None:
         observers.refused(method, reason or reason_of(code), context.peer())

@@ -1,4 +1,4 @@
-"""Options of the gRPC server, the same as those of `tensorflow_model_server` where it has them."""
+"""Options of the gRPC server and its TLS, as those of `tensorflow_model_server` where it has them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def channel_arguments(text: str) -> dict[str, int | str]:
     return arguments
 
 
-# TLS of the gRPC port: the PEM texts in `--ssl_config_file`.
+# TLS: the PEM texts in `--ssl_config_file`
 
 
 @dataclass(frozen=True, slots=True)

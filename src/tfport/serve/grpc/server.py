@@ -64,15 +64,13 @@ class GrpcServer:
         return self._listener.calls_in_progress
 
 
-# `tensorflow.serving.ModelService`: the status of versions, and new configurations at run time.
-
 NAME = "tensorflow.serving.ModelService"
 Reload = Callable[[ModelServerConfig], Awaitable[None]]
 """Applies a configuration; returns when it is in use, or raises."""
 
 
 class ModelService:
-    """Reports the status of a catalog's models; changes them through `reload`."""
+    """`tensorflow.serving.ModelService`: the status of a catalog's models; changes them through `reload`."""
 
     def __init__(
         self, catalog: ModelCatalog, reload: Reload, metric: Callable[[str], int] | None = None

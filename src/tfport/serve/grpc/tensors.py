@@ -31,13 +31,13 @@ MOST_FILLED = 2**28
 AS_BYTES = ("float_val", "double_val", "scomplex_val", "dcomplex_val")
 
 Array: TypeAlias = "NDArray[Any]"
-Kind = np.dtype[Any]
+NumpyType = np.dtype[Any]
 
 
 def array_of(tensor: pb.TensorToRead, content: Array | None = None) -> Array:
     """Return the array of a tensor; it is read-only. `content`: its `tensor_content`, if that came apart."""
-    kind = NUMPY.get(tensor.dtype)
-    if kind is None:
+    dtype = NUMPY.get(tensor.dtype)
+    if dtype is None:
         raise UnreadableFile(f"tensors of type {type_name(tensor.dtype)} cannot be sent")
     name = _NAMES[tensor.dtype]
     shape = tuple(dim.size for dim in tensor.tensor_shape.dim[: MOST_AXES + 1])
@@ -45,10 +45,10 @@ def array_of(tensor: pb.TensorToRead, content: Array | None = None) -> Array:
         raise UnreadableFile(f"invalid shape {list(shape[:MOST_AXES])} of a {name} tensor")
     size = math.prod(shape)
     raw = tensor.tensor_content if content is None else content  # each access of the field is a copy
-    flat = _raw_elements(raw, kind) if len(raw) else _elements(tensor, kind)
+    flat = _raw_elements(raw, dtype) if len(raw) else _elements(tensor, dtype)
     if len(raw) and len(flat) != size:
         raise UnreadableFile(f"{len(raw)} bytes do not fit a {name} tensor of shape {list(shape)}")
-    if len(flat) < size and size * kind.itemsize > MOST_FILLED:
+    if len(flat) < size and size * dtype.itemsize > MOST_FILLED:
         raise UnreadableFile(f"a {name} tensor of shape {list(shape)} has only {len(flat)} elements")
     return expand(flat, shape, name)
 
@@ -70,17 +70,17 @@ def write_tensor(out: pb.TensorToWrite, array: Array, dtype: int, *, content: bo
         setattr(out, field, _WRITERS.get(field, _raw)(array.ravel()))
 
 
-def _elements(tensor: pb.TensorToRead, kind: Kind) -> Array:
+def _elements(tensor: pb.TensorToRead, dtype: NumpyType) -> Array:
     field = TYPED_LIST[tensor.dtype]
     if field not in AS_BYTES:
-        return from_list(tensor, kind)  # type: ignore[arg-type]  # fields that both messages have
+        return from_list(tensor, dtype)  # type: ignore[arg-type]  # fields that both messages have
     if len(UnknownFieldSet(tensor)):  # perhaps an unpacked list: rare, but valid protobuf
-        return from_list(_parsed(tensor), kind)
+        return from_list(_parsed(tensor), dtype)
     chunks = getattr(tensor, field)
     data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
     # drop an incomplete complex number at the end
     return _raw_elements(
-        data[: len(data) // kind.itemsize * kind.itemsize] if "complex" in field else data, kind
+        data[: len(data) // dtype.itemsize * dtype.itemsize] if "complex" in field else data, dtype
     )
 
 
@@ -91,12 +91,12 @@ def _parsed(tensor: pb.TensorToRead) -> graph_pb2.TensorProto:
         raise UnreadableFile(f"invalid elements of a {type_name(tensor.dtype)} tensor") from None
 
 
-def _raw_elements(data: bytes | Array, kind: Kind) -> Array:
-    if kind.hasobject or len(data) % kind.itemsize:
-        raise UnreadableFile(f"{len(data)} bytes are not a whole number of {kind} elements")
-    if kind == np.bool_:  # normalize: a bool byte other than 0 or 1 is invalid in numpy
+def _raw_elements(data: bytes | Array, dtype: NumpyType) -> Array:
+    if dtype.hasobject or len(data) % dtype.itemsize:
+        raise UnreadableFile(f"{len(data)} bytes are not a whole number of {dtype} elements")
+    if dtype == np.bool_:  # normalize: a bool byte other than 0 or 1 is invalid in numpy
         return np.frombuffer(data, np.uint8).astype(np.bool_)
-    return np.frombuffer(data, kind)
+    return np.frombuffer(data, dtype)
 
 
 def _raw(array: Array) -> bytes:
@@ -115,14 +115,12 @@ _WRITERS: dict[str, Callable[[Array], bytes]] = {
     "half_val": lambda array: write_varints(array.view(np.uint16).astype(np.uint64)),
 }
 _NAMES = {number: type_name(number) for number in NUMPY}
-_NUMBERS: dict[Kind, int] = {}
-for _number, _kind in NUMPY.items():
-    _NUMBERS.setdefault(_kind, _number)
+_NUMBERS: dict[NumpyType, int] = {}
+for _number, _dtype in NUMPY.items():
+    _NUMBERS.setdefault(_dtype, _number)
 
 
-# Write packed lists of integers as protobuf varints: seven bits per byte, low bits first.
-#
-# Vectorized: one step per byte of the longest number, each over many numbers at once.
+# Packed lists of integers as protobuf varints: seven bits per byte, low bits first
 
 MORE, LOW, BITS = 0x80, 0x7F, 7
 CHUNK = 1 << 15
@@ -138,7 +136,7 @@ def write_varints(numbers: NDArray[np.uint64]) -> bytes:
 
 
 def _written(numbers: NDArray[np.uint64]) -> bytes:
-    """Write all numbers with the length of the longest, then drop the unused bytes."""
+    """Write all numbers with the length of the longest, a byte of each at a time; drop unused bytes."""
     longest = max(1, -(-int(numbers.max()).bit_length() // BITS))
     octets: NDArray[np.uint8] = np.empty((len(numbers), longest), np.uint8)
     kept: NDArray[Any] = np.empty((len(numbers), longest), np.bool_)

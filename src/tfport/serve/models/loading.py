@@ -1,4 +1,4 @@
-"""One attempt to load a version: fetch it, open a session, warm it up. Runs in a thread.
+"""One attempt to load a version: fetch it, open a session, plan it, warm it up. Runs in a thread.
 
 Errors become a code and a message for the version's status; `served_model` decides whether to retry.
 """
@@ -73,7 +73,7 @@ class LoadedVersion:
 
     session: Session
     copy: Path | None
-    """The folder to delete when the version is unloaded, if a copy was made."""
+    """The folder to delete when the version is unloaded, if there is one."""
     warm_up_requests: int
     warm_up_seconds: float
 
@@ -197,7 +197,7 @@ def to_status_error(error: Exception) -> StatusError:
     """Convert an error while loading to a status error."""
     if isinstance(error, StatusError):
         return error
-    code = next((code for kind, code in _CODES if isinstance(error, kind)), StatusCode.INTERNAL)
+    code = next((code for error_type, code in _CODES if isinstance(error, error_type)), StatusCode.INTERNAL)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         code = StatusCode.RESOURCE_EXHAUSTED
     message = str(error) if isinstance(error, Error | OSError) else f"{type(error).__name__}: {error}"
@@ -210,7 +210,7 @@ def delete_copy(copy: Path | None) -> None:
         shutil.rmtree(copy, ignore_errors=True)
 
 
-# What is wrong with a version's folder that has no model: what it contains, and what was expected.
+# Folders of versions without a model
 
 MOST_NAMED = 6
 EXPECTED = "expected saved_model.pb or a Keras file in the folder of a version"
@@ -246,10 +246,7 @@ def _names_a_model_in(folder: Path) -> bool:
         return False
 
 
-# Plan a model before it is served: a signature that cannot run is found now, and not by each request.
-#
-# As in TensorFlow Serving, a model fails to load if it has ops without a kernel. All of them are named at
-# once. With `--serve_runnable_signatures`, one signature that runs is enough.
+# Plans: a signature that cannot run is reported now, and not by each request
 
 MOST_COMPARED = 8
 """Signatures that others are compared with."""
@@ -257,6 +254,9 @@ MOST_COMPARED = 8
 
 def prepare(session: Session, *, all_must_run: bool = True) -> None:
     """Plan the default signature and check the others; UNIMPLEMENTED if one cannot run (or none can).
+
+    As in TensorFlow Serving, a model fails to load if it has ops without a kernel. All of them are named at
+    once. With `--serve_runnable_signatures`, one signature that runs is enough.
 
     The plan of the default one is kept, so that the first request does not wait for it. Only that one:
     each plan has its own copy of the weights. Of signatures that compute the same, one is checked.

@@ -233,9 +233,6 @@ def _reason(model: ServedModel) -> tuple[int | None, str, StatusCode]:
     return max(failed), error.message, error.code
 
 
-# Check version labels: they may point to available versions only, unless the server allows more.
-
-
 def check_labels(models: Iterable[ModelSettings], catalog: ModelCatalog, *, unavailable: bool) -> None:
     """Raise if a label points to a version that is not available.
 

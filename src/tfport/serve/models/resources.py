@@ -27,17 +27,19 @@ from tfport.serve.servable import Runner
 from tfport.serve.status import StatusCode
 from tfport.startup.dataclass import dataclass, field
 
-# The folder for copies of remote versions: made for the first copy, and deleted at the end.
-#
-# A server that is killed cannot delete its folder. A file in it is locked as long as the server runs, and
-# the next server that makes such a folder deletes those that nobody has locked.
+# The folder for copies of remote versions
 
 PREFIX = "tfport-serve-"
 LOCK = ".lock"
 
 
 class CopyFolder:
-    """Makes paths for copies; any thread may ask for one."""
+    """Makes paths for copies of remote versions; any thread may ask for one.
+
+    The folder is created for the first copy, and deleted at the end. A server that is killed cannot delete
+    its folder. A file in it is locked as long as the server runs, and the next server that creates such a
+    folder deletes those that nobody has locked.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         """`path`: a folder of the user, which is kept (default: a temporary folder)."""
@@ -97,6 +99,8 @@ def _locked_folder() -> tuple[Path, int]:
                 return folder, lock
             os.close(lock)
 
+
+# What models share
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -4,7 +4,7 @@
     requests.add(1, "half_plus_two", "OK")
 
 They are thread-safe. Label values that clients choose, such as model names, cannot fill the memory:
-beyond `MOST_CELLS` sets of labels, everything else is counted together. `exposition` prints them.
+beyond `MOST_CELLS` sets of labels, everything else is counted together. `prometheus_text` prints them.
 """
 
 from __future__ import annotations
@@ -134,16 +134,17 @@ def _known(cells: dict[Labels, float] | dict[Labels, Distribution], labels: Labe
     return (OTHER,) * len(labels)
 
 
-# Write metrics in Prometheus' text format.
-#
-# Names are written unchanged: the client library would add `_total` to TensorFlow Serving's counters, and
-# existing dashboards use them without it.
+# Prometheus' text format
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def prometheus_text(instruments: Iterable[Instrument], registry: CollectorRegistry) -> bytes:
-    """Return the page that Prometheus scrapes: these instruments, then the metrics of a registry."""
+    """Return the page that Prometheus scrapes: these instruments, then the metrics of a registry.
+
+    Names are written unchanged: the client library would add `_total` to TensorFlow Serving's counters, and
+    existing dashboards use them without it.
+    """
     from prometheus_client import generate_latest
 
     lines = [line for instrument in instruments for line in _family(instrument)]

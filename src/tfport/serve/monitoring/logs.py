@@ -135,7 +135,7 @@ class _FromModules(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         fields: dict[str, Value] = {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
-            fields["error"] = _place(record.exc_info[1])
+            fields["error"] = _error_location(record.exc_info[1])
         self.logger.log(record.levelno, "%s", record.name.rpartition(".")[2], extra={FIELDS: fields})
 
 
@@ -167,18 +167,18 @@ class TextFormatter(logging.Formatter):
 
 
 def _cause(code: StatusCode, error: BaseException | None) -> str | None:
-    """Return the error's message, or for an internal error the place where it was raised."""
+    """Return the error's message, or for an internal error where it was raised."""
     if error is None or (code not in SAFE_CODES and code not in FAULTS):
         return None
     if isinstance(error, StatusError) and code in SAFE_CODES:
         return error.message
-    return _place(error)
+    return _error_location(error)
 
 
-def _place(error: BaseException) -> str:
-    places = traceback.extract_tb(error.__traceback__)
-    place = f" at {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
-    return f"{type(error).__name__}{place}"
+def _error_location(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    location = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{location}"
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Value]:
@@ -200,16 +200,17 @@ def _word(value: Value) -> str:
     return text if plain else json.dumps(text)
 
 
-# Limit how many similar lines are logged: clients that are refused must not be able to fill a disk.
-#
-# Of each kind of line, `MOST` are logged in `SECONDS`; then one line has the number of those left out.
+# Limits
 
 MOST = 10
 SECONDS = 10.0
 
 
 class LimitedLines:
-    """Counts lines by kind and drops those beyond the limit."""
+    """Limits how many similar lines are logged: clients that are refused must not be able to fill a disk.
+
+    Of each kind of line, `MOST` are logged in `SECONDS`; then one line has the number of those left out.
+    """
 
     def __init__(self, report: Callable[[str, int], None], *, seconds: float = SECONDS) -> None:
         """`report` logs how many lines of a kind were left out."""

@@ -58,14 +58,14 @@ async def _finish(request: web.Request, response: web.StreamResponse) -> None:
     response.headers["Server"] = SERVER_NAME
 
 
-# The pages for probes: whether the server is live, and whether it is ready for requests.
+# Pages
 
 JSON: Final = {"Content-Type": "application/json"}
 LIVE, READY = "/v1/health/live", "/v1/health/ready"
 
 
 class HealthPages:
-    """Answers probes; not ready while the server stops."""
+    """Answers probes: whether the server is live, and whether it is ready, which it is not while it stops."""
 
     def __init__(self, ready: Callable[[], bool]) -> None:
         self._ready, self.stopping = ready, False

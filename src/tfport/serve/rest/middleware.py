@@ -14,7 +14,7 @@ from aiohttp import web
 from tfport.serve.request_metrics import REST, RequestMetrics
 from tfport.serve.status import StatusCode, StatusError
 
-# Report REST requests to the metrics, and limit the time of their answers.
+# Metrics and a time limit
 
 Answer = TypeVar("Answer")
 
@@ -53,7 +53,7 @@ async def within_time(seconds: float, work: Awaitable[Answer]) -> Answer:
         ) from None
 
 
-# Compress responses for clients that accept it.
+# Compression
 
 LARGE = 2**17
 """Size in bytes from which a thread pays off: some milliseconds of work."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-# Parts of OpenAPI documents that every protocol on the REST port uses.
+# What every protocol on the REST port uses
 
 Json = dict[str, Any]
 
@@ -39,6 +39,8 @@ def path_parameters(path: str, schemas: Mapping[str, Json]) -> list[Json]:
         if f"{{{name}}}" in path
     ]
 
+
+# The document of `/v1/…`
 
 _WHICH = {
     "": "the newest version",

@@ -1,4 +1,4 @@
-"""Options of the REST server."""
+"""Options of the REST server, and the budget for request bodies."""
 
 from __future__ import annotations
 
@@ -44,14 +44,12 @@ class RestOptions:
     metrics: RequestMetrics | None = None
 
 
-# Limit the total size of all request bodies in memory; further data is rejected.
-#
-# budget.reserve(request, bytes)       while a body is read
-# budget.release(request)              once the request is answered
-
-
 class BodyBudget:
-    """The bytes of requests that are not answered yet."""
+    """Limits the bytes of all requests that are not answered yet.
+
+    budget.reserve(request, bytes)       while a body is read
+    budget.release(request)              once the request is answered
+    """
 
     def __init__(self, most: int) -> None:
         self.most, self.in_use = most, 0

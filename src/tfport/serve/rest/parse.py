@@ -1,4 +1,4 @@
-"""Parse the body of a request as a JSON object.
+"""Parse the body of a request as a JSON object, and print excerpts of it for error messages.
 
 Four parsers share the work because each buys something (`benchmarks/bodies.py` measures it):
 
@@ -95,7 +95,7 @@ def _inexact_error(error: ValueError | RecursionError, skipped: int) -> StatusEr
     return parse_error(INVALID, skipped + (error.pos if isinstance(error, json.JSONDecodeError) else 0))
 
 
-# Excerpts of JSON values for error messages, about 256 characters at most.
+# Excerpts of JSON values, about 256 characters at most
 
 MOST_SHOWN = 256
 _INDENT = "    "

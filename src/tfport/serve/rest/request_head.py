@@ -26,6 +26,7 @@ _START = re.compile(rb"(GET|POST) (/[!-~]*+) HTTP/1\.1")
 _FIELD = re.compile(rb"([A-Za-z0-9_-]++):[ \t]*+([ -~]*+)")
 _LENGTH = re.compile(rb"[0-9]{1,12}")
 _CLOSING = b"connection"
+_LOST = -1
 _FRAMING = frozenset(
     b"transfer-encoding content-encoding trailer te expect upgrade http2-settings proxy-connection".split()
 )
@@ -72,18 +73,15 @@ def _predict_path(method: bytes, path: str) -> ParsedPath | None:
         return None
 
 
-# Follow where requests begin and end in what a connection receives.
-#
-#     framing = RequestFraming()
-#     head, missing = framing.follow(data)        one whole plain request if `missing` is 0
-#
-# A connection that has sent something that is not plain is no longer followed: it is aiohttp's from then on.
-
-_LOST = -1
-
-
 class RequestFraming:
-    """The state of one connection."""
+    """Where requests begin and end in what a connection receives.
+
+        framing = RequestFraming()
+        head, missing = framing.follow(data)        one whole plain request if `missing` is 0
+
+    A connection that has sent something that is not plain is no longer followed: aiohttp reads it from then
+    on.
+    """
 
     __slots__ = ("_rest",)
 
@@ -107,7 +105,7 @@ class RequestFraming:
         self._rest = 0
 
 
-# Parse the paths of `/v1/…` as TensorFlow Serving does.
+# Paths of `/v1/…`, parsed as TensorFlow Serving does
 
 _WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 _POST = re.compile(rf"/v1/models/(?P<model>[^/:]+){_WHICH}:(?P<verb>classify|regress|predict)", re.IGNORECASE)

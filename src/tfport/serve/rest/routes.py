@@ -90,7 +90,7 @@ async def _predict(
     return text
 
 
-# The status and the signatures of models as JSON, in TensorFlow Serving's format.
+# Status and signatures of models as JSON, in TensorFlow Serving's format
 
 _printed: WeakKeyDictionary[Servable, bytes] = WeakKeyDictionary()
 

@@ -88,15 +88,8 @@ def _strings(content: np.ndarray, lengths: np.ndarray, shape: tuple[int, ...]) -
     return out.reshape(shape)
 
 
-# Bytes in memory that another process can read: a file that exists only in memory.
-#
-# file = MemoryFile()
-# file.write(chunk)
-# file.view()                    the bytes without a copy
-
-
 class MemoryFile:
-    """A growing sequence of bytes with a file descriptor; the memory is freed once nothing uses it."""
+    """A growing file in memory that another process can read; the memory is freed once nothing uses it."""
 
     def __init__(self, fd: int | None = None) -> None:
         self.fd = os.memfd_create("tfport", os.MFD_CLOEXEC) if fd is None else fd

@@ -1,8 +1,12 @@
-"""A graph by columns: lists of names, ops, roles and edges, small as JSON and fast to make.
+"""A graph by columns: lists of names, ops, roles, edges and attributes, small as JSON and fast to make.
 
 Node `i` is `names[i]`; edge `j` goes from `source[j]` to `target[j]` and has the type
 `types[edge_type[j]]`. What a node or an edge is, is decided in `node_graph`, `lite_graph` and
 `layer_graph`.
+
+Calls join the inputs and outputs of a node with the arguments and results of the graphs that it calls. That
+is known for calls, branches and loops, whose inputs are the arguments one by one. Other nodes that have
+functions, such as those of `tf.data`, call them with elements that come from elsewhere.
 """
 
 from __future__ import annotations
@@ -149,10 +153,7 @@ class GraphColumns:
         }
 
 
-# How the inputs and outputs of a node are joined with the arguments and results of the graphs that it calls.
-#
-# Known for calls, branches and loops, whose inputs are the arguments one by one. Other nodes that have
-# functions, such as those of `tf.data`, call them with elements that come from elsewhere.
+# Calls of graphs
 
 FIRST_INPUTS = {
     **dict.fromkeys((*CALLS, "While", "StatelessWhile", "_While"), 0),
@@ -187,7 +188,7 @@ def operator_call(op: LiteOperator, index: int, called: Mapping[str, int], file:
     return GraphCall(index, graphs, first, list(results))
 
 
-# What is around a node that is known by columns only: its edges, and attributes as text.
+# Edges of a node, and attributes as text
 
 MOST_READERS = 100
 LONGEST = 500
@@ -211,26 +212,24 @@ def edges_in(columns: GraphColumns, index: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def edges_out(columns: GraphColumns, place: int) -> Iterator[dict[str, Any]]:
+def edges_out(columns: GraphColumns, index: int) -> Iterator[dict[str, Any]]:
     """Its outputs, with the nodes that read them."""
     outputs: dict[int, dict[str, Any]] = {}
     for edge, source in enumerate(columns.source):
-        if source != place:
+        if source != index:
             continue
-        index = columns.source_output[edge]
+        output_index = columns.source_output[edge]
         type = columns.types[columns.edge_type[edge]]
-        new = {"argument": "", "index": index, "type": type, "readers": [], "more": 0}
-        output = outputs.setdefault(index, new)
+        new = {"argument": "", "index": output_index, "type": type, "readers": [], "more": 0}
+        output = outputs.setdefault(output_index, new)
         if len(output["readers"]) < MOST_READERS:
             output["readers"].append(columns.names[columns.target[edge]])
         else:
             output["more"] += 1
-    yield from (outputs[index] for index in sorted(outputs))
+    yield from (outputs[output_index] for output_index in sorted(outputs))
 
 
-# The attributes of nodes as texts, for a search.
-#
-# A page without a server has them by columns: each text once, and for each node the numbers of its texts.
+# Attributes for a search
 
 HIDDEN = ("_output_shapes", "value")
 """Values of constants are no attributes to a reader, and large."""
@@ -245,7 +244,7 @@ def text_matches(attributes: Iterable[Mapping[str, Any]], wanted: str) -> bool:
 
 
 def attribute_columns(nodes: Iterable[Iterable[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Attributes by columns: `texts[nodes[i][k]]` is the `k`th of node `i`, as `name=value`."""
+    """Attributes by columns, for a page without a server: `texts[nodes[i][k]]` is the `k`th of node `i`."""
     numbers: dict[str, int] = {}
     columns = [
         [
@@ -258,7 +257,7 @@ def attribute_columns(nodes: Iterable[Iterable[Mapping[str, Any]]]) -> dict[str,
     return {"texts": list(numbers), "nodes": columns}
 
 
-# A graph of a model without its nodes, and the kinds of graphs.
+# Summaries
 
 GRAPH, FUNCTION, BRANCH, LOOP, SUBGRAPH, LAYERS = "graph", "function", "branch", "loop", "subgraph", "layers"
 

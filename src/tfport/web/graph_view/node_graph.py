@@ -1,4 +1,4 @@
-"""The columns of a graph of TensorFlow ops: the main graph, or the body of a function."""
+"""The columns of a graph of TensorFlow ops (main graph or body of a function), and what its nodes are for."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def node_columns(
     index = {
         node: columns.add_node(node.name, node.op or MISSING, _role(node, ends, outputs)) for node in nodes
     }
-    for node, place in index.items():
+    for node, target in index.items():
         for number, value in enumerate(node.inputs):
-            columns.add_edge(index[value.node], max(value.index, WHOLE), place, number, types.text(value))
+            columns.add_edge(index[value.node], max(value.index, WHOLE), target, number, types.text(value))
         for control in node.controls:
-            columns.add_control(index[control], place)
+            columns.add_control(index[control], target)
     for node, names in callers.of(graph):
         ids = {name: id for name in names if (id := graph_id(name)) is not None}
         if ids:
@@ -71,9 +71,7 @@ def _role(node: Node, ends: Container[Node], outputs: Container[Node]) -> NodeRo
     return NodeRole.OUTPUT if node in ends or node in outputs else NodeRole.OP
 
 
-# What the nodes of a main graph are for: each signature, loading, saving, the rest.
-#
-# A node belongs to every signature that needs it. One that no signature needs belongs to one other part.
+# Parts of a main graph
 
 SIGNATURE, LOADING, SAVING, REST = "signature", "loading", "saving", "rest"
 MOST_SIGNATURES = 100
@@ -94,7 +92,10 @@ class GraphPart:
 
 
 def main_parts(model: Model, index: dict[Node, int]) -> list[GraphPart]:
-    """The parts of the main graph, by the indices of its nodes."""
+    """The parts of the main graph, by the indices of its nodes.
+
+    A node belongs to every signature that needs it. One that no signature needs belongs to one other part.
+    """
     return list(_parts(model, index))
 
 

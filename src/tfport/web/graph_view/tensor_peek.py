@@ -1,4 +1,4 @@
-"""Statistics of a tensor and its first elements, read on demand and bounded.
+"""Statistics and first elements of a tensor, first lines of an asset: read on demand and bounded.
 
 Elements are numbers, texts, or `{"b64": …}` for bytes that are not text; NaN and infinities, which JSON
 does not have, are texts, and a complex number is a pair.
@@ -181,7 +181,7 @@ def text_or_base64(value: bytes | str) -> str | dict[str, str]:
         return {"b64": base64.b64encode(value[:LONGEST_TEXT]).decode()}
 
 
-# Tensors that a model stores outside of its graph, by key: checkpoints, weights of Keras and TF.js files.
+# Tensors outside of the graph: in checkpoints, Keras and TF.js files
 
 
 def stored_tensor(model: Model, key: str) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _document(key: str, peek: dict[str, Any]) -> dict[str, Any]:
     return {"version": VERSION, "key": key, **peek}
 
 
-# The first lines of an asset or vocabulary, bounded.
+# Assets and vocabularies
 
 MOST_ASSET_BYTES = 256 << 10
 MOST_LINES = 200

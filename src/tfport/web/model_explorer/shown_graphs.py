@@ -1,4 +1,4 @@
-"""The graphs of a model that Model Explorer shows, their names, and which of them comes first.
+"""The graphs of a model that Model Explorer shows, their names, which of them comes first, and their calls.
 
 Model Explorer gets all graphs at once, and shows their ids to people. So functions that nothing calls are
 left out if the model has signatures: a Keras SavedModel has hundreds of them. The names are those of
@@ -88,21 +88,21 @@ def _name(summary: GraphSummary, *, is_first: bool) -> str:
     return summary.name or summary.id
 
 
-# Which calls of graphs Model Explorer may show.
-#
-# Its list of graphs repeats a called graph below each of its callers. A function that calls itself would
-# make that list endless, and functions that call each other by many ways would make it huge. Such a model
-# keeps one caller for each graph.
+# Calls
 
 MOST_ENTRIES = 20_000
 DEEPEST = 200
-
 Calls = Mapping[str, Sequence[str]]
 """By graph: the graphs that it calls, each once."""
 
 
 def shown_calls(calls: Calls) -> set[tuple[str, str]]:
-    """Pairs of a caller and a called graph: all of them if the list of graphs stays short."""
+    """Pairs of a caller and a called graph: all of them if the list of graphs stays short.
+
+    Model Explorer's list repeats a called graph below each of its callers. A function that calls itself would
+    make that list endless, and functions that call each other by many ways would make it huge. Such a model
+    keeps one caller for each graph.
+    """
     return set(_pairs(calls)) if _is_short(calls) else set(_one_caller_each(calls))
 
 

@@ -11,16 +11,15 @@ from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import matmul
 
-# How files store the kernels of convolutions.
-#
-# Keras 1 stores kernels of `channels_first` layers with the filters first, and those of one-dimensional
-# convolutions as images. Theano convolves with the kernel reversed, so files of its backend have it reversed.
-
 Shape = Sequence[int | None]
 
 
 def kernel_forms(b: LayerBuilder, shape: Shape, data_format: str | None) -> tuple[StoredForm, ...]:
-    """The forms of a kernel `(*window, channels, filters)`; none if it is stored like that."""
+    """The forms of a kernel `(*window, channels, filters)`; none if it is stored like that.
+
+    Keras 1 stores kernels of `channels_first` layers with the filters first, and those of one-dimensional
+    convolutions as images. Theano convolves with the kernel reversed, and its files have it reversed.
+    """
     spatial, as_it_is = len(shape) - 2, tuple(range(len(shape)))
     if b.version.major >= 2:
         return _forms(b, shape, spatial, as_it_is)
@@ -49,11 +48,6 @@ def _forms(b: LayerBuilder, shape: Shape, spatial: int, *orders: tuple[int, ...]
     )
 
 
-# Kernels with a low-rank update (LoRA).
-#
-# Files with paths have the kernel with its update; files by layer have the parts.
-
-
 def kernel_and_bias(
     b: LayerBuilder,
     shape: Sequence[int | None],
@@ -62,7 +56,10 @@ def kernel_and_bias(
     alpha: float | None,
     forms: tuple[StoredForm, ...] = (),
 ) -> tuple[LayerTensor, LayerTensor | None]:
-    """The kernel with its update, and the bias if the layer has one."""
+    """The kernel with its low-rank update, and the bias if the layer has one.
+
+    Files with paths have the kernel with its update; files by layer have the parts.
+    """
     stored = b.model.file.weights
     has_parts = rank is not None and stored is not None and stored.layout == BY_LAYER
     kernel = b.weight("kernel", shape, trainable=not has_parts, forms=forms)

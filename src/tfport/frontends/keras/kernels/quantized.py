@@ -1,4 +1,4 @@
-"""Products with quantized kernels, as Keras 3 computes them.
+"""Products with quantized kernels, as Dense and EinsumDense of Keras 3 compute them.
 
 `int8` and `int4` also round the input, row by row, where the version does; `float8` rounds input and
 kernel; `gptq` and `awq` only store the kernel in few bits.
@@ -111,8 +111,8 @@ def kernel_in_blocks(
     dims = (how.groups(rows), columns)
     scale = b.weight("kernel_scale", dims, trainable=comes_first(b))
     zero = b.cast(b.weight("kernel_zero", dims, trainable=comes_first(b), dtype=INT8), b.dtype)
-    places = b.cast(b.weight("g_idx", (rows,), trainable=comes_first(b), dtype=FLOAT32), INT32)
-    return b.Mul(b.Sub(values, gather(b, zero, places)), gather(b, scale, places)), bias
+    groups = b.cast(b.weight("g_idx", (rows,), trainable=comes_first(b), dtype=FLOAT32), INT32)
+    return b.Mul(b.Sub(values, gather(b, zero, groups)), gather(b, scale, groups)), bias
 
 
 def comes_first(b: LayerBuilder) -> bool:
@@ -157,9 +157,9 @@ def _grouped_kernel(b: LayerBuilder, how: Quantization, inputs: int, units: int)
     scale = b.weight("kernel_scale", dims, trainable=comes_first(b))
     zero = b.cast(b.weight("kernel_zero", dims, trainable=comes_first(b), dtype=UINT8), b.dtype)
     factors = b.weight("awq_scales", (inputs,), trainable=comes_first(b)) if how.mode == "awq" else None
-    places = b.cast(b.weight("g_idx", (inputs,), trainable=comes_first(b), dtype=FLOAT32), INT32)
+    groups = b.cast(b.weight("g_idx", (inputs,), trainable=comes_first(b), dtype=FLOAT32), INT32)
     values = unpacked(b, stored, 0, units, is_signed=False) if how.bits == 4 else stored
-    kernel = b.Mul(b.Sub(values, gather(b, zero, places, 1)), gather(b, scale, places, 1))
+    kernel = b.Mul(b.Sub(values, gather(b, zero, groups, 1)), gather(b, scale, groups, 1))
     kernel = transpose(b, kernel, (1, 0))
     return kernel if factors is None else b.RealDiv(kernel, expand_dims(b, factors, -1))
 
@@ -193,7 +193,7 @@ def through_bfloat16(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     return _significant(b, x, 8) if x.dtype == FLOAT32 else x
 
 
-# Sums of products with quantized kernels, as EinsumDense of Keras 3 computes them.
+# EinsumDense
 
 Biased = tuple[LayerTensor, LayerTensor | None]
 """A product, and the bias to add."""

@@ -1,4 +1,8 @@
-"""Attention and AdditiveAttention: one head, called with `[query, value]` or `[query, value, key]`."""
+"""Attention layers: with one head (Attention, AdditiveAttention) and with several.
+
+Layers with one head are called with `[query, value]` or `[query, value, key]`. MultiHeadAttention and
+GroupedQueryAttention project queries, keys and values several times.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +109,7 @@ def _attend(
     return (result, weights) if return_scores else result
 
 
-# MultiHeadAttention and GroupedQueryAttention: queries, keys and values in several projections.
+# Several heads
 
 
 @layer("MultiHeadAttention")

@@ -91,7 +91,7 @@ class _Convolutions:
             parts[f"W{gate}"] = self._keras_1_kernel(f"W_{gate}", channels)
             parts[f"U{gate}"] = self._keras_1_kernel(f"U_{gate}", filters)
             parts[f"b{gate}"] = b.weight(f"b_{gate}", (filters,))
-        w, u, both = (concat(b, [parts[kind + gate] for gate in "ifco"], -1) for kind in "WUb")
+        w, u, both = (concat(b, [parts[letter + gate] for gate in "ifco"], -1) for letter in "WUb")
         return w, u, both
 
     def _keras_1_kernel(self, name: str, channels: int | None) -> LayerTensor:

@@ -142,7 +142,7 @@ def separable_convolution(
     groups: int = 1,
     rank: int = 2,
 ) -> LayerTensor:
-    """Each channel alone, then all channels at each place."""
+    """Each channel alone, then all channels at each position."""
     n = spatial_rank(b)
     window, steps, dilations = (per_axis(b, option, n) for option in (kernel_size, strides, dilation_rate))
 

@@ -1,4 +1,4 @@
-"""Dense, Activation, and the layers that do nothing at inference."""
+"""Dense, EinsumDense, Activation, RandomFourierFeatures, and the layers that do nothing at inference."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def identity(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     return x
 
 
-# EinsumDense: a product of the input with a kernel over the axes that an equation names.
+# EinsumDense
 
 _EQUATION = re.compile(r"(\.{3})?([a-zA-Z]+)(\.{3})?,([a-zA-Z]+)->(\.{3})?([a-zA-Z]+)(\.{3})?")
 
@@ -135,20 +135,17 @@ def einsum_shapes(
     sizes = {**known, **dict(zip(letters, x.shape[before:], strict=False))}
     bias: Dims | None = None
     if bias_axes:
-        place = min(output_letters.find(letter) for letter in bias_axes)
-        bias = tuple(known[letter] if letter in bias_axes else 1 for letter in output_letters[place:])
+        start = min(output_letters.find(letter) for letter in bias_axes)
+        bias = tuple(known[letter] if letter in bias_axes else 1 for letter in output_letters[start:])
         bias = (*bias, *[1] * after)
     return EinsumShapes(tuple(sizes[letter] for letter in kernel_letters), bias)
-
-
-# RandomFourierFeatures: the cosine of a fixed random projection.
 
 
 @layer("RandomFourierFeatures")
 def random_fourier_features(
     b: LayerBuilder, x: LayerTensor, *, output_dim: int, scale: Json = None
 ) -> LayerTensor:
-    """The option `scale` is the first value of a weight."""
+    """The cosine of a fixed random projection; the option `scale` is the first value of a weight."""
     kernel = b.weight("unscaled_kernel", (x.shape[-1], output_dim), trainable=False, dtype=FLOAT32)
     bias = b.weight("bias", (output_dim,), trainable=False, dtype=FLOAT32)
     factor = b.weight("kernel_scale", (1,), dtype=FLOAT32)

@@ -48,10 +48,10 @@ def _quantized(b: LayerBuilder, x: LayerTensor, shape: tuple[int, int], mask_zer
     if not blocks:
         return b.RealDiv(values, expand_dims(b, scale, -1)).with_mask(taken.mask)
     zeros = b.weight("embeddings_zero", (rows, *blocks), trainable=False, dtype=INT8)
-    places = b.cast(b.weight("g_idx", (columns,), trainable=False, dtype=FLOAT32), INT32)
+    groups = b.cast(b.weight("g_idx", (columns,), trainable=False, dtype=FLOAT32), INT32)
     zero = b.cast(_rows(b, zeros, x, mask_zero=False), b.dtype)
-    centered = b.Sub(values, gather(b, zero, places, -1))
-    return b.Mul(centered, gather(b, scale, places, -1)).with_mask(taken.mask)
+    centered = b.Sub(values, gather(b, zero, groups, -1))
+    return b.Mul(centered, gather(b, scale, groups, -1)).with_mask(taken.mask)
 
 
 @layer("ReversibleEmbedding", casts_inputs=False)
@@ -69,8 +69,8 @@ def reversible_embedding(
     if not reverse:
         return _rows(b, table, x, mask_zero)
     kernel = transpose(b, table, (1, 0)) if others is None else others
-    kind = b.dtype if reverse_dtype is None else DType.parse(reverse_dtype)
-    logits = matmul(b, b.cast(x, kind), b.cast(kernel, kind))
+    dtype = b.dtype if reverse_dtype is None else DType.parse(reverse_dtype)
+    logits = matmul(b, b.cast(x, dtype), b.cast(kernel, dtype))
     if logit_soft_cap is None:
         return logits
     return b.Mul(b.Tanh(b.RealDiv(logits, logit_soft_cap)), logit_soft_cap)

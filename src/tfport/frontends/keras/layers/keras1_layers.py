@@ -100,11 +100,11 @@ def merge_of_keras_1(
         raise b.refuse(f"its mode `{mode}` is unknown")
     x, y = inputs
     axes = [dot_axes, dot_axes] if isinstance(dot_axes, int) else dot_axes
-    places = [axis % tensor.rank for axis, tensor in zip(axes, inputs, strict=True)]
-    product = batch_dot(b, x, y, places)
+    indices = [axis % tensor.rank for axis, tensor in zip(axes, inputs, strict=True)]
+    product = batch_dot(b, x, y, indices)
     if mode == "dot":
         return product
-    own = b.Mul(batch_dot(b, x, x, [places[0], places[0]]), batch_dot(b, y, y, [places[1], places[1]]))
+    own = b.Mul(batch_dot(b, x, x, [indices[0], indices[0]]), batch_dot(b, y, y, [indices[1], indices[1]]))
     return expand_dims(b, b.RealDiv(product, b.Maximum(b.Sqrt(own), EPSILON)), 1)
 
 

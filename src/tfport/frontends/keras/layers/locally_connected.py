@@ -1,6 +1,6 @@
-"""LocallyConnected: convolutions whose kernel differs at every place.
+"""LocallyConnected: convolutions whose kernel differs at every position.
 
-Keras stores the kernel in three ways (`implementation`): one matrix per place, a matrix from all inputs to
+Keras stores the kernel in three ways (`implementation`): one matrix per position, a matrix from all inputs to
 all outputs of which only the windows count, or the elements of the windows alone.
 """
 
@@ -28,7 +28,7 @@ LARGEST_MATRIX = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class WindowLayout:
     """The sizes around a locally connected layer."""
 
     inputs: tuple[int, ...]
@@ -74,61 +74,63 @@ def locally_connected(
         raise b.refuse("the sizes of its input are unknown, on which its weights depend")
     inputs = tuple(size or 0 for size in sizes)
     outputs = tuple(size or 0 for size in window_counts(inputs, window, steps, padding, [1] * n))
-    places = Places(inputs, outputs, window, steps, channels, filters, padding, data_format == CHANNELS_FIRST)
+    layout = WindowLayout(
+        inputs, outputs, window, steps, channels, filters, padding, data_format == CHANNELS_FIRST
+    )
     if implementation == PER_PLACE:
-        y = _per_place(b, x, places)
+        y = _per_position(b, x, layout)
     elif implementation in (MASKED, ELEMENTS):
-        y = _by_matrix(b, x, places, implementation)
+        y = _by_matrix(b, x, layout, implementation)
     else:
         raise b.refuse(f"its implementation {implementation} is unknown; expected 1, 2 or 3")
     if use_bias:
         bias = b.weight("bias", (*outputs, filters))
-        y = b.Add(y, reshape(b, bias, (1, *places.output_dims)))  # Keras reshapes it, in both layouts
+        y = b.Add(y, reshape(b, bias, (1, *layout.output_dims)))  # Keras reshapes it, in both layouts
     return activate(b, activation, y)
 
 
-def _per_place(b: LayerBuilder, x: LayerTensor, places: Places) -> LayerTensor:
-    """One product for each place: of its window with its matrix."""
-    area, count = prod(places.window), prod(places.outputs)
-    kernel = b.weight("kernel", (count, area * places.channels, places.filters))
-    if places.is_channels_first:
+def _per_position(b: LayerBuilder, x: LayerTensor, layout: WindowLayout) -> LayerTensor:
+    """One product for each position: of its window with its matrix."""
+    area, count = prod(layout.window), prod(layout.outputs)
+    kernel = b.weight("kernel", (count, area * layout.channels, layout.filters))
+    if layout.is_channels_first:
         x = transpose(b, x, (0, *range(2, x.rank), 1))
         kernel = transpose(
-            b, reshape(b, kernel, (count, places.channels, area, places.filters)), (0, 2, 1, 3)
+            b, reshape(b, kernel, (count, layout.channels, area, layout.filters)), (0, 2, 1, 3)
         )
-        kernel = reshape(b, kernel, (count, area * places.channels, places.filters))
-    patches = reshape(b, _patches(b, x, places), (x.shape[0], count, area * places.channels))
+        kernel = reshape(b, kernel, (count, area * layout.channels, layout.filters))
+    patches = reshape(b, _patches(b, x, layout), (x.shape[0], count, area * layout.channels))
     product = batch_matmul(b, transpose(b, patches, (1, 0, 2)), kernel)
-    y = reshape(b, transpose(b, product, (1, 0, 2)), (x.shape[0], *places.outputs, places.filters))
-    return transpose(b, y, (0, y.rank - 1, *range(1, y.rank - 1))) if places.is_channels_first else y
+    y = reshape(b, transpose(b, product, (1, 0, 2)), (x.shape[0], *layout.outputs, layout.filters))
+    return transpose(b, y, (0, y.rank - 1, *range(1, y.rank - 1))) if layout.is_channels_first else y
 
 
-def _patches(b: LayerBuilder, x: LayerTensor, places: Places) -> LayerTensor:
+def _patches(b: LayerBuilder, x: LayerTensor, layout: WindowLayout) -> LayerTensor:
     if x.rank == 3:
         x = expand_dims(b, x, 1)
-        return squeeze(b, _image_patches(b, x, (1, *places.window), (1, *places.strides), places), 1)
-    return _image_patches(b, x, places.window, places.strides, places)
+        return squeeze(b, _image_patches(b, x, (1, *layout.window), (1, *layout.strides), layout), 1)
+    return _image_patches(b, x, layout.window, layout.strides, layout)
 
 
 def _image_patches(
-    b: LayerBuilder, x: LayerTensor, window: tuple[int, ...], strides: tuple[int, ...], places: Places
+    b: LayerBuilder, x: LayerTensor, window: tuple[int, ...], strides: tuple[int, ...], layout: WindowLayout
 ) -> LayerTensor:
     node = b.node(
         "ExtractImagePatches", x,
         ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, 1, 1, 1], padding="VALID",
     )  # fmt: skip
-    outputs = (1, *places.outputs)[-2:]
-    return b.tensor(node, (x.shape[0], *outputs, prod(window) * places.channels))
+    outputs = (1, *layout.outputs)[-2:]
+    return b.tensor(node, (x.shape[0], *outputs, prod(window) * layout.channels))
 
 
-def _by_matrix(b: LayerBuilder, x: LayerTensor, places: Places, implementation: int) -> LayerTensor:
+def _by_matrix(b: LayerBuilder, x: LayerTensor, layout: WindowLayout, implementation: int) -> LayerTensor:
     """One product: of all inputs with the matrix to all outputs."""
-    inputs, outputs = prod(places.input_dims), prod(places.output_dims)
+    inputs, outputs = prod(layout.input_dims), prod(layout.output_dims)
     if inputs * outputs > LARGEST_MATRIX:
         raise b.refuse(f"its matrix has {inputs * outputs} elements; at most {LARGEST_MATRIX} are built")
-    connected = _connections(places)
+    connected = _connections(layout)
     if implementation == MASKED:
-        kernel = b.weight("kernel", (*places.input_dims, *places.output_dims))
+        kernel = b.weight("kernel", (*layout.input_dims, *layout.output_dims))
         kernel = b.Mul(reshape(b, kernel, (inputs, outputs)), b.constant(connected, kernel.dtype))
     else:
         import numpy as np
@@ -139,18 +141,18 @@ def _by_matrix(b: LayerBuilder, x: LayerTensor, places: Places, implementation: 
         kernel = transpose(b, b.tensor(node, (outputs, inputs)), (1, 0))
     rows = reshape(b, x, (None, inputs))
     product = b.tensor(b.node("MatMul", rows, kernel), (x.shape[0], outputs))
-    return reshape(b, product, (x.shape[0], *places.output_dims))
+    return reshape(b, product, (x.shape[0], *layout.output_dims))
 
 
-def _connections(places: Places) -> NDArray[Any]:
+def _connections(layout: WindowLayout) -> NDArray[Any]:
     """Which input belongs to the window of which output, as a matrix."""
     import numpy as np
 
-    spatial = [_connected_axis(*sizes, places.padding) for sizes in zip(
-        places.inputs, places.outputs, places.window, places.strides, strict=True
+    spatial = [_connected_axis(*sizes, layout.padding) for sizes in zip(
+        layout.inputs, layout.outputs, layout.window, layout.strides, strict=True
     )]  # fmt: skip
-    channels = np.ones((places.channels, places.filters), bool)
-    factors = [channels, *spatial] if places.is_channels_first else [*spatial, channels]
+    channels = np.ones((layout.channels, layout.filters), bool)
+    factors = [channels, *spatial] if layout.is_channels_first else [*spatial, channels]
     matrix = np.ones((1, 1), bool)
     for factor in factors:
         matrix = np.kron(matrix, factor)

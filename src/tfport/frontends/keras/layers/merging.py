@@ -57,8 +57,8 @@ def concatenate(b: LayerBuilder, inputs: Tensors, *, axis: int = -1) -> LayerTen
 def dot(b: LayerBuilder, inputs: Tensors, *, axes: Json, normalize: bool = False) -> LayerTensor:
     """The products of two tensors over one axis of each, sample by sample."""
     x, y = inputs
-    places = [axes, axes] if isinstance(axes, int) else list(axes)
-    places = [place % tensor.rank for place, tensor in zip(places, inputs, strict=True)]
+    indices = [axes, axes] if isinstance(axes, int) else list(axes)
+    indices = [index % tensor.rank for index, tensor in zip(indices, inputs, strict=True)]
     if normalize:
-        x, y = to_unit_length(b, x, [places[0]]), to_unit_length(b, y, [places[1]])
-    return batch_dot(b, x, y, places)
+        x, y = to_unit_length(b, x, [indices[0]]), to_unit_length(b, y, [indices[1]])
+    return batch_dot(b, x, y, indices)

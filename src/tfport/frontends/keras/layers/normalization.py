@@ -1,4 +1,4 @@
-"""Normalization by the statistics of the input itself."""
+"""Normalization: by the statistics of the input itself, or of the training data (BatchNormalization)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def layer_normalization(
 ) -> LayerTensor:
     """`rms_scaling`, of some releases of Keras 3, only divides by the deviation and multiplies."""
     axes = _axes(b, x, axis)
-    dims = [x.shape[place] for place in axes]
+    dims = [x.shape[i] for i in axes]
     gamma = b.weight("gamma", dims, dtype=b.policy.variable) if scale or rms_scaling else None
     beta = b.weight("beta", dims, dtype=b.policy.variable) if center and not rms_scaling else None
     wide = b.cast(x, _precise(x))
@@ -47,7 +47,7 @@ def rms_normalization(
     b: LayerBuilder, x: LayerTensor, *, axis: Json = -1, epsilon: float = 1e-6
 ) -> LayerTensor:
     axes = _axes(b, x, axis)
-    gain = b.weight("scale", [x.shape[place] for place in axes])
+    gain = b.weight("scale", [x.shape[i] for i in axes])
     wide = b.cast(x, _precise(x))
     inverse = b.Rsqrt(b.Add(reduce(b, "Mean", b.Square(wide), axes, keep=True), epsilon))
     y = b.Mul(b.Mul(wide, inverse), _along(b, wide, gain, axes))
@@ -78,7 +78,7 @@ def group_normalization(
     center: bool = True,
     scale: bool = True,
 ) -> LayerTensor:
-    """The channels in groups; each group is normalized over all places. -1 groups: one per channel."""
+    """The channels in groups; each group is normalized over all positions. -1 groups: one per channel."""
     axis = axis % x.rank
     channels = x.shape[axis]
     if channels is None or channels % (groups if groups > 0 else channels):
@@ -127,7 +127,7 @@ def _axes(b: LayerBuilder, x: LayerTensor, axis: Json) -> list[int]:
     stated = [axis] if isinstance(axis, int) else list(axis)
     if b.version.numbers >= (3, 14):
         stated = sorted(stated)
-    return [place % x.rank for place in stated]
+    return [i % x.rank for i in stated]
 
 
 def _precise(x: LayerTensor) -> DType:
@@ -143,7 +143,7 @@ def _along(b: LayerBuilder, x: LayerTensor, weight: LayerTensor, axes: Sequence[
     return reshape(b, weight, [size if index in axes else 1 for index, size in enumerate(x.shape)])
 
 
-# BatchNormalization with the statistics of training, under the names of all versions.
+# BatchNormalization, under the names of all versions
 
 CUDNN_MINIMUM, WITHOUT_MINIMUM = 1.001e-5, (2, 12)
 """The least epsilon of the fused op, and the version that first has none."""
@@ -179,7 +179,7 @@ def batch_normalization(
 ) -> LayerTensor:
     """`mode` is that of Keras 1: 0 for the stored statistics, 1 for each sample's, 2 for the batch's."""
     shift = 0 if virtual_batch_size is None else 1  # it adds an axis before those that files state
-    axes = [(place - shift) % x.rank for place in ([axis] if isinstance(axis, int) else axis)]
+    axes = [(index - shift) % x.rank for index in ([axis] if isinstance(axis, int) else axis)]
     if mode == OF_SAMPLE:
         axes = [x.rank - 1]
     dims = _parameter_dims(x, axes, virtual_batch_size)

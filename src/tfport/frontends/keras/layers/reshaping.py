@@ -1,4 +1,4 @@
-"""Layers that move, repeat, crop or pad elements."""
+"""Layers that move, repeat, crop, pad or interpolate elements."""
 
 from __future__ import annotations
 
@@ -87,9 +87,6 @@ def zero_padding(
     for axis, pair in zip(axes, pairs_per_axis(b, padding, len(axes)), strict=True):
         paddings[axis] = pair
     return pad(b, x, paddings).with_mask(None)
-
-
-# UpSampling: repeated or interpolated elements.
 
 
 @layer("UpSampling1D UpSampling3D")

@@ -1,4 +1,4 @@
-"""SimpleRNN, LSTM, GRU and RNN: a cell that is run over time."""
+"""Recurrent layers: SimpleRNN, LSTM, GRU and RNN run a cell over time, CuDNNLSTM and CuDNNGRU a fixed one."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _by_cell(order: list[Cell], states: list[LayerTensor]) -> dict[int, list[Lay
     return parts
 
 
-# CuDNNLSTM and CuDNNGRU: weights in the layout of cuDNN, and no options for the cell.
+# CuDNNLSTM and CuDNNGRU: weights in the layout of cuDNN, and no options for the cell
 
 
 @layer("CuDNNLSTM")

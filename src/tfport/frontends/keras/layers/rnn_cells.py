@@ -153,10 +153,10 @@ def _weights(
     if b.version.major < 2 and options.consume_less in SEPARATE:
         parts: dict[str, LayerTensor] = {}
         for gate in stored:
-            for kind, shape in (("W", (inputs, units)), ("U", (units, units)), ("b", (units,))):
-                parts[kind + gate] = b.weight(f"{kind}_{gate}", shape)
+            for letter, shape in (("W", (inputs, units)), ("U", (units, units)), ("b", (units,))):
+                parts[letter + gate] = b.weight(f"{letter}_{gate}", shape)
         with b.before_loops():
-            w, u, bias = (concat(b, [parts[kind + gate] for gate in gates], -1) for kind in "WUb")
+            w, u, bias = (concat(b, [parts[letter + gate] for gate in gates], -1) for letter in "WUb")
         return w, u, bias
     size = units * len(gates)
     kernel = b.weight("kernel", (inputs, size))

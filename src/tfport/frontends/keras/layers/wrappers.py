@@ -24,7 +24,9 @@ def bidirectional(
     num_constants: int | None = None,
 ) -> Any:  # fmt: skip
     forward = b.sublayer("forward_layer", _direction(b, layer))
-    backward = b.sublayer("backward_layer", _direction(b, backward_layer or layer, turned=not backward_layer))
+    backward = b.sublayer(
+        "backward_layer", _direction(b, backward_layer or layer, backward=not backward_layer)
+    )
     x = next(iter(flat_tensors(sequences)))
     call, counted = (
         RnnCall(sequences, initial_state, mask, constants),
@@ -45,11 +47,11 @@ def bidirectional(
     return outputs if len(outputs) > 1 else outputs[0]
 
 
-def _direction(b: LayerBuilder, stored: Json, *, turned: bool = False) -> Json:
-    """The layer of one direction, `turned` for the other one; masked steps of sequences are zeros."""
+def _direction(b: LayerBuilder, stored: Json, *, backward: bool = False) -> Json:
+    """The layer of one direction, `backward` for the other one; masked steps of sequences are zeros."""
     child = layer_config(stored, b.model.where)
     config = dict(child.config)
-    if turned:
+    if backward:
         config["go_backwards"] = b.version.major >= 3 or not config.get("go_backwards")
     first = ZERO_IF_MASKED_IN_TENSORFLOW if b.version.is_tensorflow else ZERO_IF_MASKED
     declared = find_layer(child)

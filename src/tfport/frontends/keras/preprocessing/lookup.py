@@ -1,4 +1,4 @@
-"""Tables of vocabularies: which index each token has, and which token each index.
+"""Tokens to indices by vocabularies, and indices to encodings: numbers, one-hot vectors or counts.
 
 The first indices are those of special tokens: the mask token (if indices are the output), then the tokens
 that stand for everything out of the vocabulary.
@@ -19,6 +19,7 @@ from tfport.graph.building.arrays import expand_dims, reduce, select, squeeze
 from tfport.graph.dtypes import FLOAT32, INT64, STRING, DType
 from tfport.startup.dataclass import dataclass
 
+ONE_HOT, MULTI_HOT, COUNT = "one_hot", ("multi_hot", "binary"), "count"
 TF_IDF = ("tf_idf", "tf-idf")
 VOCABULARY = "vocabulary.txt"
 
@@ -85,21 +86,21 @@ def looked_up(
     b: LayerBuilder, x: LayerTensor, vocabulary: Vocabulary, *, salt: Json = None, hashed: bool = False
 ) -> LayerTensor:
     """The index of each token; what does not count has the index -1 unless indices are the output."""
-    v, kind = vocabulary, vocabulary.dtype
-    keys = b.cast(x, kind) if x.dtype != kind and kind != STRING else x
+    v, dtype = vocabulary, vocabulary.dtype
+    keys = b.cast(x, dtype) if x.dtype != dtype and dtype != STRING else x
     default = v.oov_start if v.oov_count == 1 else -1
-    indices = np.arange(v.token_start, v.size)
-    places = _find(
-        b, keys, b.constant(v.tokens, kind), b.constant(indices, INT64), b.constant(default, INT64)
+    token_indices = np.arange(v.token_start, v.size)
+    indices = _find(
+        b, keys, b.constant(v.tokens, dtype), b.constant(token_indices, INT64), b.constant(default, INT64)
     )
     if v.oov_count > 1:
         buckets = b.Add(_bucket(b, keys, v.oov_count, salt, hashed), b.constant(v.oov_start, INT64))
-        places = select(b, b.Equal(places, b.constant(-1, INT64)), buckets, places)
+        indices = select(b, b.Equal(indices, b.constant(-1, INT64)), buckets, indices)
     if v.mask_token is not None:
-        masked = b.Equal(keys, b.constant(v.mask_token, kind))
+        masked = b.Equal(keys, b.constant(v.mask_token, dtype))
         value = b.constant(0 if v.output_mode == "int" else -1, INT64)
-        places = select(b, masked, value, places)
-    return places
+        indices = select(b, masked, value, indices)
+    return indices
 
 
 def _bucket(b: LayerBuilder, keys: LayerTensor, count: int, salt: Json, hashed: bool) -> LayerTensor:
@@ -117,8 +118,8 @@ def inverse(b: LayerBuilder, x: LayerTensor, vocabulary: Vocabulary) -> LayerTen
     """The token of each index."""
     v = vocabulary
     keys = b.cast(x, INT64)
-    indices = b.constant(np.arange(v.token_start, v.size), INT64)
-    tokens = _find(b, keys, indices, b.constant(v.tokens, v.dtype), b.constant(v.oov_token, v.dtype))
+    token_indices = b.constant(np.arange(v.token_start, v.size), INT64)
+    tokens = _find(b, keys, token_indices, b.constant(v.tokens, v.dtype), b.constant(v.oov_token, v.dtype))
     if v.mask_token is None:
         return tokens
     return select(b, b.Equal(keys, b.constant(0, INT64)), b.constant(v.mask_token, v.dtype), tokens)
@@ -135,7 +136,7 @@ def _find(
 
 def weighted(
     b: LayerBuilder,
-    places: LayerTensor,
+    indices: LayerTensor,
     vocabulary: Vocabulary,
     *,
     max_tokens: int | None,
@@ -147,8 +148,8 @@ def weighted(
     v = vocabulary
     depth = max_tokens if pad_to_max_tokens and max_tokens else v.size
     if v.output_mode not in TF_IDF:
-        return encoded(b, places, v.output_mode, depth, dtype=dtype)
-    counts = encoded(b, places, "count", depth, dtype=FLOAT32)
+        return encoded(b, indices, v.output_mode, depth, dtype=dtype)
+    counts = encoded(b, indices, "count", depth, dtype=FLOAT32)
     if idf_weights is None:
         return b.Mul(counts, b.weight("idf_weights", (depth,), trainable=False, dtype=FLOAT32))
     weights = np.asarray(idf_weights, np.float32)
@@ -157,14 +158,9 @@ def weighted(
     return b.Mul(counts, b.constant(np.pad(weights, (0, depth - len(weights))), FLOAT32))
 
 
-# Integers that name categories as numbers, one-hot vectors, or counts.
-
-ONE_HOT, MULTI_HOT, COUNT = "one_hot", ("multi_hot", "binary"), "count"
-
-
 def encoded(
     b: LayerBuilder,
-    places: LayerTensor,
+    indices: LayerTensor,
     mode: str,
     depth: int,
     *,
@@ -175,19 +171,19 @@ def encoded(
 
     Numbers below 0 do not count.
     """
-    kind = dtype or b.dtype
+    target = dtype or b.dtype
     if mode == "int":
-        return b.cast(places, kind)
+        return b.cast(indices, target)
     if mode == ONE_HOT:
         # Keras 3 before 3.5 keeps an axis of size 1
-        if places.rank > 1 and places.shape[-1] == 1 and not (3, 0) <= b.version.numbers < (3, 5):
-            places = squeeze(b, places, -1)
-        return one_hot(b, places, depth, -1, kind)
-    vectors = one_hot(b, places, depth, -1, kind)
+        if indices.rank > 1 and indices.shape[-1] == 1 and not (3, 0) <= b.version.numbers < (3, 5):
+            indices = squeeze(b, indices, -1)
+        return one_hot(b, indices, depth, -1, target)
+    vectors = one_hot(b, indices, depth, -1, target)
     if mode in MULTI_HOT:
         return reduce(b, "Max", vectors, [-2])
     if mode != COUNT:
         raise b.refuse(f"its output mode `{mode}` is unknown")
     if weights is not None:
-        vectors = b.Mul(vectors, expand_dims(b, b.cast(weights, kind), -1))
+        vectors = b.Mul(vectors, expand_dims(b, b.cast(weights, target), -1))
     return reduce(b, "Sum", vectors, [-2])

@@ -1,4 +1,4 @@
-"""Branches, loops and calls of subgraphs."""
+"""Branches, loops and calls of subgraphs, and what is kept between calls: variables and hash tables."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _call(
     return [node.output(index) for index in range(len(b.operator.outputs))]
 
 
-# Variables and hash tables, which keep their content from one call to the next.
+# Variables and hash tables
 
 STORED = {"INT8": "UINT8"}
 """How variables are kept: bytes as activations are, so that nothing is converted where these are read."""
@@ -104,16 +104,21 @@ STORED = {"INT8": "UINT8"}
 
 @builtin("VAR_HANDLE")
 def var_handle(b: OperatorBuilder, *, container: str = "", shared_name: str = "") -> Node:
-    kind = STORED.get(kind := b.subgraph.file.variables.get(variable_key(b.operator), "FLOAT32"), kind)
+    element_type = b.subgraph.file.variables.get(variable_key(b.operator), "FLOAT32")
     name = "/".join(part for part in (container, shared_name) if part) or "variable"
-    return b.VarHandleOp(container="", shared_name=name, dtype=b.dtype(kind), shape=Shape(None))
+    return b.VarHandleOp(
+        container="",
+        shared_name=name,
+        dtype=b.dtype(STORED.get(element_type, element_type)),
+        shape=Shape(None),
+    )
 
 
 @builtin("READ_VARIABLE", any_type=True)
 def read_variable(b: OperatorBuilder, handle: LiteValue) -> Node:
-    kind = b.outputs[0].type
-    value = b.effect("ReadVariableOp", handle, dtype=b.dtype(STORED.get(kind, kind)))
-    return b.LiteSigned(value) if kind in STORED else value
+    element_type = b.outputs[0].type
+    value = b.effect("ReadVariableOp", handle, dtype=b.dtype(STORED.get(element_type, element_type)))
+    return b.LiteSigned(value) if element_type in STORED else value
 
 
 @builtin("ASSIGN_VARIABLE", any_type=True)
@@ -149,10 +154,10 @@ def hash_table_lookup(
     b: OperatorBuilder, wanted: LiteValue, keys: LiteValue, values: LiteValue
 ) -> list[Value]:
     """Rows of `values` by their keys, which are sorted; and whether each key is there."""
-    places = b.Squeeze(b.LowerBound(b.ExpandDims(keys, 0), b.ExpandDims(wanted, 0)), squeeze_dims=[0])
+    positions = b.Squeeze(b.LowerBound(b.ExpandDims(keys, 0), b.ExpandDims(wanted, 0)), squeeze_dims=[0])
     last = b.Sub(b.Size(keys), 1)
-    places = b.Minimum(places, last)
-    hits = b.Equal(b.GatherV2(keys, places, 0), wanted)
-    rows = b.GatherV2(values, places, 0)
+    positions = b.Minimum(positions, last)
+    hits = b.Equal(b.GatherV2(keys, positions, 0), wanted)
+    rows = b.GatherV2(values, positions, 0)
     chosen = b.Select(hits, rows, b.ZerosLike(rows))
     return [chosen.output(0), b.cast(hits, b.dtype("UINT8"))]

@@ -1,4 +1,4 @@
-"""Convolutions of real numbers."""
+"""Convolutions and matrix products of real numbers."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _operands(b: OperatorBuilder, x: LiteValue, weights: LiteValue, *, asymmetri
     return rounded_rows(b, x, asymmetric=asymmetric), real_weights(b, weights)
 
 
-# Matrix products of real numbers.
+# Matrix products
 
 
 @builtin("FULLY_CONNECTED")

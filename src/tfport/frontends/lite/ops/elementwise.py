@@ -1,4 +1,4 @@
-"""Functions of each element: math and rounding."""
+"""Functions of each element: math, activations, bits, arithmetic, types, conditions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def elementwise(b: OperatorBuilder, x: LiteValue) -> Node:
     return b.node(OPS[b.operator.code.op], x)
 
 
-# Activation functions and softmax of real numbers.
+# Activation functions and softmax
 
 ACTIVATIONS = {"LOGISTIC": "Sigmoid", "ELU": "Elu", "LOG_SOFTMAX": "LogSoftmax"}
 
@@ -84,7 +84,7 @@ def fake_quant(b: OperatorBuilder, x: LiteValue, *, min: float, max: float, num_
     return b.AddV2(b.Mul(b.Floor(b.AddV2(steps, 0.5)), float(step)), float(first))
 
 
-# Bits and signs of numbers.
+# Bits and signs
 
 
 @builtin("SIGN")
@@ -105,7 +105,7 @@ def right_shift(b: OperatorBuilder, x: LiteValue, y: LiteValue) -> Node:
     return b.RightShift(x, y)
 
 
-# Arithmetic of two tensors, with broadcasting.
+# Arithmetic of two tensors, with broadcasting
 
 ARITHMETIC = {
     "ADD": "AddV2", "SUB": "Sub", "MUL": "Mul", "MAXIMUM": "Maximum", "MINIMUM": "Minimum",
@@ -143,7 +143,7 @@ def binary(b: OperatorBuilder, x: LiteValue, y: LiteValue) -> Node:
     return b.node(ARITHMETIC[b.operator.code.op], x, y)
 
 
-# Elements in another type.
+# Elements in another type
 
 
 @builtin("CAST", any_type=True)
@@ -178,18 +178,15 @@ def densify(b: OperatorBuilder, x: LiteValue) -> LiteValue:
     return x
 
 
-# Constants that are stored in 16 bits and computed in 32.
-
-
 @builtin("DEQUANTIZE")
 def dequantize(b: OperatorBuilder, x: LiteValue) -> Value:
-    """Without a scale it widens float16 and bfloat16."""
+    """Without a scale it widens constants that are stored as float16 or bfloat16."""
     if not x.dtype.is_floating:
         raise b.refuse(f"its input of type {x.type.lower()} has no scale")
     return b.cast(x, FLOAT32)
 
 
-# Elements chosen by conditions.
+# Conditions
 
 
 @builtin("WHERE", any_type=True)

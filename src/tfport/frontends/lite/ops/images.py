@@ -14,7 +14,7 @@ from tfport.frontends.lite.windows import Pooling2D
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
-# Images of another size, and blocks that move between axes.
+# Resizing, and blocks that move between axes
 
 
 @builtin("RESIZE_BILINEAR")
@@ -59,9 +59,6 @@ def depth_to_space(b: OperatorBuilder, x: LiteValue, *, block_size: int) -> Node
     return b.DepthToSpace(x, block_size=block_size)
 
 
-# Pooling of real numbers.
-
-
 @builtin("AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D")
 def pool_2d(
     b: OperatorBuilder,
@@ -69,19 +66,16 @@ def pool_2d(
     *,
     windows: Pooling2D = Pooling2D,  # type: ignore[assignment]
 ) -> Value:
-    """An average of squares under a root is the L2 pool; padding counts in none."""
-    kind = b.operator.code.op
+    """Real numbers; an average of squares under a root is the L2 pool; padding counts in none."""
+    op = b.operator.code.op
     y = b.node(
-        "MaxPool" if kind == "MAX_POOL_2D" else "AvgPool",
-        b.Square(x) if kind == "L2_POOL_2D" else x,
+        "MaxPool" if op == "MAX_POOL_2D" else "AvgPool",
+        b.Square(x) if op == "L2_POOL_2D" else x,
         ksize=windows.ksize,
         strides=windows.strides,
         padding=windows.padding,
     )
-    return activate(b, b.Sqrt(y) if kind == "L2_POOL_2D" else y, windows.fused_activation_function)
-
-
-# Boxes that overlap others of a higher score are left out.
+    return activate(b, b.Sqrt(y) if op == "L2_POOL_2D" else y, windows.fused_activation_function)
 
 
 @builtin("NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5")
@@ -94,10 +88,13 @@ def non_max_suppression(
     lowest: LiteValue,
     sigma: LiteValue | None = None,
 ) -> list[Value]:
-    """Indices, with scores if there is a `sigma`, padded with zeros, and how many are selected."""
+    """Boxes that overlap others of a higher score are left out.
+
+    Returns indices, with scores if there is a `sigma`, padded with zeros, and how many are selected.
+    """
     last = 0.0 if sigma is None else _number(b, sigma)
     node = b.LiteNonMaxSuppression(boxes, scores, *(_number(b, x) for x in (most, overlap, lowest)), last)
-    return [node.output(place) for place in ((0, 2) if sigma is None else (0, 1, 2))]
+    return [node.output(i) for i in ((0, 2) if sigma is None else (0, 1, 2))]
 
 
 def _number(b: OperatorBuilder, x: LiteValue) -> Any:

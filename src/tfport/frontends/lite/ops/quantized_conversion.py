@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE: real numbers to quantized ones, back, and from one quantization to another."""
+"""Quantized tensors in another form: QUANTIZE, DEQUANTIZE, and CONCATENATION of several scales."""
 
 from __future__ import annotations
 
@@ -86,9 +86,6 @@ def dequantize(b: OperatorBuilder, x: LiteValue) -> Value:
         value, points = quantized_input(b, x).value, [point + SHIFT for point in points]
     scales = list(x.quantization.scale)
     return b.LiteDequantize(value, scale=scales, zero_point=points, axis=x.quantization.axis).output(0)
-
-
-# Quantized tensors put together.
 
 
 @quantized("CONCATENATION")

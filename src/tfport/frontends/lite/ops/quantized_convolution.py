@@ -164,8 +164,8 @@ def batch_matmul(
 def _no_bias(b: OperatorBuilder, source: QuantizedValue, channels: int) -> Value:
     """Zeros, in the type of a bias: with int16, sums have 64 bits unless an option says otherwise."""
     is_wide = source.value.dtype == INT16 and b.operator.options.get("quantized_bias_type") != "INT32"
-    kind = INT64 if is_wide else INT32
-    return b.const(np.zeros(channels, kind.numpy), kind)
+    dtype = INT64 if is_wide else INT32
+    return b.const(np.zeros(channels, dtype.numpy), dtype)
 
 
 def signed_weights(b: OperatorBuilder, weights: LiteValue, order: Sequence[int]) -> tuple[Value, int]:

@@ -1,6 +1,6 @@
-"""LSTM layers of quantized tensors: int8 activations and weights, an int16 cell.
+"""LSTM and SVDF layers of quantized tensors: int8 activations and weights, an int16 cell or memory.
 
-The gates are those of input, forget, cell and output, in this order; the first may be left out.
+The gates of LSTM are those of input, forget, cell and output, in this order; the first may be left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tfport.graph.graph import Node, Value
 
 GATE_SCALE = np.float32(2.0**-12)
 HIDDEN = 4
-"""The place of the hidden state among the intermediate tensors."""
+"""The index of the hidden state among the intermediate tensors."""
 CELL_POWERS = range(-30, 2)
 """The powers of two that the kernels can divide by for a cell with this step."""
 
@@ -136,8 +136,8 @@ def _factors(
 
 def _intermediate(b: OperatorBuilder, index: int) -> TensorQuantization:
     """The scale of what is between two products: of a gate, or of the hidden state."""
-    places = b.operator.intermediates
-    quantization = b.subgraph.record.tensors[places[index]].quantization if len(places) > index else None
+    tensors = b.operator.intermediates
+    quantization = b.subgraph.record.tensors[tensors[index]].quantization if len(tensors) > index else None
     if quantization is None or not quantization.scale:
         raise b.refuse("it has no scale of the hidden state")
     return quantization
@@ -166,7 +166,7 @@ def _peephole_factors(
 
 
 def _norm_factors(norm: Sequence[LiteValue]) -> dict[str, list[int]]:
-    """The factors of normalized gates, and what takes the place of a variance of zero."""
+    """The factors of normalized gates, and what replaces a variance of zero."""
     multiplier, shift = quantized_multipliers(float(np.float32(w.scale)) for w in norm)
     guards = [max(1, int(np.float32(10000) * np.float32(w.scale))) for w in norm]
     return {"norm_multiplier": multiplier, "norm_shift": shift, "norm_guard": guards}
@@ -196,7 +196,7 @@ def _clips(cell: LiteValue, b: OperatorBuilder, cell_clip: float, proj_clip: flo
     }
 
 
-# SVDF of quantized tensors: int8 activations, and an int16 memory of the results of filters.
+# SVDF: an int16 memory of the results of filters
 
 
 @quantized("SVDF")

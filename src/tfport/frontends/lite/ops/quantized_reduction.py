@@ -1,4 +1,4 @@
-"""Reductions, softmax and normalization of quantized tensors."""
+"""Reductions, softmax, normalization, pooling and resizing of quantized tensors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def l2_normalization(b: OperatorBuilder, x: LiteValue, *, fused_activation_funct
     return as_stored(b, y)
 
 
-# Pooling and resizing of quantized images.
+# Images
 
 
 @quantized("AVERAGE_POOL_2D")

@@ -18,5 +18,5 @@ def random_numbers(b: OperatorBuilder, shape: LiteValue, *, seed: int, seed2: in
 
 @builtin("MULTINOMIAL")
 def multinomial(b: OperatorBuilder, logits: LiteValue, samples: LiteValue, *, seed: int, seed2: int) -> Node:
-    kind = b.dtype(b.outputs[0].type)
-    return b.effect("Multinomial", logits, samples, output_dtype=kind, seed=seed, seed2=seed2)
+    dtype = b.dtype(b.outputs[0].type)
+    return b.effect("Multinomial", logits, samples, output_dtype=dtype, seed=seed, seed2=seed2)

@@ -1,4 +1,4 @@
-"""Elements in another order, and between others."""
+"""Tensors rearranged: other order, joined, cut, other shape, by indices."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def dilate(b: OperatorBuilder, x: LiteValue, dilations: LiteValue, value: LiteVa
     return b.XlaPad(x, value, b.const(none, index), b.const(none, index), between).output(0)
 
 
-# Tensors put together.
+# Tensors joined
 
 
 @builtin("CONCATENATION")
@@ -94,7 +94,7 @@ def dynamic_update_slice(b: OperatorBuilder, x: LiteValue, update: LiteValue, st
     return b.XlaDynamicUpdateSlice(x, update, start)
 
 
-# Parts of tensors.
+# Parts of tensors
 
 
 @builtin("SLICE", any_type=True)
@@ -156,7 +156,7 @@ def _outputs(b: OperatorBuilder, node: Node) -> list[Value]:
     return [node.output(index) for index in range(len(b.operator.outputs))]
 
 
-# Shapes: asked for, changed without moving elements, and filled.
+# Shapes: asked for, changed without moving elements, and filled
 
 
 @builtin("RESHAPE", any_type=True)
@@ -224,7 +224,7 @@ def tile(b: OperatorBuilder, x: LiteValue, multiples: LiteValue) -> Node:
     return b.Tile(x, as_index(b, multiples))
 
 
-# Elements by their indices: gathered, scattered, or marked.
+# Elements by their indices
 
 
 @builtin("GATHER", any_type=True)

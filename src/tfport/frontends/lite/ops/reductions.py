@@ -1,4 +1,4 @@
-"""Reductions over axes."""
+"""Reductions, largest and distinct elements, running sums, normalization, Fourier transforms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reduced_axes(b: OperatorBuilder, x: LiteValue, axes: LiteValue) -> Value:
     return b.const(np.array(list(unique), np.int32), INT32)
 
 
-# Largest elements, distinct elements, running sums and buckets.
+# Largest and distinct elements, running sums and buckets
 
 
 @builtin("ARG_MAX ARG_MIN", any_type=True)
@@ -79,7 +79,7 @@ def unsorted_segment(b: OperatorBuilder, x: LiteValue, segments: LiteValue, coun
     return b.node("".join(word.capitalize() for word in words), x, segments, scalar)
 
 
-# Normalization of real numbers.
+# Normalization
 
 
 @builtin("L2_NORMALIZATION")
@@ -96,7 +96,7 @@ def local_response_normalization(
     return b.LRN(x, depth_radius=radius, bias=bias, alpha=alpha, beta=beta)
 
 
-# Fourier transforms of real numbers.
+# Fourier transforms
 
 
 @builtin("RFFT2D")

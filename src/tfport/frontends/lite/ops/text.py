@@ -1,4 +1,4 @@
-"""Groups of words, and hashes of features."""
+"""Operators of language models: groups of words, hashes of features, rows of embedding tables."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ def lsh_projection(
     return b.LiteLshProjection(seeds, items, factors, sparse=type == "SPARSE")
 
 
-# Rows of tables by their numbers.
-
-
 @builtin("EMBEDDING_LOOKUP")
 def embedding_lookup(b: OperatorBuilder, rows: LiteValue, table: LiteValue) -> Node:
     """Integers of a table become real numbers if the output has these."""
@@ -58,7 +55,7 @@ def embedding_lookup_sparse(
     *,
     combiner: str = "SUM",
 ) -> Node:
-    """Rows of a table, weighted and combined by the places of a sparse tensor."""
+    """Rows of a table, weighted and combined by the positions of a sparse tensor."""
     if table.type != "FLOAT32":
         raise b.refuse(f"a table of type {table.type.lower()} is not supported")
     return b.LiteEmbeddingLookupSparse(rows, indices, shape, weights, table, combiner=combiner)

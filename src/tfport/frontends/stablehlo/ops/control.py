@@ -48,10 +48,10 @@ def _case(
     if len(regions) == 2:
         return _branch(op, hlo, is_here, regions, env)
     others = Captures(op, regions, env)
-    place = len(others.values)
+    last = len(others.values)
 
     def rest(inner: HloNodes, passed: list[HloTensor]) -> list[Any]:
-        return _case(inner, hlo, passed[place], regions[1:], others.bound(inner, passed), at + 1)
+        return _case(inner, hlo, passed[last], regions[1:], others.bound(inner, passed), at + 1)
 
     return _chosen(op, hlo, is_here, others, regions[0], rest, index)
 
@@ -84,7 +84,7 @@ def _chosen(
     ]
     stateful = any(function.definition.is_stateful for function in functions)
     outputs = [value.dtype.base for value in functions[0].results]
-    made = op.node(
+    node = op.node(
         "If" if stateful else "StatelessIf",
         on.value,
         [tensor.value for tensor in passed],
@@ -93,7 +93,7 @@ def _chosen(
         then_branch=FunctionRef(functions[0].name),
         else_branch=FunctionRef(functions[1].name),
     )
-    return [op.tensor(made.output(index), kind.shape) for index, kind in enumerate(hlo.types)]
+    return [op.tensor(node.output(index), tensor_type.shape) for index, tensor_type in enumerate(hlo.types)]
 
 
 @translates("while")
@@ -103,7 +103,7 @@ def while_(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: Env) -> list[Any
     captures = Captures(op, hlo.regions, env)
     count = len(operands)
     passed = [*operands, *captures.values]
-    kinds = [*(TensorType(x.element, x.shape) for x in body.types), *map(_type, captures.values)]
+    types = [*(TensorType(x.element, x.shape) for x in body.types), *map(_type, captures.values)]
     if len(body.types) != count:
         raise CannotRun("a stablehlo.while does not pass on all of its values")
 
@@ -114,16 +114,18 @@ def while_(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: Env) -> list[Any
         results = inner.program.body(inner, body, values[:count], captures.bound(inner, values[count:]))
         return [*results, *values[count:]]
 
-    functions = [op.program.function(name, kinds, make) for name, make in (("cond", test), ("body", step))]
+    functions = [op.program.function(name, types, make) for name, make in (("cond", test), ("body", step))]
     stateful = any(function.definition.is_stateful for function in functions)
-    made = op.node(
+    node = op.node(
         "While" if stateful else "StatelessWhile",
         [tensor.value for tensor in passed],
         T=[tensor.dtype for tensor in passed],
         cond=FunctionRef(functions[0].name),
         body=FunctionRef(functions[1].name),
     )
-    return [op.tensor(made.output(index), kind.shape) for index, kind in enumerate(kinds[:count])]
+    return [
+        op.tensor(node.output(index), tensor_type.shape) for index, tensor_type in enumerate(types[:count])
+    ]
 
 
 class Captures:

@@ -20,49 +20,49 @@ LEAST_HALF = 2.0**-14
 @translates("convert")
 def convert(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     """Floats out of range become the nearest integer, NaN becomes 0."""
-    kind = element_type(hlo.types[0].element)
-    if kind == x.dtype:
+    dtype = element_type(hlo.types[0].element)
+    if dtype == x.dtype:
         return x
-    if x.dtype.is_complex and not kind.is_complex:
+    if x.dtype.is_complex and not dtype.is_complex:
         x = op.tensor(op.Real(x.value, Tout="float64" if x.dtype.name == "complex128" else "float32"), x.dims)
-    if kind == BOOL:
+    if dtype == BOOL:
         return op.each("NotEqual", x, op.known(np.zeros((), x.dtype.numpy)))
-    if kind.is_integer and x.dtype.is_floating:
-        return _to_integers(op, x, kind)
-    return _cast(op, x, kind)
+    if dtype.is_integer and x.dtype.is_floating:
+        return _to_integers(op, x, dtype)
+    return _cast(op, x, dtype)
 
 
 def _cast(op: HloNodes, x: HloTensor, dtype: DType) -> HloTensor:
-    made = op.Cast(x.compact, DstT=dtype)
-    return op.spread(made, x) if x.is_compact else op.tensor(made, x.dims)
+    node = op.Cast(x.compact, DstT=dtype)
+    return op.spread(node, x) if x.is_compact else op.tensor(node, x.dims)
 
 
 def _to_integers(op: HloNodes, x: HloTensor, dtype: DType) -> HloTensor:
     limits = np.iinfo(dtype.numpy)
     if x.dtype in (BFLOAT16, FLOAT16):
         x = _cast(op, x, FLOAT32)
-    made = _cast(op, x, dtype)
+    integers = _cast(op, x, dtype)
     # the limits as floats: the upper one is rounded up to a number that is out of range
     for name, limit in (("GreaterEqual", limits.max), ("LessEqual", limits.min)):
         is_beyond = op.each(name, x, op.known(np.array(limit).astype(x.dtype.numpy)))
-        made = op.each("SelectV2", is_beyond, op.known(np.array(limit, dtype.numpy)), made)
-    return op.each("SelectV2", op.each("IsNan", x), op.known(np.zeros((), dtype.numpy)), made)
+        integers = op.each("SelectV2", is_beyond, op.known(np.array(limit, dtype.numpy)), integers)
+    return op.each("SelectV2", op.each("IsNan", x), op.known(np.zeros((), dtype.numpy)), integers)
 
 
 @translates("bitcast_convert")
 def bitcast_convert(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     """If the widths differ, the narrower type has an extra last axis, as in TensorFlow."""
-    kind = element_type(hlo.types[0].element)
-    if kind == x.dtype:
+    dtype = element_type(hlo.types[0].element)
+    if dtype == x.dtype:
         return x
     if x.dtype == BOOL:
         x = _cast(op, x, UINT8)
-    if kind == BOOL:
+    if dtype == BOOL:
         bits = x if x.dtype == UINT8 else op.tensor(op.Bitcast(x.value, type=UINT8), hlo.types[0].shape)
         return op.each("NotEqual", bits, op.known(np.zeros((), np.uint8)))
-    if kind == x.dtype:
+    if dtype == x.dtype:
         return x
-    return op.tensor(op.Bitcast(x.value, type=kind), hlo.types[0].shape)
+    return op.tensor(op.Bitcast(x.value, type=dtype), hlo.types[0].shape)
 
 
 @translates("reduce_precision")

@@ -36,13 +36,13 @@ def convolution(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> Hl
     out = element_type(hlo.types[0].element)
     if 0 in hlo.types[0].shape and None not in hlo.types[0].shape:
         return op.filled(np.zeros((), hlo.types[0].element), hlo.types[0].shape)
-    kind = out if out.is_floating else FLOAT64
+    dtype = out if out.is_floating else FLOAT64
     window = _Window(hlo, rank)
     image = _ordered(op, x, [attrs["input_batch_dimension"], *integers(attrs["input_spatial_dimensions"]),
-                             attrs["input_feature_dimension"]], kind)  # fmt: skip
+                             attrs["input_feature_dimension"]], dtype)  # fmt: skip
     filters = _ordered(op, kernel, [*integers(attrs["kernel_spatial_dimensions"]),
                                     attrs["kernel_input_feature_dimension"],
-                                    attrs["kernel_output_feature_dimension"]], kind)  # fmt: skip
+                                    attrs["kernel_output_feature_dimension"]], dtype)  # fmt: skip
     if any(window.reversal):
         transposed = [axis for axis, is_reversed in enumerate(window.reversal) if is_reversed]
         filters = op.tensor(op.ReverseV2(filters.value, op.const(transposed, INT32)), filters.dims)
@@ -57,8 +57,8 @@ def convolution(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> Hl
     if rank < 2:
         result = op.Squeeze(result, squeeze_dims=list(range(1, 3 - rank))).output(0)
     indices = [axes.index(axis) for axis in range(len(axes))]
-    made = op.cast(op.tensor(result if out.is_floating else op.Rint(result), ordered), out)
-    return op.tensor(op.transposed(made.value, indices), dims)
+    y = op.cast(op.tensor(result if out.is_floating else op.Rint(result), ordered), out)
+    return op.tensor(op.transposed(y.value, indices), dims)
 
 
 class _Window:
@@ -127,10 +127,10 @@ def _convolved(op: HloNodes, window: _Window, image: HloTensor, filters: HloTens
     }
     if groups == 1:
         return op.node("Conv2D" if rank == 2 else "Conv3D", image.value, filters.value, **attrs).output(0)
-    depth, made = filters.dims[-2:]
-    if depth == 1 and rank == 2 and made is not None and None not in filters.dims:
-        each = op.reshaped(filters.value, [*filters.dims[:2], groups, made // groups])
-        op.tensor(each, (*filters.dims[:2], groups, made // groups))
+    depth, channels = filters.dims[-2:]
+    if depth == 1 and rank == 2 and channels is not None and None not in filters.dims:
+        each = op.reshaped(filters.value, [*filters.dims[:2], groups, channels // groups])
+        op.tensor(each, (*filters.dims[:2], groups, channels // groups))
         return op.DepthwiseConv2dNative(image.value, each, **attrs).output(0)
     parts = zip(
         op.Split(rank + 1, image.value, num_split=groups).outputs,

@@ -51,13 +51,13 @@ def call_tf_function(op: HloNodes, hlo: HloOp, *operands: HloTensor) -> list[Hlo
     index = int(config.get("called_index", -1))
     if config.get("has_token_input_output") or not 0 <= index < len(op.program.called):
         raise CannotRun("it calls a TensorFlow function with tokens, or one that the node does not list")
-    made = op.StatefulPartitionedCall(
+    node = op.StatefulPartitionedCall(
         [x.value for x in operands],
         Tin=[x.dtype for x in operands],
-        Tout=[element_type(kind.element) for kind in hlo.types],
+        Tout=[element_type(tensor_type.element) for tensor_type in hlo.types],
         f=op.program.called[index],
     )
-    return [op.tensor(made.output(at), kind.shape) for at, kind in enumerate(hlo.types)]
+    return [op.tensor(node.output(at), tensor_type.shape) for at, tensor_type in enumerate(hlo.types)]
 
 
 MOST_DRAWN = 1 << 20

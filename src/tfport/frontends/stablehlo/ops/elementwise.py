@@ -30,8 +30,8 @@ COMPLEX128 = DType.parse("complex128")
 def same(op: HloNodes, hlo: HloOp, *operands: HloTensor) -> HloTensor:
     x = operands[0]
     if hlo.name in ("real", "imag", "complex"):
-        made = op.each(SAME[hlo.name], *operands)
-        return made if x.dtype not in (COMPLEX128, DType.parse("float64")) else _wide(op, hlo, operands)
+        y = op.each(SAME[hlo.name], *operands)
+        return y if x.dtype not in (COMPLEX128, DType.parse("float64")) else _wide(op, hlo, operands)
     if hlo.name == "subtract" and x.dtype == BOOL:
         return op.each("NotEqual", *operands)
     return op.each(SAME[hlo.name], *operands)
@@ -68,8 +68,8 @@ def negate(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
 @translates("sign")
 def sign(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     """NaN stays NaN; a complex number is divided by its absolute value."""
-    made = op.each("Sign", x)
-    return op.each("SelectV2", is_nan(op, x), x, made) if x.dtype.is_floating else made
+    y = op.each("Sign", x)
+    return op.each("SelectV2", is_nan(op, x), x, y) if x.dtype.is_floating else y
 
 
 @translates("cbrt")
@@ -116,11 +116,11 @@ def extreme(op: HloNodes, hlo: HloOp, x: HloTensor, y: HloTensor) -> HloTensor:
         return op.each(
             "SelectV2", _comes_first(op, x, y, "Greater" if hlo.name == "maximum" else "Less"), x, y
         )
-    made = op.each(OF_NUMBERS[hlo.name], x, y)
+    result = op.each(OF_NUMBERS[hlo.name], x, y)
     for operand in () if op.program.own_runtime else (y, x):
         if may_be_nan(operand):
-            made = op.each("SelectV2", is_nan(op, operand), operand, made)
-    return made
+            result = op.each("SelectV2", is_nan(op, operand), operand, result)
+    return result
 
 
 def _comes_first(op: HloNodes, x: HloTensor, y: HloTensor, name: str) -> HloTensor:
@@ -135,8 +135,8 @@ def _comes_first(op: HloNodes, x: HloTensor, y: HloTensor, name: str) -> HloTens
 
 @translates("clamp")
 def clamp(op: HloNodes, hlo: HloOp, low: HloTensor, x: HloTensor, high: HloTensor) -> HloTensor:
-    made = extreme(op, _named(hlo, "maximum"), x, low)
-    return extreme(op, _named(hlo, "minimum"), made, high)
+    raised = extreme(op, _named(hlo, "maximum"), x, low)
+    return extreme(op, _named(hlo, "minimum"), raised, high)
 
 
 def _named(hlo: HloOp, name: str) -> HloOp:
@@ -219,28 +219,28 @@ def shift(op: HloNodes, hlo: HloOp, x: HloTensor, by: HloTensor) -> HloTensor:
     """Shifts by at least the number of bits give 0, or the sign."""
     bits = x.dtype.numpy.itemsize * 8
     if hlo.name == "shift_left":
-        made = op.each("LeftShift", x, by)
+        shifted = op.each("LeftShift", x, by)
     elif hlo.name == "shift_right_arithmetic":
-        made = _shifted_as(op, _signed(x.dtype), x, by)
+        shifted = _shifted_as(op, _signed(x.dtype), x, by)
     else:
-        made = _shifted_as(op, _unsigned(x.dtype), x, by)
+        shifted = _shifted_as(op, _unsigned(x.dtype), x, by)
     if by.array is not None and bool(np.all((by.array >= 0) & (by.array < bits))):
-        return made
+        return shifted
     far = op.each("GreaterEqual", by, _number(op, by.dtype, bits))
     if _is_signed(by):
         far = op.each("LogicalOr", far, op.each("Less", by, _number(op, by.dtype, 0)))
     fill = _number(op, x.dtype, 0)
     if hlo.name == "shift_right_arithmetic":
         fill = _shifted_as(op, _signed(x.dtype), x, _number(op, x.dtype, bits - 1))
-    return op.each("SelectV2", far, fill, made)
+    return op.each("SelectV2", far, fill, shifted)
 
 
 def _shifted_as(op: HloNodes, dtype: DType, x: HloTensor, by: HloTensor) -> HloTensor:
     """A right shift of the bits as another type."""
     if dtype == x.dtype:
         return op.each("RightShift", x, by)
-    made = op.each("RightShift", bits_as(op, x, dtype), bits_as(op, by, dtype))
-    return bits_as(op, made, x.dtype)
+    shifted = op.each("RightShift", bits_as(op, x, dtype), bits_as(op, by, dtype))
+    return bits_as(op, shifted, x.dtype)
 
 
 def bits_as(op: HloNodes, x: HloTensor, dtype: DType) -> HloTensor:
@@ -320,8 +320,8 @@ def ordered(op: HloNodes, x: HloTensor) -> HloTensor:
         return x
     if x.dtype in SHORT_FLOATS:
         x = op.tensor(op.Cast(x.value, DstT=FLOAT32), x.dims)
-    kind = INT64 if x.dtype == FLOAT64 else INT32
-    bits = op.tensor(op.Bitcast(x.value, type=kind), x.dims)
-    rest = op.known(np.array(np.iinfo(kind.numpy).max, kind.numpy))
-    is_negative = op.each("Less", bits, op.known(np.zeros((), kind.numpy)))
+    dtype = INT64 if x.dtype == FLOAT64 else INT32
+    bits = op.tensor(op.Bitcast(x.value, type=dtype), x.dims)
+    rest = op.known(np.array(np.iinfo(dtype.numpy).max, dtype.numpy))
+    is_negative = op.each("Less", bits, op.known(np.zeros((), dtype.numpy)))
     return op.each("SelectV2", is_negative, op.each("BitwiseXor", bits, rest), bits)

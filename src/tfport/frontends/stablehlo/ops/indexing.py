@@ -140,9 +140,9 @@ class SlicePositions:
         """The shape of a start, with an axis of size 1 for each of the window."""
         more = shape - len(self.batch)
         if axis in self.axes.batching:
-            place = self.axes.indices_batching[list(self.axes.batching).index(axis)]
-            place -= place > self.axes.vector
-            return self.op.const([-1 if at == place else 1 for at in range(shape)], INT32)
+            index = self.axes.indices_batching[list(self.axes.batching).index(axis)]
+            index -= index > self.axes.vector
+            return self.op.const([-1 if at == index else 1 for at in range(shape)], INT32)
         return self.op.vector([*self.batch, *[1] * more])
 
     def _times(self, x: Any, stride: Size) -> Any:
@@ -187,11 +187,11 @@ def _gathered(op: HloNodes, hlo: HloOp, x: HloTensor, indices: HloTensor, sizes:
     rows = positions.rows(sizes)
     count = op.count(dims[:rows])
     flat = op.reshaped(x.value, [count, *dims[rows:]]) if rows != 1 else x.value
-    made = op.GatherV2(flat, positions.numbers(sizes, rows), 0)
+    gathered = op.GatherV2(flat, positions.numbers(sizes, rows), 0)
     # the axes are now those of the indices, then those of the slices
     batch = [axis for axis in range(len(out)) if axis not in offsets]
     order = [*batch, *offsets]
-    return op.tensor(op.transposed(made, [order.index(axis) for axis in range(len(out))]), out)
+    return op.tensor(op.transposed(gathered, [order.index(axis) for axis in range(len(out))]), out)
 
 
 def _one_slice(
@@ -199,9 +199,9 @@ def _one_slice(
 ) -> HloTensor:
     """A single slice; the axes that it drops have size 1."""
     starts: list[Size] = [positions.starts.get(axis, 0) for axis in range(x.rank)]
-    made = op.Slice(x.value, op.sizes.vector(starts), op.sizes.vector(sizes)) if x.rank else x.value
+    part = op.Slice(x.value, op.sizes.vector(starts), op.sizes.vector(sizes)) if x.rank else x.value
     dropped = [axis for axis in range(x.rank) if axis not in positions.window]
-    return op.tensor(op.Squeeze(made, squeeze_dims=dropped) if dropped else made, out)
+    return op.tensor(op.Squeeze(part, squeeze_dims=dropped) if dropped else part, out)
 
 
 SEGMENTS = {
@@ -233,8 +233,8 @@ def scatter(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int, Any])
     inner = integers(attrs["update_window_dims"])
     update_sizes = op.dims_of(updates)
     sizes: list[Size] = [1] * x.rank
-    for axis, place in zip(positions.window, inner, strict=True):
-        sizes[axis] = update_sizes[place]
+    for axis, index in zip(positions.window, inner, strict=True):
+        sizes[axis] = update_sizes[index]
     rows = positions.rows(sizes)
     count = op.count(dims[:rows])
     numbers = _row_numbers(op, positions, sizes, rows, count)
@@ -249,10 +249,10 @@ def scatter(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int, Any])
     tensor = op.reshaped(x.value, [count, *dims[rows:]])
     wide = (x.dims[0] if rows == 1 else None, *x.dims[rows:])
     if name == ASSIGNMENT:
-        made = _assigned(op, op.tensor(tensor, wide), flat, numbers, count)
+        scattered = _assigned(op, op.tensor(tensor, wide), flat, numbers, count)
     else:
-        made = _combined(op, hlo, op.tensor(tensor, wide), flat, numbers, count, name, env)
-    return op.tensor(op.reshaped(made, dims), x.dims)
+        scattered = _combined(op, hlo, op.tensor(tensor, wide), flat, numbers, count, name, env)
+    return op.tensor(op.reshaped(scattered, dims), x.dims)
 
 
 def _row_numbers(op: HloNodes, positions: SlicePositions, sizes: list[Size], rows: int, count: Size) -> Value:
@@ -269,8 +269,8 @@ def _row_numbers(op: HloNodes, positions: SlicePositions, sizes: list[Size], row
 
 def _assigned(op: HloNodes, x: HloTensor, updates: Value, numbers: Value, count: Size) -> Value:
     """The last update of each row replaces it."""
-    places = op.Range(0, op.Size(numbers), 1)
-    last = op.UnsortedSegmentMax(places, numbers, op.sizes.add(count, 1))
+    order = op.Range(0, op.Size(numbers), 1)
+    last = op.UnsortedSegmentMax(order, numbers, op.sizes.add(count, 1))
     last = op.Slice(last, op.const([0], INT32), op.sizes.vector([count]))
     # one more row, so that there is always a row to gather
     zeros = op.ZerosLike(
@@ -291,12 +291,12 @@ def _combined(
     sums = op.node(SEGMENTS[name], updates, numbers, whole)
     ends = op.sizes.vector([count, *(-1 for _ in x.dims[1:])])
     summed = op.tensor(op.Slice(sums, op.const([0] * x.rank, INT32), ends), x.dims)
-    (made,) = combination(op, hlo.regions[0], env)([x], [summed])
+    (combined,) = combination(op, hlo.regions[0], env)([x], [summed])
     if name in ("add", "multiply"):
-        return made.value
+        return combined.value
     # a row without updates stays, also if it is below the lowest finite number
     counts = op.UnsortedSegmentSum(op.OnesLike(numbers), numbers, whole)
     counts = op.Slice(counts, op.const([0], INT32), op.sizes.vector([count]))
     is_updated = op.Reshape(op.Greater(counts, 0), op.const([-1, *(1 for _ in x.dims[1:])], INT32))
     mask = HloTensor(op, x.dims, BOOL, compact=is_updated.output(0))
-    return op.each("SelectV2", mask, made, x).value
+    return op.each("SelectV2", mask, combined, x).value

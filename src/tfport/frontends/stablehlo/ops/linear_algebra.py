@@ -36,12 +36,12 @@ def _product(
     left = _Factor(op, x, x_batch, x_summed, computed_in(out))
     right = _Factor(op, y, y_batch, y_summed, computed_in(out), is_right=True)
     if x_batch:
-        made = op.BatchMatMul(left.matrix, right.matrix, adj_x=left.is_transposed, adj_y=right.is_transposed)
+        node = op.BatchMatMul(left.matrix, right.matrix, adj_x=left.is_transposed, adj_y=right.is_transposed)
     else:
-        made = op.MatMul(
+        node = op.MatMul(
             left.matrix, right.matrix, transpose_a=left.is_transposed, transpose_b=right.is_transposed
         )
-    value = made.output(0)
+    value = node.output(0)
     sizes = [left.sizes[axis] for axis in x_batch] + left.free_sizes + right.free_sizes
     if len(left.free) != 1 or len(right.free) != 1:
         value = op.reshaped(value, sizes)
@@ -92,15 +92,15 @@ TRANSPOSED, ADJOINT = 2, 3
 @translates("fft")
 def fft(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     lengths = integers(hlo.attrs["fft_length"])
-    kind = TRANSFORMS[hlo.attrs["fft_type"]]
-    name = kind + ("", "2D", "3D")[len(lengths) - 1]
+    transform = TRANSFORMS[hlo.attrs["fft_type"]]
+    name = transform + ("", "2D", "3D")[len(lengths) - 1]
     dims = hlo.types[0].shape
-    if kind in ("FFT", "IFFT"):
+    if transform in ("FFT", "IFFT"):
         return op.tensor(op.node(name, x.value), dims)
     is_wide = x.dtype in (COMPLEX128, FLOAT64)
     attr = (
         {"Tcomplex": "complex128" if is_wide else "complex64"}
-        if kind == "RFFT"
+        if transform == "RFFT"
         else {"Treal": "float64" if is_wide else "float32"}
     )
     return op.tensor(op.node(name, x.value, op.const(lengths, INT32), **attr), dims)
@@ -124,8 +124,8 @@ def triangular_solve(op: HloNodes, hlo: HloOp, a: HloTensor, b: HloTensor) -> Hl
     if way == TRANSPOSED:
         a, lower, way = _transposed(op, a), not lower, 1
     if hlo.attrs["left_side"]:
-        made = op.MatrixTriangularSolve(a.value, b.value, lower=lower, adjoint=way == ADJOINT)
-        return op.tensor(made, b.dims)
+        node = op.MatrixTriangularSolve(a.value, b.value, lower=lower, adjoint=way == ADJOINT)
+        return op.tensor(node, b.dims)
     if way == ADJOINT:
         a, lower = _adjoint(op, a), not lower
     solved = op.MatrixTriangularSolve(_transposed(op, a).value, _transposed(op, b).value, lower=not lower)

@@ -43,17 +43,17 @@ def reduce(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int, Any]) 
         return combine(starts, inputs)
     name = known_computation(hlo.regions[0]) if half == 1 else ""
     if (reducer := _reducer(name, inputs[0])) is not None:
-        made = [_reduced(op, reducer, inputs[0], axes, dims)]
+        reduced = [_reduced(op, reducer, inputs[0], axes, dims)]
         if is_neutral(name, starts[0]):
-            return made
+            return reduced
     elif op.program.own_runtime and None in (inputs[0].dims[axis] for axis in axes):
         return xla.reduced(op, hlo, operands, env)
     else:
         rows, count = _rows(op, inputs, axes)
         if count <= MOST_IN_A_ROW:
             return _in_a_row(op, starts, rows, count, combine)
-        made = _halved(op, rows, count, combine)
-    return combine(starts, made)
+        reduced = _halved(op, rows, count, combine)
+    return combine(starts, reduced)
 
 
 def known_computation(body: HloBody) -> str:
@@ -74,12 +74,12 @@ def _reducer(name: str, x: HloTensor) -> str | None:
 
 def _reduced(op: HloNodes, reducer: str, x: HloTensor, axes: list[int], dims: Any) -> HloTensor:
     """NaN of any element is the maximum and the minimum; TensorFlow's kernels differ about it."""
-    places = op.const(axes, INT32)
-    made = op.tensor(op.node(reducer, x.value, places, keep_dims=False), dims)
+    indices = op.const(axes, INT32)
+    reduced = op.tensor(op.node(reducer, x.value, indices, keep_dims=False), dims)
     if reducer not in ("Max", "Min") or not may_be_nan(x):
-        return made
-    has_nan = op.tensor(op.Any(is_nan(op, x).value, places, keep_dims=False), dims)
-    return op.each("SelectV2", has_nan, op.known(np.array(np.nan, x.dtype.numpy)), made)
+        return reduced
+    has_nan = op.tensor(op.Any(is_nan(op, x).value, indices, keep_dims=False), dims)
+    return op.each("SelectV2", has_nan, op.known(np.array(np.nan, x.dtype.numpy)), reduced)
 
 
 def is_neutral(name: str, start: HloTensor) -> bool:
@@ -145,12 +145,12 @@ def _in_a_row(
 ) -> list[HloTensor]:
     """Combine one element after the other, as XLA does."""
     parts = [op.Unpack(x.value, num=count, axis=0).outputs for x in rows]
-    made = list(starts)
+    results = list(starts)
     for index in range(count):
-        made = combine(
-            made, [op.tensor(part[index], x.dims[1:]) for part, x in zip(parts, rows, strict=True)]
+        results = combine(
+            results, [op.tensor(part[index], x.dims[1:]) for part, x in zip(parts, rows, strict=True)]
         )
-    return made
+    return results
 
 
 def _halved(op: HloNodes, rows: list[HloTensor], count: int, combine: Combine) -> list[HloTensor]:
@@ -181,8 +181,8 @@ def _size(x: HloTensor, axis: int) -> int:
 
 def _part(op: HloNodes, x: HloTensor, start: int, count: int) -> HloTensor:
     rest = [0] * (x.rank - 1)
-    made = op.Slice(x.value, op.const([start, *rest], INT32), op.const([count, *(-1 for _ in rest)], INT32))
-    return op.tensor(made, (count, *x.dims[1:]))
+    node = op.Slice(x.value, op.const([start, *rest], INT32), op.const([count, *(-1 for _ in rest)], INT32))
+    return op.tensor(node, (count, *x.dims[1:]))
 
 
 def _filled(op: HloNodes, start: HloTensor, dims: Any, x: HloTensor, axes: list[int]) -> HloTensor:

@@ -56,13 +56,13 @@ def broadcast_in_dim(op: HloNodes, hlo: HloOp, x: HloTensor, shape: HloTensor | 
     order = sorted(range(len(axes)), key=axes.__getitem__)
     value = op.transposed(x.value, order)
     own = [x.dims[index] for index in order]
-    places = dict(zip(sorted(axes), own, strict=True))
+    sources = dict(zip(sorted(axes), own, strict=True))
     is_whole = len(dims) == x.rank and None not in dims and tuple(own) == tuple(dims)
     if is_whole:
         return op.tensor(value, dims)
     sizes: list[Size] = [1] * len(dims)
     known = op.sizes.of(value)
-    for index, axis in enumerate(sorted(places)):
+    for index, axis in enumerate(sorted(sources)):
         sizes[axis] = known[index]
     thin = value if len(dims) == x.rank else op.reshaped(value, sizes)
     if len(dims) != x.rank:
@@ -80,8 +80,8 @@ def transpose(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
 def concatenate(op: HloNodes, hlo: HloOp, *parts: HloTensor) -> HloTensor:
     if len(parts) == 1:
         return parts[0]
-    made = op.ConcatV2([part.value for part in parts], int(hlo.attrs["dimension"]))
-    return op.tensor(made, hlo.types[0].shape)
+    node = op.ConcatV2([part.value for part in parts], int(hlo.attrs["dimension"]))
+    return op.tensor(node, hlo.types[0].shape)
 
 
 @translates("reverse")
@@ -94,23 +94,25 @@ def reverse(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
 def iota(op: HloNodes, hlo: HloOp, shape: HloTensor | None = None) -> HloTensor:
     """Each element is its index along an axis."""
     dims, axis = declared(hlo, shape), int(hlo.attrs["iota_dimension"])
-    kind = hlo.types[0].element
+    element = hlo.types[0].element
     column = [-1 if index == axis else 1 for index in range(len(dims))]
     asked = op.whole_number(shape) if shape is not None and None in dims else None
     size = dims[axis]
     if size is not None and size <= MOST_COUNTED:
-        counted = np.arange(size).astype(kind).reshape(column)
+        counted = np.arange(size).astype(element).reshape(column)
         if len(dims) == 1:
             return op.known(counted)
-        return HloTensor(op, dims, element_type(kind), compact=op.const(counted), shape=asked)
+        return HloTensor(op, dims, element_type(element), compact=op.const(counted), shape=asked)
     assert size is not None or asked is not None
     end: Any = (
         size if size is not None else op.StridedSlice(asked, [axis], [axis + 1], [1], shrink_axis_mask=1)
     )
-    numbers = op.cast(op.tensor(op.Range(0, end, 1), (size,)), element_type(kind)).value
+    numbers = op.cast(op.tensor(op.Range(0, end, 1), (size,)), element_type(element)).value
     if len(dims) == 1:
         return op.tensor(numbers, dims)
-    return HloTensor(op, dims, element_type(kind), compact=op.Reshape(numbers, column).output(0), shape=asked)
+    return HloTensor(
+        op, dims, element_type(element), compact=op.Reshape(numbers, column).output(0), shape=asked
+    )
 
 
 @translates("get_dimension_size")

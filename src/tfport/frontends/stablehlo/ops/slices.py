@@ -29,8 +29,8 @@ def slice_(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     ]
     if all(is_whole) and all(stride == 1 for stride in strides):
         return x
-    made = op.StridedSlice(x.value, *(op.const(numbers, INT32) for numbers in (starts, limits, strides)))
-    return op.tensor(made, hlo.types[0].shape)
+    node = op.StridedSlice(x.value, *(op.const(numbers, INT32) for numbers in (starts, limits, strides)))
+    return op.tensor(node, hlo.types[0].shape)
 
 
 @translates("real_dynamic_slice")
@@ -196,8 +196,8 @@ def dynamic_pad(
         raise CannotRun("the padding between elements of stablehlo.dynamic_pad is not constant")
     inside = integers(interior.array)
     if low.array is not None and high.array is not None:
-        made = padded(op, x, fill.value, integers(low.array), integers(high.array), inside)
-        return op.tensor(made, hlo.types[0].shape)
+        result = padded(op, x, fill.value, integers(low.array), integers(high.array), inside)
+        return op.tensor(result, hlo.types[0].shape)
     value = _dilated(op, x, fill.value, inside) if any(inside) else x.value
     before, after = op.whole_number(low), op.whole_number(high)
     after = op.Sub(after, op.const(inside, INT32)).output(0) if any(inside) else after
@@ -215,5 +215,5 @@ def set_dimension_size(op: HloNodes, hlo: HloOp, x: HloTensor, size: HloTensor) 
     if size.array is not None and x.dims[axis] == int(size.array):
         return x
     ends: list[Any] = [op.whole_number(size) if index == axis else -1 for index in range(x.rank)]
-    made = op.Slice(x.value, op.const([0] * x.rank, INT32), op.sizes.vector(ends))
-    return op.tensor(made, tuple(None if index == axis else n for index, n in enumerate(x.dims)))
+    node = op.Slice(x.value, op.const([0] * x.rank, INT32), op.sizes.vector(ends))
+    return op.tensor(node, tuple(None if index == axis else n for index, n in enumerate(x.dims)))

@@ -73,30 +73,30 @@ def _needed(body: HloBody, value: int) -> list[HloOp]:
 
 def sort_keys(body: HloBody) -> Iterator[SortKey]:
     """The keys of a comparator: `a < b`, or `a < b or (a == b and …)`; refuses any other."""
-    made = {result: hlo for hlo in body.ops for result in hlo.results}
-    hlo = made.get(body.returns[0])
+    producers = {result: hlo for hlo in body.ops for result in hlo.results}
+    hlo = producers.get(body.returns[0])
     while hlo is not None and hlo.name == "or":
-        first, second = (made.get(value) for value in hlo.operands)
+        first, second = (producers.get(value) for value in hlo.operands)
         if second is None or second.name != "and":
             first, second = second, first
         if first is None or second is None or second.name != "and":
             break
-        yield _key(body, made, first)
-        rest = [made.get(value) for value in second.operands]
+        yield _key(body, producers, first)
+        rest = [producers.get(value) for value in second.operands]
         hlo = next((part for part in rest if part is not None and not _is_equality(part)), None)
     if hlo is None:
         raise CannotRun("the comparator of a stablehlo.sort is not an order by keys")
-    yield _key(body, made, hlo)
+    yield _key(body, producers, hlo)
 
 
 def _is_equality(hlo: HloOp) -> bool:
     return hlo.name == "compare" and DIRECTIONS[hlo.attrs["comparison_direction"]] == "Equal"
 
 
-def _key(body: HloBody, made: dict[int, HloOp], hlo: HloOp) -> SortKey:
+def _key(body: HloBody, producers: dict[int, HloOp], hlo: HloOp) -> SortKey:
     """A comparison of a pair of arguments, after the same computation on both."""
     direction = DIRECTIONS[hlo.attrs["comparison_direction"]] if hlo.name == "compare" else ""
-    sides = [_arguments(body, made, value) for value in hlo.operands] if direction else []
+    sides = [_arguments(body, producers, value) for value in hlo.operands] if direction else []
     if direction not in ("Less", "Greater") or any(len(side) != 1 for side in sides):
         raise CannotRun("the comparator of a stablehlo.sort is not an order by keys")
     left, right = (body.args.index(side.pop()) for side in sides)
@@ -105,16 +105,20 @@ def _key(body: HloBody, made: dict[int, HloOp], hlo: HloOp) -> SortKey:
         left, right, descends = right, left, not descends
     if left % 2 or right != left + 1:
         raise CannotRun("the comparator of a stablehlo.sort compares different operands")
-    key = hlo.operands[0] if _arguments(body, made, hlo.operands[0]) == {body.args[left]} else hlo.operands[1]
+    key = (
+        hlo.operands[0]
+        if _arguments(body, producers, hlo.operands[0]) == {body.args[left]}
+        else hlo.operands[1]
+    )
     return SortKey(left // 2, key, descends, hlo.attrs.get("compare_type") == TOTAL_ORDER)
 
 
-def _arguments(body: HloBody, made: dict[int, HloOp], value: int) -> set[int]:
+def _arguments(body: HloBody, producers: dict[int, HloOp], value: int) -> set[int]:
     """The arguments of a region that a value depends on."""
     if value in body.args:
         return {value}
-    hlo = made.get(value)
-    return set().union(*(_arguments(body, made, operand) for operand in hlo.operands)) if hlo else set()
+    hlo = producers.get(value)
+    return set().union(*(_arguments(body, producers, operand) for operand in hlo.operands)) if hlo else set()
 
 
 class SortedRows:
@@ -123,13 +127,13 @@ class SortedRows:
     def __init__(self, op: HloNodes, x: HloTensor, order: Sequence[int]) -> None:
         self.op, self._order = op, order
         sizes = op.dims_of(x)
-        self.sizes: list[Size] = [sizes[place] for place in order]
+        self.sizes: list[Size] = [sizes[axis] for axis in order]
         self.length = self.sizes[-1]
         count = op.count(self.sizes[:-1])
         firsts = op.Mul(op.Range(0, count, 1), self.length)
         self._firsts = op.Reshape(firsts, op.const([-1, 1], INT32))
         self._flat_shape = op.const([-1], INT32)
-        self._places: Value | None = None
+        self._positions: Value | None = None
 
     def of(self, x: HloTensor) -> Value:
         """A tensor as (rows, length)."""
@@ -140,31 +144,31 @@ class SortedRows:
     def sort_by(self, keys: Value, *, descends: bool) -> None:
         """Sort the rows as they are now; equal keys stay in order."""
         op = self.op
-        keys = self._taken(keys) if self._places is not None else keys
+        keys = self._taken(keys) if self._positions is not None else keys
         ranked = op.TopKV2(keys if descends else op.Invert(keys), self.length, sorted=True)
-        places = op.AddV2(ranked.output(1), self._firsts).output(0)
-        if self._places is not None:
-            places = op.GatherV2(op.Reshape(self._places, self._flat_shape), places, 0).output(0)
-        self._places = places
+        positions = op.AddV2(ranked.output(1), self._firsts).output(0)
+        if self._positions is not None:
+            positions = op.GatherV2(op.Reshape(self._positions, self._flat_shape), positions, 0).output(0)
+        self._positions = positions
 
     def first(self, x: HloTensor, count: int) -> Value:
         """The first elements of each row of a tensor."""
-        assert self._places is not None
-        self._places = self.op.Slice(
-            self._places, self.op.const([0, 0], INT32), self.op.const([-1, count], INT32)
+        assert self._positions is not None
+        self._positions = self.op.Slice(
+            self._positions, self.op.const([0, 0], INT32), self.op.const([-1, count], INT32)
         ).output(0)
         return self._taken(self.of(x))
 
     def indices(self) -> Value:
-        """The place of each element in its row."""
-        assert self._places is not None
-        return self.op.Sub(self._places, self._firsts).output(0)
+        """The position of each element in its row."""
+        assert self._positions is not None
+        return self.op.Sub(self._positions, self._firsts).output(0)
 
     def sorted(self, x: HloTensor) -> Value:
         return self.op.Reshape(self._taken(self.of(x)), self.op.sizes.vector(self.sizes)).output(0)
 
     def _taken(self, rows: Value) -> Value:
-        return self.op.GatherV2(self.op.Reshape(rows, self._flat_shape), self._places, 0).output(0)
+        return self.op.GatherV2(self.op.Reshape(rows, self._flat_shape), self._positions, 0).output(0)
 
 
 @translates_call("mhlo.topk")

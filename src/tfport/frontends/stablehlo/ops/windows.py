@@ -55,14 +55,14 @@ def reduce_window(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int,
             for x, start in zip(inputs, starts, strict=True)
         ]
     if (pooled := _max_pooled(op, name, inputs[0], sizes, strides, rates, dims)) is not None:
-        made = [pooled]
+        results = [pooled]
     else:
-        made = inputs
+        results = inputs
         for axis in range(len(sizes)):
             if sizes[axis] != 1 or strides[axis] != 1:
-                made = _folded(op, made, axis, sizes[axis], strides[axis], rates[axis], combine)
-        made = [op.tensor(x.value, dims) for x in made]
-    return made if half == 1 and is_neutral(name, starts[0]) else combine(starts, made)
+                results = _folded(op, results, axis, sizes[axis], strides[axis], rates[axis], combine)
+        results = [op.tensor(x.value, dims) for x in results]
+    return results if half == 1 and is_neutral(name, starts[0]) else combine(starts, results)
 
 
 def _cumulative_axis(
@@ -88,10 +88,10 @@ def _folded(
         raise CannotRun("stablehlo.reduce_window with an empty window has no translation")
     reach = (size - 1) * rate
     if size <= MOST_SHIFTED:
-        made = [_shifted(op, x, axis, 0, reach, stride) for x in inputs]
+        folded = [_shifted(op, x, axis, 0, reach, stride) for x in inputs]
         for index in range(1, size):
-            made = combine(made, [_shifted(op, x, axis, index * rate, reach, stride) for x in inputs])
-        return made
+            folded = combine(folded, [_shifted(op, x, axis, index * rate, reach, stride) for x in inputs])
+        return folded
     powers, length = [list(inputs)], 1
     while length * 2 <= size:
         last = powers[-1]
@@ -125,7 +125,7 @@ def _shifted(op: HloNodes, x: HloTensor, axis: int, start: int, reach: int, stri
         [value if index == axis else 0 for index in range(x.rank)] for value in (start, end, stride)
     )
     steps = [step or 1 for step in steps]
-    made = op.StridedSlice(
+    node = op.StridedSlice(
         x.value,
         *(op.const(numbers, INT32) for numbers in (begins, ends, steps)),
         begin_mask=mask,
@@ -133,7 +133,7 @@ def _shifted(op: HloNodes, x: HloTensor, axis: int, start: int, reach: int, stri
     )
     size = x.dims[axis]
     left = None if size is None else max(0, -(-(size - reach) // stride))
-    return op.tensor(made, tuple(left if index == axis else n for index, n in enumerate(x.dims)))
+    return op.tensor(node, tuple(left if index == axis else n for index, n in enumerate(x.dims)))
 
 
 def _max_pooled(

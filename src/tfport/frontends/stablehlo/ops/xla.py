@@ -27,7 +27,7 @@ def select_and_scatter(
     op: HloNodes, hlo: HloOp, x: HloTensor, source: HloTensor, start: HloTensor, *, env: Env
 ) -> HloTensor:
     select, scatter = (region(op, body, [x, x], env) for body in hlo.regions)
-    made = op.XlaSelectAndScatter(
+    node = op.XlaSelectAndScatter(
         x.value,
         *(numbers(op, hlo.attrs[name]) for name in ("window_dimensions", "window_strides")),
         numbers(op, np.reshape(integers(hlo.attrs["padding"]), (-1, 2))),
@@ -36,7 +36,7 @@ def select_and_scatter(
         select=select,
         scatter=scatter,
     )
-    return op.tensor(made, hlo.types[0].shape)
+    return op.tensor(node, hlo.types[0].shape)
 
 
 @translates_call("stablehlo.dynamic_reduce_window", in_xla_ops=True)
@@ -46,10 +46,10 @@ def dynamic_reduce_window(op: HloNodes, hlo: HloOp, *operands: HloTensor) -> Hlo
         raise CannotRun("stablehlo.dynamic_reduce_window of several tensors has no translation")
     x, start, *window = operands
     body = op.program.functions[str(hlo.attrs["called_computations"][0]).lstrip("@")]
-    made = op.XlaReduceWindow(
+    node = op.XlaReduceWindow(
         x.value, start.value, *(z.value for z in window), computation=region(op, body, [x, x], {})
     )
-    return op.tensor(made, hlo.types[0].shape)
+    return op.tensor(node, hlo.types[0].shape)
 
 
 CONVOLUTION = {
@@ -65,7 +65,7 @@ def convolved(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> HloT
     attrs = hlo.attrs
     if any(integers(attrs["window_reversal"])):
         raise CannotRun("stablehlo.convolution with this window and reversed filters has no translation")
-    made = op.XlaConvV2(
+    node = op.XlaConvV2(
         x.value,
         kernel.value,
         numbers(op, attrs["window_strides"]),
@@ -77,7 +77,7 @@ def convolved(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> HloT
         preferred_element_type=element_type(hlo.types[0].element),
         batch_group_count=int(attrs["batch_group_count"]),
     )
-    return op.tensor(made, hlo.types[0].shape)
+    return op.tensor(node, hlo.types[0].shape)
 
 
 def scattered(op: HloNodes, hlo: HloOp, operands: Sequence[HloTensor], env: Env) -> HloTensor:
@@ -88,7 +88,7 @@ def scattered(op: HloNodes, hlo: HloOp, operands: Sequence[HloTensor], env: Env)
     if integers(attrs.get("input_batching_dims", [])):
         raise CannotRun("stablehlo.scatter with this region and batches has no translation")
     fields = dict(enumerate((attrs[name] for name in (*names, "index_vector_dim")), 1))
-    made = op.XlaScatter(
+    node = op.XlaScatter(
         x.value,
         indices.value,
         updates.value,
@@ -96,31 +96,31 @@ def scattered(op: HloNodes, hlo: HloOp, operands: Sequence[HloTensor], env: Env)
         dimension_numbers=dimension_numbers(fields),
         indices_are_sorted=False,
     )
-    return op.tensor(made, x.dims)
+    return op.tensor(node, x.dims)
 
 
 def sorted_by(op: HloNodes, hlo: HloOp, operands: Sequence[HloTensor], env: Env) -> list[HloTensor]:
     """Sorted by any comparator."""
     pairs = [side for x in operands for side in (x, x)]
-    made = op.XlaVariadicSort(
+    node = op.XlaVariadicSort(
         [x.value for x in operands],
         op.const(int(hlo.attrs["dimension"]) % max(operands[0].rank, 1), INT64),
         comparator=region(op, hlo.regions[0], pairs, env),
         is_stable=True,
     )
-    return [op.tensor(made.output(index), x.dims) for index, x in enumerate(operands)]
+    return [op.tensor(node.output(index), x.dims) for index, x in enumerate(operands)]
 
 
 def reduced(op: HloNodes, hlo: HloOp, operands: Sequence[HloTensor], env: Env) -> list[HloTensor]:
     """Reduced by any computation; half of the operands are the values to begin with."""
     half = len(operands) // 2
-    made = op.XlaVariadicReduceV2(
+    node = op.XlaVariadicReduceV2(
         [x.value for x in operands[:half]],
         [x.value for x in operands[half:]],
         dimensions_to_reduce=integers(hlo.attrs["dimensions"]),
         reducer=region(op, hlo.regions[0], operands, env),
     )
-    return [op.tensor(made.output(index), kind.shape) for index, kind in enumerate(hlo.types)]
+    return [op.tensor(node.output(index), tensor_type.shape) for index, tensor_type in enumerate(hlo.types)]
 
 
 def region(op: HloNodes, body: HloBody, args: Sequence[HloTensor], env: Env) -> FunctionRef:

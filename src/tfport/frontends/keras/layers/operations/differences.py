@@ -25,7 +25,7 @@ def diff(b: LayerBuilder, a: LayerTensor, *, n: int = 1, axis: int = -1) -> Laye
 
 @layer("ops.Trapezoid")
 def area(b: LayerBuilder, y: LayerTensor, *, x: Any = None, dx: float = 1.0, axis: int = -1) -> LayerTensor:
-    """The area below the lines through the elements, at places `x` or equally spaced."""
+    """The area below the lines through the elements, at positions `x` or equally spaced."""
     y = as_floating(b, y)
     widths = b.constant(dx, y.dtype) if x is None else diff(b, b.constant(x, y.dtype))
     if widths.rank > 1:
@@ -43,8 +43,8 @@ def mesh_grid(b: LayerBuilder, *x: LayerTensor, indexing: str = "xy") -> list[La
     indices = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         indices[:2] = 1, 0
-    dims = [sizes(b, vectors[place])[0] for place in indices]
-    known = [vectors[place].shape[0] for place in indices]
+    dims = [sizes(b, vectors[index])[0] for index in indices]
+    known = [vectors[index].shape[0] for index in indices]
     grids = []
     for number, vector in enumerate(vectors):
         for axis in range(len(vectors)):

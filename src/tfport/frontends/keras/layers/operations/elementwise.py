@@ -179,9 +179,11 @@ def ones_like(b: LayerBuilder, x: LayerTensor, *, dtype: str | None = None) -> L
 
 @layer("ops.FullLike")
 def full_like(b: LayerBuilder, x: LayerTensor, fill_value: Any, *, dtype: str | None = None) -> LayerTensor:
-    kind = DType.parse(dtype) if dtype else x.dtype
-    value = b.cast(fill_value, kind) if isinstance(fill_value, LayerTensor) else b.constant(fill_value, kind)
-    return b.Add(b.cast(b.ZerosLike(x), kind), value)
+    target = DType.parse(dtype) if dtype else x.dtype
+    value = (
+        b.cast(fill_value, target) if isinstance(fill_value, LayerTensor) else b.constant(fill_value, target)
+    )
+    return b.Add(b.cast(b.ZerosLike(x), target), value)
 
 
 @layer("ops.StopGradient")

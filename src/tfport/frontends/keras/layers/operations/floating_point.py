@@ -43,9 +43,9 @@ def remainder(b: LayerBuilder, x1: Any, x2: Any) -> LayerTensor:
 def heaviside(b: LayerBuilder, x1: Any, x2: Any) -> LayerTensor:
     """0 below zero, 1 above, the second operand at zero."""
     x, y = promoted(b, *tensors_of(b, x1, x2))
-    kind = x.dtype if x.dtype.is_floating else FLOAT64 if x.dtype == INT64 else FLOAT32
-    x, y = b.cast(x, kind), b.cast(y, kind)
-    zero = b.constant(0, kind)
+    dtype = x.dtype if x.dtype.is_floating else FLOAT64 if x.dtype == INT64 else FLOAT32
+    x, y = b.cast(x, dtype), b.cast(y, dtype)
+    zero = b.constant(0, dtype)
     above = select(b, b.Greater(x, zero), b.OnesLike(x), y)
     return select(b, b.Less(x, zero), b.ZerosLike(x), above)
 
@@ -156,20 +156,20 @@ def select_operation(
 @layer("ops.View")
 def view(b: LayerBuilder, x: LayerTensor, *, dtype: str | None = None) -> LayerTensor:
     """The same bytes as numbers of another type."""
-    kind = DType.parse(dtype) if dtype else x.dtype
-    before, after = (np.dtype(t.numpy).itemsize for t in (x.dtype, kind))
+    element_type = DType.parse(dtype) if dtype else x.dtype
+    before, after = (np.dtype(t.numpy).itemsize for t in (x.dtype, element_type))
     if before == after:
-        return b.tensor(b.node("Bitcast", x, type=kind), x.shape)
+        return b.tensor(b.node("Bitcast", x, type=element_type), x.shape)
     last = x.shape[-1] if x.rank else None
     if last is None:
         raise b.refuse("the last axis, whose size changes, is unknown")
     *outer, _ = sizes(b, x)
     if before > after:
-        parts = b.tensor(b.node("Bitcast", x, type=kind), (*x.shape, before // after))
+        parts = b.tensor(b.node("Bitcast", x, type=element_type), (*x.shape, before // after))
         length = last * (before // after)
         return b.tensor(reshape(b, parts, (*outer, length)).value, (*x.shape[:-1], length))
     ratio = after // before
     if last % ratio:
-        raise b.refuse(f"{last} elements of {before} bytes are no whole number of {kind}")
+        raise b.refuse(f"{last} elements of {before} bytes are no whole number of {element_type}")
     parts = reshape(b, x, (*outer, last // ratio, ratio))
-    return b.tensor(b.node("Bitcast", parts, type=kind), (*x.shape[:-1], last // ratio))
+    return b.tensor(b.node("Bitcast", parts, type=element_type), (*x.shape[:-1], last // ratio))

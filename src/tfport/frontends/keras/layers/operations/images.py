@@ -1,4 +1,4 @@
-"""Operations on images, and in windows: resizing, pooling, convolution."""
+"""Operations on images, and in windows: resizing, pooling, convolution, patches, padding."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def blocks(
     return channels_last(b, data_format, x, rearranged)
 
 
-# Operations that take images apart: patches, their borders, windows as columns.
+# Patches, borders, and windows as columns
 
 LARGEST_KERNEL = 1 << 24
 """The elements of a kernel that only copies; a file must not ask for more memory than that."""

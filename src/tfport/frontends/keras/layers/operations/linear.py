@@ -37,8 +37,8 @@ def dot(b: LayerBuilder, x1: Any, x2: Any) -> LayerTensor:
     letters = string.ascii_lowercase
     left = letters[: x.rank]
     right = letters[x.rank : x.rank + y.rank]
-    place = max(0, y.rank - 2)
-    right = right[:place] + left[-1] + right[place + 1 :]
+    axis = max(0, y.rank - 2)
+    right = right[:axis] + left[-1] + right[axis + 1 :]
     return einsum(b, f"{left},{right}->{left[:-1]}{right.replace(left[-1], '')}", x, y)
 
 

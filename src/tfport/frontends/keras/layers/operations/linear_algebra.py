@@ -1,4 +1,4 @@
-"""Decompositions, inverses and solutions for the matrices in the last two axes."""
+"""Operations on matrices: decompositions, inverses and solutions; triangles, diagonals and rotations."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def correlation_coefficients(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     return b.Minimum(b.Maximum(b.RealDiv(covariance, scale), -1.0), 1.0)
 
 
-# Operations on the matrices in two axes: triangles, diagonals, turns.
+# Triangles, diagonals and rotations of the matrices in two axes
 
 
 @layer("ops.Tril")
@@ -224,14 +224,14 @@ def summed_type(dtype: DType) -> DType:
 
 @layer("ops.Rot90")
 def turn(b: LayerBuilder, array: LayerTensor, *, k: int = 1, axes: Sequence[int] = (0, 1)) -> LayerTensor:
-    """Quarter turns of the plane of two axes."""
+    """Rotations by quarters in the plane of two axes."""
     first, second = (axis % array.rank for axis in axes)
     order = list(range(array.rank))
     order[first], order[second] = second, first
     turns = k % 4
     if turns == 2:
         if array.shape[first] is None or array.shape[first] != array.shape[second]:
-            # Keras 3.15 with TensorFlow reshapes between the two quarters as if nothing had been turned
+            # Keras 3.15 with TensorFlow reshapes between the two quarters as if nothing had been rotated
             raise b.refuse("half turns of planes that are not square differ between the backends of Keras")
         return reversed_axes(b, array, [first, second])
     if turns == 1:
@@ -247,6 +247,6 @@ def powers(b: LayerBuilder, x: LayerTensor, *, N: int | None = None, increasing:
     if count is None:
         raise b.refuse("it computes as many powers as the tensor has elements, whose number is unknown")
     exponents = np.arange(count) if increasing else np.arange(count)[::-1]
-    kind = x.dtype if x.dtype.is_floating else FLOAT32
-    result = b.Pow(as_floating(b, expand_dims(b, x, -1)), b.constant(exponents, kind))
+    dtype = x.dtype if x.dtype.is_floating else FLOAT32
+    result = b.Pow(as_floating(b, expand_dims(b, x, -1)), b.constant(exponents, dtype))
     return b.cast(result, x.dtype)

@@ -79,21 +79,21 @@ layer("ops.Nanmax")(_extreme("Max", "Any", -math.inf))
 layer("ops.Nanmin")(_extreme("Min", "All", math.inf))
 
 
-def _place(op: str, lowest: float) -> Callable[..., LayerTensor]:
+def _arg_extreme(op: str, lowest: float) -> Callable[..., LayerTensor]:
     def operation(
         b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
     ) -> LayerTensor:
-        place = arg_extreme(b, op, _without_nan(b, x, lowest), axis, keepdims, INT32)
+        index = arg_extreme(b, op, _without_nan(b, x, lowest), axis, keepdims, INT32)
         if not x.dtype.is_floating:
-            return place
+            return index
         nothing = reduced(b, "All", b.IsNan(x), axis, keepdims)
-        return select(b, nothing, b.Sub(b.ZerosLike(place), 1), place)
+        return select(b, nothing, b.Sub(b.ZerosLike(index), 1), index)
 
     return operation
 
 
-layer("ops.Nanargmax")(_place("ArgMax", -math.inf))
-layer("ops.Nanargmin")(_place("ArgMin", math.inf))
+layer("ops.Nanargmax")(_arg_extreme("ArgMax", -math.inf))
+layer("ops.Nanargmin")(_arg_extreme("ArgMin", math.inf))
 
 
 @layer("ops.Nancumsum ops.Nancumprod")

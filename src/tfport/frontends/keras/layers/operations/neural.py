@@ -1,4 +1,4 @@
-"""Operations of neural networks: activations, softmax, normalization."""
+"""Operations of neural networks: activations, softmax, normalization, losses."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def batch_norm(
     return y if offset is None else b.Add(y, offset)
 
 
-# Losses as operations: crossentropies, and the ratio of signal to noise.
+# Losses
 
 EPSILON = 1e-7
 """How near a probability may come to 0 and 1."""

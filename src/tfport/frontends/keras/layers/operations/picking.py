@@ -1,4 +1,4 @@
-"""Operations that pick elements by position."""
+"""Operations that pick elements by position, or put them there: slices, scattering, sums of segments."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ def take_along_axis(b: LayerBuilder, x: LayerTensor, indices: Any, *, axis: int 
     if axis is None:
         return gather(b, reshape(b, x, (None,)), _wrapped(b, reshape(b, x, (None,)), indices, 0))
     axis = axis % x.rank
-    places = _wrapped(b, x, indices, axis)
+    positions = _wrapped(b, x, indices, axis)
     order = [i for i in range(x.rank) if i != axis] + [axis]
-    rows, places = transpose(b, x, order), transpose(b, places, order)
-    outer = _broadcast_sizes(b, rows, places)
-    rows, places = (_with_outer(b, tensor, outer) for tensor in (rows, places))
-    flat = reshape(b, places, (None, sizes(b, places)[-1]))
+    rows, positions = transpose(b, x, order), transpose(b, positions, order)
+    outer = _broadcast_sizes(b, rows, positions)
+    rows, positions = (_with_outer(b, tensor, outer) for tensor in (rows, positions))
+    flat = reshape(b, positions, (None, sizes(b, positions)[-1]))
     starts = b.Mul(count_to(b, sizes(b, flat)[0]), sizes(b, rows)[-1])
     flat = b.Add(flat, expand_dims(b, b.cast(starts, flat.dtype), 1))
     taken = gather(b, reshape(b, rows, (None,)), flat)
-    result = b.tensor(reshape(b, taken, sizes(b, places)).value, places.shape)
+    result = b.tensor(reshape(b, taken, sizes(b, positions)).value, positions.shape)
     return transpose(b, result, [order.index(i) for i in range(x.rank)])
 
 
@@ -126,12 +126,12 @@ def multi_hot(
     sparse: bool = False,
 ) -> LayerTensor:
     """Which classes occur along the second axis, or in the only one."""
-    kind = DType.parse(dtype) if dtype else FLOAT32
-    encoded = one_hot(b, inputs, num_classes, axis, kind)
-    return reduce(b, "Any" if kind == BOOL else "Max", encoded, [1 if inputs.rank > 1 else 0])
+    encoded_dtype = DType.parse(dtype) if dtype else FLOAT32
+    encoded = one_hot(b, inputs, num_classes, axis, encoded_dtype)
+    return reduce(b, "Any" if encoded_dtype == BOOL else "Max", encoded, [1 if inputs.rank > 1 else 0])
 
 
-# Operations that put elements at positions: updates of slices, scattering, sums of segments.
+# Elements put at positions
 
 SCATTERS = {
     None: "TensorScatterUpdate",
@@ -143,7 +143,7 @@ SCATTERS = {
 
 @layer("ops.SliceUpdate")
 def slice_update(b: LayerBuilder, inputs: LayerTensor, start_indices: Any, updates: Any) -> LayerTensor:
-    """The tensor with other elements in one place; an update that reaches beyond the end is moved back."""
+    """The tensor with a slice replaced; an update that reaches beyond the end is moved back."""
     (update,) = tensors_of(b, updates)
     if not isinstance(start_indices, LayerTensor) or start_indices.rank != 1:
         start_indices = stack(b, [b.cast(index, INT32) for index in tensors_of(b, *start_indices)])
@@ -165,15 +165,15 @@ def scatter_update(
 ) -> LayerTensor:
     if reduction not in SCATTERS:
         raise b.refuse(f"it scatters with the reduction `{reduction}`, which tfport does not do")
-    places, update = tensors_of(b, indices, updates)
-    return b.tensor(b.node(SCATTERS[reduction], inputs, places, update), inputs.shape)
+    positions, update = tensors_of(b, indices, updates)
+    return b.tensor(b.node(SCATTERS[reduction], inputs, positions, update), inputs.shape)
 
 
 @layer("ops.Scatter")
 def scatter(b: LayerBuilder, indices: Any, values: Any, *, shape: Sequence[int]) -> LayerTensor:
-    places, elements = tensors_of(b, indices, values)
-    target = b.constant(list(shape), places.dtype)
-    return b.tensor(b.node("ScatterNd", places, elements, target), shape)
+    positions, elements = tensors_of(b, indices, values)
+    target = b.constant(list(shape), positions.dtype)
+    return b.tensor(b.node("ScatterNd", positions, elements, target), shape)
 
 
 @layer("ops.SegmentSum ops.SegmentMax ops.SegmentMin ops.SegmentProd")

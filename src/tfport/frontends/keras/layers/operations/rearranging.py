@@ -49,10 +49,10 @@ def swap_axes(b: LayerBuilder, x: LayerTensor, *, axis1: int, axis2: int) -> Lay
 
 @layer("ops.Moveaxis")
 def move_axis(b: LayerBuilder, x: LayerTensor, *, source: Any, destination: Any) -> LayerTensor:
-    sources, places = (_axes(axes, x.rank) for axes in (source, destination))
+    sources, targets = (_axes(axes, x.rank) for axes in (source, destination))
     order = [axis for axis in range(x.rank) if axis not in sources]
-    for place, axis in sorted(zip(places, sources, strict=True)):
-        order.insert(place, axis)
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
     return transpose(b, x, order)
 
 
@@ -61,8 +61,8 @@ def expand_dims_operation(b: LayerBuilder, x: LayerTensor, *, axis: Any) -> Laye
     axes = plain(axis)
     if isinstance(axes, int):
         return expand_dims(b, x, axes)
-    for place in sorted(a % (x.rank + len(axes)) for a in axes):
-        x = expand_dims(b, x, place)
+    for index in sorted(a % (x.rank + len(axes)) for a in axes):
+        x = expand_dims(b, x, index)
     return x
 
 
@@ -106,7 +106,7 @@ def split_operation(
         return split_at(b, x, parts, axis)
     if size is not None and size % parts:  # np.array_split: the first parts have one more
         bounds = np.cumsum([size // parts + (i < size % parts) for i in range(parts)])[:-1]
-        return split_at(b, x, [int(place) for place in bounds], axis)
+        return split_at(b, x, [int(bound) for bound in bounds], axis)
     return split(b, x, parts, axis)
 
 
@@ -166,8 +166,8 @@ def roll(b: LayerBuilder, x: LayerTensor, *, shift: Any, axis: Any = None) -> La
         return b.tensor(reshape(b, flat, sizes(b, x)).value, x.shape)
     axes, shifts = _axes(axis, x.rank), plain(shift)
     shifts = [shifts] * len(axes) if isinstance(shifts, int) else shifts
-    for place, amount in zip(axes, shifts, strict=True):
-        x = rolled(b, x, amount, place)
+    for index, amount in zip(axes, shifts, strict=True):
+        x = rolled(b, x, amount, index)
     return x
 
 

@@ -1,4 +1,4 @@
-"""Operations over axes: sums, means, extremes, sorting."""
+"""Operations over axes: sums, means, extremes, sorting, quantiles."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def top_k(b: LayerBuilder, x: LayerTensor, *, k: int, sorted: bool = True) -> Se
 
 
 def ascending(b: LayerBuilder, x: LayerTensor, output: int = 0) -> LayerTensor:
-    """The elements of the last axis in rising order, or their places (output 1)."""
+    """The elements of the last axis in rising order, or their positions (output 1)."""
     node = b.node("TopKV2", b.Neg(x), sizes(b, x)[-1])
     ranked = b.tensor(node.output(output), x.shape)
     return b.Neg(ranked) if output == 0 else ranked
@@ -209,7 +209,7 @@ def argsort(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
     return over_last_axis(b, x, axis, lambda rows: ascending(b, rows, 1))
 
 
-# Medians, quantiles and percentiles.
+# Medians, quantiles and percentiles
 
 _FLOAT64 = DType.parse("float64")
 
@@ -267,8 +267,8 @@ def _quantiles(
     nothing = b.ZerosLike(b.cast(missing, x.dtype))
     unknown = b.tensor(b.node("Select", missing, b.Add(nothing, math.nan), nothing), missing.shape)
     result = b.Add(result, expand_dims(b, unknown, -1) if fraction.ndim else unknown)
-    for place in sorted(axes) if keepdims else ():
-        result = expand_dims(b, result, place)
+    for index in sorted(axes) if keepdims else ():
+        result = expand_dims(b, result, index)
     last = result.rank - 1
     return transpose(b, result, [last, *range(last)]) if fraction.ndim else result
 
@@ -279,8 +279,8 @@ def _at(b: LayerBuilder, ordered: LayerTensor, fraction: Any, method: str) -> La
     last = b.constant(size - 1) if isinstance(size, int) else b.Sub(size, 1)
     exact = b.Mul(b.cast(last, _FLOAT64), b.constant(fraction, _FLOAT64))
 
-    def element(place: LayerTensor) -> LayerTensor:
-        return gather(b, ordered, b.Maximum(b.Minimum(b.cast(place, INT32), last), 0), -1)
+    def element(position: LayerTensor) -> LayerTensor:
+        return gather(b, ordered, b.Maximum(b.Minimum(b.cast(position, INT32), last), 0), -1)
 
     if method == "lower":
         return element(b.Floor(exact))

@@ -1,4 +1,7 @@
-"""Fourier transforms, and signals in overlapping frames. Complex numbers are pairs of tensors."""
+"""Fourier transforms, signals in overlapping frames, and complex numbers.
+
+The transforms represent complex numbers as pairs of tensors.
+"""
 
 from __future__ import annotations
 
@@ -96,17 +99,17 @@ def _vector(b: LayerBuilder, size: int | LayerTensor) -> LayerTensor:
 def extract_sequences(
     b: LayerBuilder, x: LayerTensor, *, sequence_length: int, sequence_stride: int
 ) -> LayerTensor:
-    """Frames of a signal that start at regular places."""
+    """Frames of a signal that start at regular intervals."""
     size = sizes(b, x)[-1]
     count: int | LayerTensor
     if isinstance(size, int):
         count = max(0, (size - sequence_length) // sequence_stride + 1)
     else:
         count = b.Maximum(b.Add(b.FloorDiv(b.Sub(size, sequence_length), sequence_stride), 1), 0)
-    return gather(b, x, _places(b, count, sequence_length, sequence_stride), -1)
+    return gather(b, x, _frame_positions(b, count, sequence_length, sequence_stride), -1)
 
 
-def _places(b: LayerBuilder, count: int | LayerTensor, length: int, stride: int) -> LayerTensor:
+def _frame_positions(b: LayerBuilder, count: int | LayerTensor, length: int, stride: int) -> LayerTensor:
     """The positions of the elements of each frame."""
     starts = b.Mul(count_to(b, count), stride)
     return b.Add(expand_dims(b, starts, 1), b.constant(np.arange(length), INT32))
@@ -158,7 +161,7 @@ def istft(
 
 
 def _inverse_window(weights: NDArray[np.float64], stride: int) -> NDArray[np.float64]:
-    """The weights divided by the sum of the squares that fall on the same place."""
+    """The weights divided by the sum of the squares that fall on the same position."""
     overlaps = -(-len(weights) // stride)
     squares = np.pad(weights**2, (0, overlaps * stride - len(weights))).reshape(overlaps, stride).sum(0)
     return np.asarray(weights / np.tile(squares, overlaps)[: len(weights)])
@@ -174,13 +177,13 @@ def _overlapped(b: LayerBuilder, frames: LayerTensor, stride: int) -> LayerTenso
         total = (count - 1) * stride + length
     else:
         total = b.Add(b.Mul(b.Sub(count, 1), stride), length)
-    node = b.node("UnsortedSegmentSum", rows, _places(b, count, length, stride), total)
+    node = b.node("UnsortedSegmentSum", rows, _frame_positions(b, count, length, stride), total)
     known = total if isinstance(total, int) else None
     signal = transpose(b, b.tensor(node, (known, None)), (1, 0))
     return b.tensor(reshape(b, signal, (*outer, total)).value, (*frames.shape[:-2], known))
 
 
-# Operations on complex numbers and their parts.
+# Complex numbers and their parts
 
 
 @layer("ops.Real")

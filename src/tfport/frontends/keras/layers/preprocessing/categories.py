@@ -1,4 +1,4 @@
-"""CategoryEncoding, Hashing and crosses of categories."""
+"""Categories and numbers as features: CategoryEncoding, Hashing, crosses; Normalization, Discretization."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import concat, expand_dims, reshape, select
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, STRING
 
+DEFAULT_KEY = 0xDECAFCAFFE
+"""The key that `tf.sparse.cross_hashed` uses by default."""
+
 
 @layer("CategoryEncoding")
 def category_encoding(
@@ -32,10 +35,10 @@ def category_encoding(
     depth = max_tokens if num_tokens is None else num_tokens
     if depth is None:
         raise b.refuse("its number of categories is not in the file")
-    kind = b.dtype if b.dtype.is_floating else FLOAT32
+    dtype = b.dtype if b.dtype.is_floating else FLOAT32
     if x.rank == 1 and output_mode != "one_hot":
         x = expand_dims(b, x, -1)
-    return encoded(b, b.cast(x, INT64), output_mode, depth, dtype=kind, weights=count_weights)
+    return encoded(b, b.cast(x, INT64), output_mode, depth, dtype=dtype, weights=count_weights)
 
 
 @layer("Hashing")
@@ -60,10 +63,10 @@ def hashing(
     else:
         key = [salt, salt] if isinstance(salt, int) else list(salt)
         node = b.node("StringToHashBucketStrong", text, num_buckets=bins, key=key)
-    places = b.tensor(node, x.shape)
+    indices = b.tensor(node, x.shape)
     if masked is not None:
-        places = select(b, masked, b.ZerosLike(places), b.Add(places, 1))
-    return encoded(b, places, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
+        indices = select(b, masked, b.ZerosLike(indices), b.Add(indices, 1))
+    return encoded(b, indices, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
 
 
 def _digits(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
@@ -88,10 +91,10 @@ def hashed_crossing(
         internal_type=STRING if all(x.dtype == STRING for x in columns) else INT64,
         sparse_types=[], dense_types=[x.dtype for x in columns],
     )  # fmt: skip
-    places = b.tensor(
+    indices = b.tensor(
         reshape(b, b.tensor(node.output(1), (None,)), (None, *first.shape[1:])).value, first.shape
     )
-    return encoded(b, places, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
+    return encoded(b, indices, output_mode, num_bins, dtype=INT64 if output_mode == "int" else None)
 
 
 @layer("CategoryCrossing")
@@ -121,11 +124,7 @@ def _crossed(b: LayerBuilder, columns: Sequence[LayerTensor], separator: str) ->
     return b.tensor(dense, (columns[0].shape[0], width))
 
 
-DEFAULT_KEY = 0xDECAFCAFFE
-"""The key that `tf.sparse.cross_hashed` uses unless told otherwise."""
-
-
-# Normalization and Discretization of numbers.
+# Numbers
 
 EPSILON = 1e-7
 
@@ -178,7 +177,7 @@ def discretization(
         raise b.refuse(
             "the boundaries of its bins are not in the file; state `bin_boundaries` and save again"
         )
-    places = b.node("Bucketize", x if x.dtype != INT64 else b.cast(x, FLOAT32), boundaries=list(boundaries))
+    indices = b.node("Bucketize", x if x.dtype != INT64 else b.cast(x, FLOAT32), boundaries=list(boundaries))
     integer = INT64 if b.version.numbers < (3, 11) else INT32
-    kind = integer if output_mode == "int" else None
-    return encoded(b, b.tensor(places, x.shape), output_mode, len(boundaries) + 1, dtype=kind)
+    dtype = integer if output_mode == "int" else None
+    return encoded(b, b.tensor(indices, x.shape), output_mode, len(boundaries) + 1, dtype=dtype)

@@ -49,14 +49,14 @@ def adaptive_equalization(
     """Each pixel by its rank among those of the tiles around it."""
     if x.rank != 4 or None in x.shape[1:]:
         raise b.refuse(f"it gets a tensor {x}; expected a batch of images of a known size")
-    kind = b.dtype if x.dtype.is_floating else x.dtype
+    dtype = b.dtype if x.dtype.is_floating else x.dtype
 
     def equalized(images: LayerTensor) -> LayerTensor:
         whole = _from_range(b, b.cast(images, FLOAT32), value_range, BYTES)
         result = _Tiles(b, whole, tile_grid_size).equalized(clip_limit)
-        return b.cast(_from_range(b, result, BYTES, value_range), kind)
+        return b.cast(_from_range(b, result, BYTES, value_range), dtype)
 
-    return channels_last(b, data_format, b.cast(x, kind), equalized)
+    return channels_last(b, data_format, b.cast(x, dtype), equalized)
 
 
 class _Tiles:
@@ -75,8 +75,8 @@ class _Tiles:
     def equalized(self, clip_limit: float) -> LayerTensor:
         b, (height, width) = self.b, self.size
         ranks = self._with_border(self._ranks(clip_limit))
-        low_y, part_y = self._places(0)
-        low_x, part_x = self._places(1)
+        low_y, part_y = self._positions(0)
+        low_x, part_x = self._positions(1)
         rows = [self._at(ranks, low_y + step, low_x) for step in (0, 1)]
         next_columns = [self._at(ranks, low_y + step, low_x + 1) for step in (0, 1)]
         top, bottom = (
@@ -110,14 +110,14 @@ class _Tiles:
             ranks = concat(self.b, [first, ranks, last], axis)
         return ranks
 
-    def _places(self, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    def _positions(self, axis: int) -> tuple[np.ndarray, np.ndarray]:
         """The tile before each row or column, and how far it is towards the next one."""
         tile = self.tile[axis]
         middle = np.arange(tile * self.grid[axis], dtype=np.float32)
-        place = (middle - np.float32(tile / 2)) / np.float32(tile) + np.float32(1)
+        position = (middle - np.float32(tile / 2)) / np.float32(tile) + np.float32(1)
         shape = (1, -1, 1, 1) if axis == 0 else (1, 1, -1, 1)
-        low = np.floor(place)
-        return low.astype(np.int32).reshape(shape), (place - low).reshape(shape)
+        low = np.floor(position)
+        return low.astype(np.int32).reshape(shape), (position - low).reshape(shape)
 
     def _at(self, ranks: LayerTensor, rows: np.ndarray, columns: np.ndarray) -> LayerTensor:
         """The rank of each pixel in a tile near it."""
@@ -127,8 +127,8 @@ class _Tiles:
         inside = (channels + rows * strides[2] + columns * strides[1]).astype(np.int32)
         first = b.Mul(b.tensor(b.node("Range", 0, sizes(b, self.pixels)[0], 1), (None,)), int(strides[3]))
         start = reshape(b, first, (None, 1, 1, 1))
-        place = b.Add(b.Add(self.pixels, b.constant(inside, INT32)), start)
-        return gather(b, reshape(b, ranks, (None,)), place)
+        position = b.Add(b.Add(self.pixels, b.constant(inside, INT32)), start)
+        return gather(b, reshape(b, ranks, (None,)), position)
 
 
 def _clipped(b: LayerBuilder, x: LayerTensor) -> LayerTensor:

@@ -1,4 +1,4 @@
-"""TextVectorization: texts to words, words to indices."""
+"""Texts to words, words to indices and back: TextVectorization, StringLookup, IntegerLookup."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def text_vectorization(
     if split is None:
         if ngrams is not None:
             raise b.refuse("it makes n-grams of texts that it does not split, which tfport does not do")
-        places = looked_up(b, texts, v)
+        indices = looked_up(b, texts, v)
     else:
         words = _split(b, texts, split)
         words = words if ngrams is None else _ngrams(b, words, ngrams)
-        places = _padded_rows(b, words, v)
+        indices = _padded_rows(b, words, v)
     if output_mode == "int":
-        return places if output_sequence_length is None else _cut(b, places, output_sequence_length)
+        return indices if output_sequence_length is None else _cut(b, indices, output_sequence_length)
     return weighted(
-        b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
+        b, indices, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
         dtype=result_type(b, output_mode),
     )  # fmt: skip
 
@@ -124,18 +124,18 @@ def _ngrams(b: LayerBuilder, ragged: RaggedWords, ngrams: int | Sequence[int]) -
 
 def _padded_rows(b: LayerBuilder, ragged: RaggedWords, vocabulary: Vocabulary) -> LayerTensor:
     """The indices of words, a row for each text; missing ones are 0, or -1 where indices are counted."""
-    places = looked_up(b, ragged.words, vocabulary)
+    indices = looked_up(b, ragged.words, vocabulary)
     missing = b.constant(0 if vocabulary.output_mode == "int" else -1, INT64)
     node = b.node(
-        "RaggedTensorToTensor", b.constant([-1, -1], INT64), places, missing, [ragged.splits],
+        "RaggedTensorToTensor", b.constant([-1, -1], INT64), indices, missing, [ragged.splits],
         row_partition_types=["ROW_SPLITS"],
     )  # fmt: skip
     return b.tensor(node, (ragged.texts, None))
 
 
-def _cut(b: LayerBuilder, places: LayerTensor, length: int) -> LayerTensor:
+def _cut(b: LayerBuilder, indices: LayerTensor, length: int) -> LayerTensor:
     """Rows of one length, cut or filled with 0."""
-    rows = slice_axis(b, places, -1, None, length)
+    rows = slice_axis(b, indices, -1, None, length)
     size = b.tensor(b.node("Shape", rows, out_type=INT32), (rows.rank,))
     last = b.tensor(b.node("StridedSlice", size, [rows.rank - 1], [rows.rank], [1], shrink_axis_mask=1), ())
     missing = b.Sub(b.constant(length), last)
@@ -144,7 +144,7 @@ def _cut(b: LayerBuilder, places: LayerTensor, length: int) -> LayerTensor:
     return b.tensor(b.node("Pad", rows, paddings), (*rows.shape[:-1], length))
 
 
-# StringLookup and IntegerLookup: tokens to indices and back.
+# StringLookup and IntegerLookup
 
 
 @layer("StringLookup")
@@ -173,9 +173,9 @@ def string_lookup(
     )  # fmt: skip
     if invert:
         return inverse(b, x, v)
-    places = looked_up(b, x, v, salt=salt)
+    indices = looked_up(b, x, v, salt=salt)
     return weighted(
-        b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
+        b, indices, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
         dtype=result_type(b, output_mode),
     )  # fmt: skip
 
@@ -206,9 +206,9 @@ def integer_lookup(
     )  # fmt: skip
     if invert:
         return inverse(b, x, v)
-    places = looked_up(b, x, v, salt=salt, hashed=oov_method == "farmhash")
+    indices = looked_up(b, x, v, salt=salt, hashed=oov_method == "farmhash")
     return weighted(
-        b, places, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
+        b, indices, v, max_tokens=max_tokens, pad_to_max_tokens=pad_to_max_tokens, idf_weights=idf_weights,
         dtype=result_type(b, output_mode),
     )  # fmt: skip
 

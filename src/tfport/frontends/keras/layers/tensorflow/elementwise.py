@@ -1,4 +1,4 @@
-"""Functions of each element: arithmetic, comparisons, logic, types."""
+"""Functions of each element: arithmetic, comparisons, logic, types, strings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tfport.graph.dtypes import BOOL, FLOAT32, DType
 @tf_function("math.truediv truediv math.divide divide __operators__.truediv")
 def truediv(b: LayerBuilder, x: Any, y: Any) -> LayerTensor:
     """Integers of up to 16 bits are divided as float32, others as float64."""
-    kind = next(operand.dtype for operand in (x, y) if isinstance(operand, LayerTensor))
-    if kind.is_integer:
-        wide = FLOAT32 if kind.numpy.itemsize <= 2 else DType.parse("float64")
+    dtype = next(operand.dtype for operand in (x, y) if isinstance(operand, LayerTensor))
+    if dtype.is_integer:
+        wide = FLOAT32 if dtype.numpy.itemsize <= 2 else DType.parse("float64")
         x, y = (b.cast(v, wide) if isinstance(v, LayerTensor) else b.constant(v, wide) for v in (x, y))
     return b.RealDiv(x, y)
 
@@ -67,7 +67,7 @@ def where(b: LayerBuilder, condition: LayerTensor, x: Any = None, y: Any = None)
     return select(b, b.cast(condition, BOOL), *tensors_of(b, [x, y]))
 
 
-# Functions of strings.
+# Strings
 
 
 @tf_function("strings.regex_replace")

@@ -68,5 +68,5 @@ def add_op(b: LayerBuilder, signature: OpSignature, inputs: Sequence[Any], attrs
 def tensors_of(b: LayerBuilder, values: Any) -> list[LayerTensor]:
     """A list of tensors; constants among them get the type of the others."""
     operands = values if isinstance(values, list | tuple) else [values]
-    kind = next((x.dtype for x in operands if isinstance(x, LayerTensor)), None)
-    return [x if isinstance(x, LayerTensor) else b.constant(x, kind) for x in operands]
+    dtype = next((x.dtype for x in operands if isinstance(x, LayerTensor)), None)
+    return [x if isinstance(x, LayerTensor) else b.constant(x, dtype) for x in operands]

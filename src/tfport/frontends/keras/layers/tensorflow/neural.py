@@ -1,4 +1,4 @@
-"""Functions of neural networks: activations, softmax, normalization."""
+"""Functions of neural networks: activations, softmax, normalization, products and norms of tensors."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tfport.graph.building.arrays import batch_matmul, transpose
 def softmax_function(
     b: LayerBuilder, logits: LayerTensor, axis: int | None = None, dim: int | None = None
 ) -> LayerTensor:
-    place = dim if axis is None else axis
-    return reductions.softmax(b, logits, axis=-1 if place is None else place)
+    chosen = dim if axis is None else axis
+    return reductions.softmax(b, logits, axis=-1 if chosen is None else chosen)
 
 
 @tf_function("nn.log_softmax math.log_softmax compat.v1.nn.log_softmax")
 def log_softmax(
     b: LayerBuilder, logits: LayerTensor, axis: int | None = None, dim: int | None = None
 ) -> LayerTensor:
-    place = dim if axis is None else axis
-    return reductions.log_softmax(b, logits, axis=-1 if place is None else place)
+    chosen = dim if axis is None else axis
+    return reductions.log_softmax(b, logits, axis=-1 if chosen is None else chosen)
 
 
 @tf_function("nn.leaky_relu")
@@ -77,7 +77,7 @@ def moments(
     return [reduced(b, "Mean", x, axes, keep), variance(b, x, axes, keep)]
 
 
-# Products of tensors and norms.
+# Products and norms
 
 
 @tf_function("linalg.norm norm")

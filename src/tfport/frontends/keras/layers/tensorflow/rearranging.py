@@ -43,10 +43,10 @@ def transpose_function(
 def expand_dims_function(
     b: LayerBuilder, input: LayerTensor, axis: int | None = None, dim: int | None = None
 ) -> LayerTensor:
-    place = dim if axis is None else axis
-    if place is None:
+    chosen = dim if axis is None else axis
+    if chosen is None:
         raise b.refuse("the argument `axis` of its call is missing")
-    return expand_dims(b, input, place)
+    return expand_dims(b, input, chosen)
 
 
 @tf_function("squeeze compat.v1.squeeze")
@@ -107,8 +107,8 @@ def reverse(b: LayerBuilder, tensor: LayerTensor, axis: Any) -> LayerTensor:
 @tf_function("roll")
 def roll(b: LayerBuilder, input: LayerTensor, shift: Any, axis: Any) -> LayerTensor:
     shifts = [shift] if isinstance(shift, int) else shift
-    for place, amount in zip(axes_of(input, axis), shifts, strict=True):
-        input = rolled(b, input, amount, place)
+    for index, amount in zip(axes_of(input, axis), shifts, strict=True):
+        input = rolled(b, input, amount, index)
     return input
 
 
@@ -130,18 +130,18 @@ def gather_function(
 ) -> LayerTensor:
     if batch_dims:
         raise b.refuse("it gathers with batch dimensions, which tfport does not do")
-    places = indices if isinstance(indices, LayerTensor) else b.constant(indices, INT32)
-    return gather(b, params, places, axis or 0)
+    positions = indices if isinstance(indices, LayerTensor) else b.constant(indices, INT32)
+    return gather(b, params, positions, axis or 0)
 
 
 @tf_function("gather_nd compat.v1.gather_nd")
 def gather_nd(b: LayerBuilder, params: LayerTensor, indices: Any, batch_dims: int = 0) -> LayerTensor:
-    places = indices if isinstance(indices, LayerTensor) else b.constant(indices, INT32)
-    depth = places.shape[-1]
+    positions = indices if isinstance(indices, LayerTensor) else b.constant(indices, INT32)
+    depth = positions.shape[-1]
     if batch_dims or depth is None:
         raise b.refuse("it gathers with batch dimensions or an unknown depth, which tfport does not do")
-    dims = (*places.shape[:-1], *params.shape[depth:])
-    return b.tensor(b.node("GatherNd", params, places), dims)
+    dims = (*positions.shape[:-1], *params.shape[depth:])
+    return b.tensor(b.node("GatherNd", params, positions), dims)
 
 
 @tf_function("one_hot")
@@ -155,8 +155,8 @@ def one_hot_function(
     dtype: str | None = None,
 ) -> LayerTensor:
     values = (1 if on_value is None else on_value, 0 if off_value is None else off_value)
-    kind = DType.parse(dtype) if dtype else FLOAT32
-    return one_hot(b, indices, depth, -1 if axis is None else axis, kind, values)
+    target = DType.parse(dtype) if dtype else FLOAT32
+    return one_hot(b, indices, depth, -1 if axis is None else axis, target, values)
 
 
 @tf_function("shape compat.v1.shape")
@@ -180,9 +180,10 @@ def range_function(
 ) -> LayerTensor:
     first, last = (0, start) if limit is None else (start, limit)
     tensors = [x for x in (first, last, delta) if isinstance(x, LayerTensor)]
-    kind = DType.parse(dtype) if dtype else tensors[0].dtype if tensors else INT32
+    target = DType.parse(dtype) if dtype else tensors[0].dtype if tensors else INT32
     operands = [
-        b.cast(x, kind) if isinstance(x, LayerTensor) else b.constant(x, kind) for x in (first, last, delta)
+        b.cast(x, target) if isinstance(x, LayerTensor) else b.constant(x, target)
+        for x in (first, last, delta)
     ]
     return b.tensor(b.node("Range", *operands), (None,))
 

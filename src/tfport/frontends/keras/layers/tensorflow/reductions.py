@@ -82,5 +82,5 @@ def top_k(
     b: LayerBuilder, input: LayerTensor, k: int = 1, sorted: bool = True, index_type: str = "int32"
 ) -> list[LayerTensor]:
     node = b.node("TopKV2", input, k, sorted=sorted)
-    values, places = (b.tensor(node.output(i), (*input.shape[:-1], k)) for i in (0, 1))
-    return [values, b.cast(places, DType.parse(index_type))]
+    values, positions = (b.tensor(node.output(i), (*input.shape[:-1], k)) for i in (0, 1))
+    return [values, b.cast(positions, DType.parse(index_type))]

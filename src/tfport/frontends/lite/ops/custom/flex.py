@@ -41,8 +41,8 @@ def same_name(b: OperatorBuilder, *inputs: LiteValue) -> list[Value]:
     stored = custom_options(b.operator.custom_options)
     of_tensors = {arg.type_attr for arg in (*signature.inputs, *signature.outputs)}
     attrs = {
-        name: _attr(stored[name], kind)
-        for name, kind in signature.attr_types.items()
+        name: _attr(stored[name], attr_type)
+        for name, attr_type in signature.attr_types.items()
         if name in stored and name not in of_tensors
     }
     for arg in signature.inputs:
@@ -70,10 +70,10 @@ def _outputs(
     return [node.output(index) for index in range(len(b.operator.outputs))]
 
 
-def _attr(value: Any, kind: str) -> Any:
+def _attr(value: Any, attr_type: str) -> Any:
     """An attribute from the value of a flexbuffer, which knows fewer types."""
-    if kind.startswith("list("):
-        return [_attr(element, kind[5:-1]) for element in value]
+    if attr_type.startswith("list("):
+        return [_attr(element, attr_type[5:-1]) for element in value]
     makers: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "type": DType.of}
-    make = makers.get(kind)
+    make = makers.get(attr_type)
     return value if make is None else make(value)

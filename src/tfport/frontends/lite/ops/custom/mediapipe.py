@@ -1,4 +1,8 @@
-"""The custom ops of MediaPipe's models: attention on parts of a face, transposed convolution with bias."""
+"""The custom ops of MediaPipe's models.
+
+Attention on parts of a face, transposed convolution with bias, and pooling that keeps the positions of the
+largest elements, with its inverse.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,7 @@ def landmarks_to_matrix(
     scale_y: float,
     target_rotation_radians: float = 0.0,
 ) -> Node:
-    """Where the upright box around some landmarks is: from places in an output to those in the input."""
+    """Where the upright box around some landmarks is: from positions in an output to those in the input."""
     _only_second(b)
     points = b.Reshape(landmarks, [-1, 3])
     left, right = (
@@ -145,16 +149,14 @@ def _numbers(b: OperatorBuilder, vector: Node, count: int) -> list[Value]:
     return [b.StridedSlice(vector, [i], [i + 1], [1], shrink_axis_mask=1).output(0) for i in range(count)]
 
 
-# MediaPipe's pooling that keeps the places of the largest elements, and its inverse.
-#
-# Windows must fill the image without overlap, as in MediaPipe's own models.
+# Pooling: windows must fill the image without overlap, as in MediaPipe's own models
 
 NO_ACTIVATION = 0
 
 
 @custom("MaxPoolingWithArgmax2D")
 def max_pooling_with_argmax(b: OperatorBuilder, x: LiteValue) -> list[Value]:
-    """A place is the number of the element in its window, and a tenth."""
+    """A position is the number of the element in its window, and a tenth."""
     height, width = _window(b)
     _, rows, columns, channels = _sizes(b, x)
     if rows % height or columns % width:
@@ -164,16 +166,16 @@ def max_pooling_with_argmax(b: OperatorBuilder, x: LiteValue) -> list[Value]:
         b.Transpose(split, [0, 1, 3, 2, 4, 5]),
         [-1, rows // height, columns // width, height * width, channels],
     )
-    places = b.cast(b.ArgMax(windows, 3, output_type=INT32), FLOAT32)
-    return [b.Max(windows, [3]).output(0), b.Add(places, 0.1).output(0)]
+    positions = b.cast(b.ArgMax(windows, 3, output_type=INT32), FLOAT32)
+    return [b.Max(windows, [3]).output(0), b.Add(positions, 0.1).output(0)]
 
 
 @custom("MaxUnpooling2D")
-def max_unpooling(b: OperatorBuilder, x: LiteValue, places: LiteValue) -> Value:
-    """Each element at its place in a window of zeros."""
+def max_unpooling(b: OperatorBuilder, x: LiteValue, positions: LiteValue) -> Value:
+    """Each element at its position in a window of zeros."""
     height, width = _window(b)
     _, rows, columns, channels = _sizes(b, x)
-    chosen = b.OneHot(b.cast(places, INT32), height * width, True, False, axis=3)
+    chosen = b.OneHot(b.cast(positions, INT32), height * width, True, False, axis=3)
     zero = b.const(0.0, FLOAT32)
     windows = b.Reshape(
         b.SelectV2(chosen, b.ExpandDims(x, 3), zero), [-1, rows, columns, height, width, channels]

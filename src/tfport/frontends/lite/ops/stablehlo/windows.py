@@ -150,8 +150,8 @@ def sort(
 @builtin("STABLEHLO_RNG_BIT_GENERATOR", any_type=True)
 def rng_bit_generator(b: OperatorBuilder, state: LiteValue, *, algorithm: str = "DEFAULT") -> list[Value]:
     """Drawn as a vector, since XLA draws the rows of a matrix one by one."""
-    shape, kind = b.outputs[1].shape, b.dtype(b.outputs[1].type)
-    node = b.XlaRngBitGenerator(RNG.get(algorithm, 0), state, _integers([math.prod(shape)]), dtype=kind)
+    shape, dtype = b.outputs[1].shape, b.dtype(b.outputs[1].type)
+    node = b.XlaRngBitGenerator(RNG.get(algorithm, 0), state, _integers([math.prod(shape)]), dtype=dtype)
     return [node.output(0), b.Reshape(node.output(1), _integers(shape)).output(0)]
 
 
