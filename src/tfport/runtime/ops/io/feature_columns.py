@@ -1,6 +1,7 @@
-"""Features to parse, and those of many Examples as columns.
+"""Features to parse, and those of many Examples or SequenceExamples as columns.
 
-A column has, for each key, the element count of each Example, and all elements.
+A column has, for each key, the element count of each Example, and all elements; that of a feature list also
+has the step count of each SequenceExample.
 """
 
 from __future__ import annotations
@@ -173,9 +174,6 @@ def _check_kind(
             f"Data type: {type_text(actual)} but expected type: {type_text(kind)}"
         )
     return spans
-
-
-# Feature lists of many SequenceExamples as columns: for each key the steps and their elements.
 
 
 class FeatureListColumn(NamedTuple):

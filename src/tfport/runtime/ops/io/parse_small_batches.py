@@ -1,4 +1,9 @@
-"""Faster variants of ParseExample and ParseExampleV2 for small batches; constant inputs are prepared once."""
+"""Faster variants of ParseExample and ParseExampleV2 for small batches; constant inputs are prepared once.
+
+Plain Python reads a few Examples faster than NumPy does. It supports only the usual encoding: packed lists,
+keys before values, the requested types. Anything else raises `UnusualEncoding`; `feature_columns` reads every
+encoding and reports errors.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +28,8 @@ MAX_EXAMPLES = 48
 """NumPy is faster for more Examples."""
 _MAX_BYTES = 1 << 12
 """NumPy is faster for larger Examples."""
+Cell = tuple[int, int] | None
+"""The start and end of a Feature; None if the Example does not have it."""
 Variant = Callable[[Sequence[Any]], Any] | None
 """A function of the input arrays that returns None if the kernel must be called."""
 
@@ -130,13 +137,7 @@ def _dense_values(feature: DenseFeature, size: int, cells: Any, counts: Sequence
     return out.reshape(rows, *feature.shape)
 
 
-# Reader of a few Examples in plain Python, which is faster than NumPy for small batches.
-#
-# It supports only the usual encoding: packed lists, keys before values, the requested types.
-# Anything else raises `UnusualEncoding`; `feature_columns` reads every encoding and reports errors.
-
-Cell = tuple[int, int] | None
-"""The start and end of a Feature; None if the Example does not have it."""
+# A reader of a few Examples in plain Python
 
 
 class UnusualEncoding(IndexError):

@@ -73,7 +73,7 @@ def concat(out: LiteScribe, node: IslandNode) -> IslandValue:
     sizes = list(leader.sizes)
     sizes[axis] = sum(value.sizes[axis] for value in values)
     tensors = [out.in_order(value, leader.order) for value in values]
-    return out.add("CONCATENATION", tensors, sizes, leader.order, axis=leader.place(axis))
+    return out.add("CONCATENATION", tensors, sizes, leader.order, axis=leader.position(axis))
 
 
 def gather(out: LiteScribe, node: IslandNode) -> IslandValue:
@@ -85,7 +85,12 @@ def gather(out: LiteScribe, node: IslandNode) -> IslandValue:
         raise NotInLite("Gather of such places")
     sizes = [*x.sizes[:axis], len(places), *x.sizes[axis + 1 :]]
     return out.add(
-        "GATHER", [x.tensor, out.ints(*(places % length))], sizes, x.order, axis=x.place(axis), batch_dims=0
+        "GATHER",
+        [x.tensor, out.ints(*(places % length))],
+        sizes,
+        x.order,
+        axis=x.position(axis),
+        batch_dims=0,
     )
 
 
