@@ -1,6 +1,6 @@
-"""What is written beside an island that ONNX Runtime optimized: all that a plan of this island needs.
+"""Plans of one island in files: written beside an island that ONNX Runtime optimized, read and run again.
 
-It is JSON, which is checked when it is read: a file of the cache is a file like any other.
+The record is JSON, which is checked when it is read: a file of the cache is a file like any other.
 """
 
 from __future__ import annotations
@@ -86,11 +86,8 @@ def _is_number(value: Any, end: float = math.inf) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
 
 
-# A plan of one island that was read from files.
-
-
 class StoredPlan:
-    """It is called as a `Plan`."""
+    """A plan of one island that was read from files; it is called as a `Plan`."""
 
     is_steady = False
     """It is not known."""
@@ -108,11 +105,8 @@ class StoredPlan:
         return [outputs[i] for i in self._places]
 
 
-# A copy of an island that is written while its plan is made.
-
-
 class IslandCopy:
-    """The folder that the island of a plan is written to; `record` is there when all of it is."""
+    """The folder that an island is written to while its plan is created; `record` is set at the end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

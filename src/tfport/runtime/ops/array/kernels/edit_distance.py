@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places
+from tfport.runtime.ops.shared.axes import check_indices
 
 
 @host("EditDistance")
@@ -45,7 +45,7 @@ def _sequences(indices, values, shape):
     if indices.ndim != 2 or indices.shape != (len(values), len(shape) + 1):
         raise RunFailed(f"indices {list(indices.shape)} do not match {len(values)} values")
     for axis, size in enumerate(shape):
-        check_places(indices[:, axis], size)
+        check_indices(indices[:, axis], size)
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for at, value in zip(map(tuple, indices[:, :-1].tolist()), values.tolist(), strict=True):
         sequences.setdefault(at, []).append(value)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places, first_place, full, sizes_of, text_of, zero_of
+from tfport.runtime.ops.shared.axes import check_indices, first_position, full, sizes_of, text_of, zero_of
 from tfport.runtime.ops.shared.precision import wide_type
 
 
@@ -84,7 +84,7 @@ def _scattered_nd(old, indices, updates, kind, policy):
     good = ((rows >= 0) & (rows < np.array(old.shape[:depth]))).all(-1)
     if not good.all():
         if policy != "IGNORE":
-            at = first_place(~good.reshape(indices.shape[:-1]))
+            at = first_position(~good.reshape(indices.shape[:-1]))
             raise RunFailed(
                 f"indices[{text_of(at)}] = {indices[at].tolist()} does not index into shape "
                 f"[{text_of(old.shape)}]"
@@ -128,7 +128,7 @@ def _scattered(old, indices, updates, kind):
     wanted = (*indices.shape, *old.shape[1:])
     if updates.ndim and updates.shape != wanted:
         raise RunFailed(f"updates must have shape {list(wanted)}, found {list(updates.shape)}")
-    check_places(indices, old.shape[0])
+    check_indices(indices, old.shape[0])
     if not indices.size:
         return old
     made = _wide_copy(old)

@@ -229,14 +229,14 @@ def _image(
         taken = _select_popped(candidates, scores[candidates, k], overlap, threshold, limit)
         boxes_kept[k, : len(taken)], scores_kept[k, : len(taken)] = taken, scores[taken, k]
     order = sorted_order(scores_kept.reshape(-1))[: min(size, np.count_nonzero(boxes_kept >= 0))]
-    at, kinds = boxes_kept.reshape(-1)[order], order // max(limit, 1)
-    kept = boxes[at, np.minimum(kinds, boxes.shape[1] - 1)]
+    at, columns = boxes_kept.reshape(-1)[order], order // max(limit, 1)
+    kept = boxes[at, np.minimum(columns, boxes.shape[1] - 1)]
     out = np.zeros((size, 4), np.float32)
     out[: len(at)] = np.clip(kept, 0, 1) if clip else kept
     return (
         out,
-        _padded(scores[at, kinds], size, np.float32),
-        _padded(kinds, size, np.float32),
+        _padded(scores[at, columns], size, np.float32),
+        _padded(columns, size, np.float32),
         np.int32(len(at)),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places, full
+from tfport.runtime.ops.shared.axes import check_indices, full
 from tfport.runtime.ops.shared.precision import widen
 
 _REDUCE = {"Sum": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum}
@@ -90,7 +90,7 @@ def _unsorted(data, segment_ids, count, kind):
         )
     rest = data.shape[segment_ids.ndim :]
     rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
-    check_places(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
+    check_indices(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
     rows, ids = rows[ids >= 0], ids[ids >= 0]
     wide = widen(rows)
     made = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
@@ -138,7 +138,7 @@ def _gathered(data, indices, segment_ids, count, op):
         )
     if not data.ndim:
         raise RunFailed("data must have at least 1 axis, found a scalar")
-    check_places(indices, data.shape[0], "indices", BAD_INDEX)
+    check_indices(indices, data.shape[0], "indices", BAD_INDEX)
     rows = widen(data[indices])
     _check_sorted(rows, segment_ids)
     made = _reduced(rows, segment_ids, count, "Sum")
@@ -152,14 +152,14 @@ def _gathered(data, indices, segment_ids, count, op):
 @host("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad")
 def sparse_segment_grad(grad, indices, segment_ids, output_dim0, *, context):
     count = int(output_dim0.reshape(()))
-    check_places(indices, count)
+    check_indices(indices, count)
     return _spread(grad, indices, segment_ids, count, context.op)
 
 
 @host("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2")
 def sparse_segment_grad_v2(grad, indices, segment_ids, dense_output_dim0, *, context):
     """Only the rows that have a gradient, and their sorted indices."""
-    check_places(indices, int(dense_output_dim0.reshape(())))
+    check_indices(indices, int(dense_output_dim0.reshape(())))
     places, compact = np.unique(indices, return_inverse=True)
     rows = _spread(grad, compact.reshape(-1), segment_ids, len(places), context.op)
     return rows, places.astype(indices.dtype)
@@ -171,7 +171,7 @@ def _spread(grad, indices, segment_ids, count, op):
             "indices and segment_ids must be vectors of the same length, "
             f"found shapes {list(indices.shape)} and {list(segment_ids.shape)}"
         )
-    check_places(segment_ids, grad.shape[0], "segment_ids")
+    check_indices(segment_ids, grad.shape[0], "segment_ids")
     rows = widen(grad)[segment_ids]
     if "Mean" in op or "SqrtN" in op:
         counts = np.bincount(segment_ids, minlength=grad.shape[0])[segment_ids].astype(rows.dtype)
