@@ -32,12 +32,12 @@ def edit_distance(
     shape = tuple(int(n) for n in np.maximum(hypothesis_shape, truth_shape)[:-1])
     guesses = _sequences(hypothesis_indices, hypothesis_values, shape)
     truths = _sequences(truth_indices, truth_values, shape)
-    made = np.zeros(shape, np.float32)
+    distances = np.zeros(shape, np.float32)
     for at in guesses.keys() | truths.keys():
         guess, truth = guesses.get(at, []), truths.get(at, [])
         edits = _levenshtein(guess, truth)
-        made[at] = edits if not normalize else edits / len(truth) if truth else math.inf
-    return made
+        distances[at] = edits if not normalize else edits / len(truth) if truth else math.inf
+    return distances
 
 
 def _sequences(indices, values, shape):

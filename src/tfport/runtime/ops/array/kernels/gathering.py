@@ -97,11 +97,11 @@ def _gathered(params, indices, policy, name):
         raise RunFailed(f"indices have depth {depth}, params has rank {params.ndim}")
     if depth and params.size and indices.size:
         try:
-            places = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), params.shape[:depth])
+            positions = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), params.shape[:depth])
         except ValueError:  # one is out of bounds
             pass
         else:
-            return params.reshape(-1, *params.shape[depth:]).take(places, 0)
+            return params.reshape(-1, *params.shape[depth:]).take(positions, 0)
     sizes = np.array(params.shape[:depth])
     bad = ((indices < 0) | (indices >= sizes)).any(-1)
     if bad.any() and policy != "IGNORE":
@@ -130,9 +130,9 @@ def where(input):
         raise RunFailed("input must have at least 1 axis, found a scalar")
     if input.ndim == 2 and len(input) == 1:  # a batch of one
         columns = np.flatnonzero(input)
-        made = np.zeros((len(columns), 2), np.int64)
-        made[:, 1] = columns
-        return made
+        indices = np.zeros((len(columns), 2), np.int64)
+        indices[:, 1] = columns
+        return indices
     return np.argwhere(input)
 
 
@@ -152,13 +152,13 @@ def dynamic_partition(data, partitions, *, num_partitions):
 def dynamic_stitch(indices, data):
     """Put rows at indices; the last of several for one index wins, missing indices are zero."""
     rest = data[0].shape[indices[0].ndim :]
-    for places, values in zip(indices, data, strict=True):
-        if values.shape != (*places.shape, *rest):
-            raise RunFailed(f"data {list(values.shape)} does not match indices {list(places.shape)}")
-    flat = np.concatenate([places.reshape(-1) for places in indices])
+    for positions, values in zip(indices, data, strict=True):
+        if values.shape != (*positions.shape, *rest):
+            raise RunFailed(f"data {list(values.shape)} does not match indices {list(positions.shape)}")
+    flat = np.concatenate([positions.reshape(-1) for positions in indices])
     count = int(flat.max()) + 1 if flat.size else 0
     check_indices(flat, count)
-    made = full((count, *rest), zero_of(data[0].dtype), data[0].dtype)
-    for places, values in zip(indices, data, strict=True):
-        made[places.reshape(-1)] = values.reshape(places.size, *rest)
-    return made
+    stitched = full((count, *rest), zero_of(data[0].dtype), data[0].dtype)
+    for positions, values in zip(indices, data, strict=True):
+        stitched[positions.reshape(-1)] = values.reshape(positions.size, *rest)
+    return stitched

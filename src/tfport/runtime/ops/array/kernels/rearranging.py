@@ -118,11 +118,11 @@ def pad_v2(input, paddings, constant_values):
 
 def _padded(x, paddings, value):
     around = _paddings(x, paddings)
-    made = full(
+    padded = full(
         (before + n + after for n, (before, after) in zip(x.shape, around, strict=True)), value, x.dtype
     )
-    made[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, around, strict=True))] = x
-    return made
+    padded[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, around, strict=True))] = x
+    return padded
 
 
 def _paddings(x, paddings):

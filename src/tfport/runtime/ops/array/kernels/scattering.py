@@ -34,20 +34,20 @@ def _kind(op):
     return next(kind for kind in _KINDS if op.endswith(kind))
 
 
-def _combine(made, places, updates, kind):
+def _combine(array, positions, updates, kind):
     """Apply updates to `made` in order, each at its index."""
     if kind == "Update":
-        made[places] = updates
+        array[positions] = updates
     elif kind == "Div":
         for i in range(len(updates)):
-            at = tuple(axis[i] for axis in places)
-            made[at] = _divided(made[at], updates[i])
-    elif kind in _CAREFUL and made.dtype.kind in "fV" and (np.isnan(made).any() or np.isnan(updates).any()):
+            at = tuple(axis[i] for axis in positions)
+            array[at] = _divided(array[at], updates[i])
+    elif kind in _CAREFUL and array.dtype.kind in "fV" and (np.isnan(array).any() or np.isnan(updates).any()):
         for i in range(len(updates)):
-            at = tuple(axis[i] for axis in places)
-            made[at] = _CAREFUL[kind](made[at], updates[i])
+            at = tuple(axis[i] for axis in positions)
+            array[at] = _CAREFUL[kind](array[at], updates[i])
     else:
-        _AT[kind].at(made, places, updates)
+        _AT[kind].at(array, positions, updates)
 
 
 def _divided(x, y):
@@ -90,9 +90,9 @@ def _scattered_nd(old, indices, updates, kind, policy):
                 f"[{text_of(old.shape)}]"
             )
         rows, values = rows[good], values[good]
-    made = _wide_copy(old)
-    _combine(made, tuple(rows.T), values.astype(made.dtype), kind)
-    return made.astype(old.dtype)
+    array = _wide_copy(old)
+    _combine(array, tuple(rows.T), values.astype(array.dtype), kind)
+    return array.astype(old.dtype)
 
 
 @host("ScatterNd")
@@ -131,10 +131,10 @@ def _scattered(old, indices, updates, kind):
     check_indices(indices, old.shape[0])
     if not indices.size:
         return old
-    made = _wide_copy(old)
+    array = _wide_copy(old)
     rows = np.broadcast_to(updates, wanted).reshape(indices.size, *old.shape[1:])
-    _combine(made, (indices.reshape(-1),), rows.astype(made.dtype), kind)
-    return made.astype(old.dtype)
+    _combine(array, (indices.reshape(-1),), rows.astype(array.dtype), kind)
+    return array.astype(old.dtype)
 
 
 @host("ScatterUpdate ScatterAdd ScatterSub ScatterMul ScatterDiv ScatterMax ScatterMin")
@@ -159,6 +159,6 @@ def inplace(x, i, v, *, context):
         raise RunFailed(f"v {list(v.shape)} does not match indices {list(i.shape)}")
     if not i.size:
         return x
-    made = _wide_copy(x)
-    _combine(made, (i.reshape(-1) % x.shape[0],), v.reshape(-1, *x.shape[1:]).astype(made.dtype), kind)
-    return made.astype(x.dtype)
+    array = _wide_copy(x)
+    _combine(array, (i.reshape(-1) % x.shape[0],), v.reshape(-1, *x.shape[1:]).astype(array.dtype), kind)
+    return array.astype(x.dtype)

@@ -69,9 +69,9 @@ def _distinct(rows):
         **({} if keys.dtype == object else {"equal_nan": False}),
     )
     order = np.argsort(first, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return first[order], place[where.reshape(-1)], counts[order]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[where.reshape(-1)], counts[order]
 
 
 def _comparable(rows):

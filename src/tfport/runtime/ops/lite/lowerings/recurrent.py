@@ -7,6 +7,8 @@ import numpy as np
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 
+FLOAT64 = DType.parse("float64")
+
 
 @lower("LiteLstm")
 def lstm(
@@ -35,9 +37,6 @@ def lstm(
 def _reordered(gates):
     enter, forget, cell, leave = np.split(gates, 4)
     return np.concatenate([enter, leave, forget, cell])
-
-
-FLOAT64 = DType.parse("float64")
 
 
 @lower("LiteHybridInput")

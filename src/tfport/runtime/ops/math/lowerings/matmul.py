@@ -96,11 +96,11 @@ def einsum(b, inputs, *, equation):
     if len(inputs) == 1 and len(set(output)) == len(terms[0]) == len(output):
         return b.transpose(b.Identity(inputs[0]), [terms[0].index(c) for c in output])
     if len(inputs) == 2:
-        before = len(b.made)
+        before = len(b.added)
         try:
             return _einsum_product(b, inputs[0], inputs[1], terms[0], terms[1], output)
         except CannotLower:
-            del b.made[before:]
+            del b.added[before:]
     plain = f"{','.join(terms)}->{output}"
     return b.nodes("Einsum", *inputs, equation=plain, shape=(None,) * len(output))[0]
 

@@ -29,9 +29,9 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     rows = lengths.pop() if lengths else 1
     most = MOST_ELEMENTS if Tsplits.numpy.itemsize == 8 else (1 << 31) - 1
     if starts.dtype.kind in "iu" and rows <= FEW:
-        made = _few_ranges(bounds, rows, most)
-        if made is not None:
-            return made
+        few = _few_ranges(bounds, rows, most)
+        if few is not None:
+            return few
     if (deltas == 0).any():
         raise RunFailed(f"deltas must not be 0, found {excerpt(deltas)}")
     counts = np.broadcast_to(_range_sizes(starts, limits, deltas), rows)

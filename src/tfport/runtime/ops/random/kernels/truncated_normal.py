@@ -94,13 +94,13 @@ def _standard(philox: Philox, at: int, least: Any, most: Any, count: int) -> tup
         rounds = missing // 2 + 4
         blocks = philox.skip(at).first(rounds * step)
         numbers, fits = propose(blocks, least, most)
-        place = np.flatnonzero(fits.reshape(-1))[:missing]
-        tries = 0 if place.size else tries + fits.size
+        indices = np.flatnonzero(fits.reshape(-1))[:missing]
+        tries = 0 if indices.size else tries + fits.size
         if tries > _MOST_TRIES:
             raise RunFailed(f"no number between the bounds was found in {_MOST_TRIES} tries")
-        accepted.append(numbers.reshape(-1)[place])
-        missing -= place.size
-        at += (rounds if missing else int(place[-1]) // fits.shape[1] + 1) * step
+        accepted.append(numbers.reshape(-1)[indices])
+        missing -= indices.size
+        at += (rounds if missing else int(indices[-1]) // fits.shape[1] + 1) * step
     return np.concatenate(accepted), at
 
 
