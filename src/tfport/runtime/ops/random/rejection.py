@@ -114,13 +114,13 @@ def _transform(uniforms: Buffer, rate: Any, pending: Any, out: Any) -> None:
         pending = pending[~fits]
 
 
-def binomial(philox: Philox, count: Any, prob: Any, kind: Any) -> Any:
+def binomial(philox: Philox, count: Any, prob: Any, dtype: Any) -> Any:
     """Geometric steps if few successes are expected, else Hörmann's rejection; `kind` is the input type."""
     out = np.full(count.size, np.nan)
     zero = (count <= 0) | (prob <= 0)
     flipped = ~zero & (prob > 0.5)
-    rare = np.where(flipped, (np.ones((), kind) - prob.astype(kind)).astype(np.float64), prob)
-    expected = (count.astype(kind) * rare.astype(kind)).astype(np.float64)
+    rare = np.where(flipped, (np.ones((), dtype) - prob.astype(dtype)).astype(np.float64), prob)
+    expected = (count.astype(dtype) * rare.astype(dtype)).astype(np.float64)
     random = ~zero & (prob < 1)
     out[zero] = 0
     sure = ~zero & (prob >= 1)

@@ -18,10 +18,10 @@ Ints = Sequence[int]
 
 
 def dot_general(
-    lhs: Any, rhs: Any, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints, rhs_batch: Ints, kind: Any
+    lhs: Any, rhs: Any, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints, rhs_batch: Ints, dtype: Any
 ) -> Any:
     """The batch axes, then the free axes of each side."""
-    a, b = (widen(x.astype(kind)) for x in (lhs, rhs))
+    a, b = (widen(x.astype(dtype)) for x in (lhs, rhs))
     a_free = [i for i in range(a.ndim) if i not in (*lhs_contract, *lhs_batch)]
     b_free = [i for i in range(b.ndim) if i not in (*rhs_contract, *rhs_batch)]
     batch = tuple(a.shape[i] for i in lhs_batch)
@@ -31,7 +31,7 @@ def dot_general(
         raise RunFailed(f"shapes {list(lhs.shape)} and {list(rhs.shape)} do not match for this product")
     left = a.transpose([*lhs_batch, *a_free, *lhs_contract]).reshape(*batch, _size(a_shape), inner)
     right = b.transpose([*rhs_batch, *rhs_contract, *b_free]).reshape(*batch, inner, _size(b_shape))
-    return np.matmul(left, right).reshape((*batch, *a_shape, *b_shape)).astype(kind)
+    return np.matmul(left, right).reshape((*batch, *a_shape, *b_shape)).astype(dtype)
 
 
 def _size(shape: Ints) -> int:
@@ -82,13 +82,13 @@ def convolution(
     output_axes: Ints,
     feature_groups: int,
     batch_groups: int,
-    kind: Any,
+    dtype: Any,
     reverse: Sequence[bool] = (),
 ) -> Any:
     """Axes are in the order batch, feature, spatial; of the kernel output, input, spatial."""
     rank = len(strides)
-    x = widen(lhs.astype(kind)).transpose(input_axes)
-    k = widen(rhs.astype(kind)).transpose(kernel_axes)
+    x = widen(lhs.astype(dtype)).transpose(input_axes)
+    k = widen(rhs.astype(dtype)).transpose(kernel_axes)
     for axis, is_reversed in enumerate(reverse):
         k = np.flip(k, 2 + axis) if is_reversed else k
     if feature_groups * k.shape[1] != x.shape[1] or k.shape[0] % (feature_groups * batch_groups):
@@ -111,7 +111,7 @@ def convolution(
     out = np.matmul(left, right)  # (groups, batch and positions, features of a group)
     out = out.reshape(groups, batch // batch_groups, *counts, k.shape[0] // groups)
     out = np.moveaxis(out, -1, 1).reshape(k.shape[0], batch // batch_groups, *counts)
-    return np.moveaxis(out, 0, 1).transpose(np.argsort(output_axes)).astype(kind)
+    return np.moveaxis(out, 0, 1).transpose(np.argsort(output_axes)).astype(dtype)
 
 
 def dynamic_slice(x: Any, starts: Ints, sizes: Ints) -> Any:

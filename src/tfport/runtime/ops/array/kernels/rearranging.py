@@ -23,11 +23,11 @@ def pack_scalars(groups, attrs):
         return lambda value: value[np.newaxis]
     if not values or not values[0].dtype.is_integer:
         return None
-    kind = values[0].dtype.numpy
+    dtype = values[0].dtype.numpy
 
     def packed(*arrays):
         numbers = [array.item() for array in arrays if not array.ndim]
-        return np.array(numbers, kind) if len(numbers) == len(arrays) else None
+        return np.array(numbers, dtype) if len(numbers) == len(arrays) else None
 
     return packed if all(value.rank in (0, None) for value in values) else None
 

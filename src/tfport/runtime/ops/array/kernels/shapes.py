@@ -20,8 +20,8 @@ def shape(input, *, out_type):
 
 @quick(shape)
 def shape_of_array(groups, attrs):
-    kind = attrs["out_type"].numpy
-    return (lambda x: np.array(x.shape, kind)) if groups[0].dtype.name not in _OTHER_THAN_ARRAYS else None
+    dtype = attrs["out_type"].numpy
+    return (lambda x: np.array(x.shape, dtype)) if groups[0].dtype.name not in _OTHER_THAN_ARRAYS else None
 
 
 @host("ShapeN")

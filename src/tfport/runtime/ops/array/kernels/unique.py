@@ -50,8 +50,8 @@ def _unique(x, axis, out_idx):
     first, where, counts = _distinct(
         rows.reshape(len(rows), math.prod(rows.shape[1:])) if rows.ndim > 1 else rows
     )
-    kind = out_idx.numpy
-    return np.take(x, first, at), where.astype(kind), counts.astype(kind)
+    dtype = out_idx.numpy
+    return np.take(x, first, at), where.astype(dtype), counts.astype(dtype)
 
 
 def _distinct(rows):

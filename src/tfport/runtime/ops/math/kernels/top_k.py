@@ -83,7 +83,7 @@ def upper_bound(sorted_inputs, values, *, out_type):
 @quick(upper_bound)
 def few_upper_bounds(groups, attrs):
     """A few values in one sorted row, which is prepared once: NumPy's calls take longer than the search."""
-    row, kind = groups[0].array, attrs["out_type"].numpy
+    row, dtype = groups[0].array, attrs["out_type"].numpy
     if row is None or row.ndim != 2 or len(row) != 1 or row.dtype.kind not in "fiu" or np.isnan(row).any():
         return None
     (limits,) = row.tolist()
@@ -91,7 +91,7 @@ def few_upper_bounds(groups, attrs):
     def bounds(_, values):
         if values.ndim != 2 or len(values) != 1 or values.size > FEW:
             return None
-        return np.array([[bisect_right(limits, value) for value in values[0].tolist()]], kind)
+        return np.array([[bisect_right(limits, value) for value in values[0].tolist()]], dtype)
 
     return bounds
 

@@ -76,8 +76,8 @@ def _repeated(bounds: Any, counts: Any) -> Any:
 def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
     """The numbers of elements; 0 where a range goes the other way."""
     if start.dtype.kind in "iu":
-        kind = np.int64 if _are_moderate(start, limit, delta) else object
-        counts = -((start.astype(kind) - limit) // delta.astype(kind))
+        dtype = np.int64 if _are_moderate(start, limit, delta) else object
+        counts = -((start.astype(dtype) - limit) // delta.astype(dtype))
         return np.maximum(counts, 0).astype(np.int64)
     back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
     counts = np.ceil(np.abs((limit - start) / delta))

@@ -87,9 +87,9 @@ def bounded_size(dims: tuple[int, ...]) -> int:
     return math.prod(dims)
 
 
-def dense_of(dims: tuple[int, ...], kind: Any, fill: Any) -> Any:
+def dense_of(dims: tuple[int, ...], dtype: Any, fill: Any) -> Any:
     """A flat dense tensor; raises if it would be too large."""
-    out = np.empty(bounded_size(dims), kind)
+    out = np.empty(bounded_size(dims), dtype)
     out[...] = fill
     return out
 
