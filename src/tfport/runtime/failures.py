@@ -4,6 +4,7 @@ A value or attribute that a kernel cannot handle is an error in the model: RunFa
 MalformedGraph while planning. A TypeError or AttributeError is a bug in tfport (InternalError),
 unless the node contradicts the definition of its op or passes a resource of the wrong kind.
 Kernels of custom ops are called by `custom.checked_call`, which attributes all errors to the kernel.
+Nodes that the runtime cannot run are collected while planning and reported together.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def _text(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-# Nodes that the runtime cannot run, collected while planning and reported together.
+# Nodes that the runtime cannot run
 
 MAX_LISTED = 20
 CUSTOM_OP_FIX = (

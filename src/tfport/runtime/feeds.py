@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 def as_array(value: ArrayLike, dtype: DType, name: str) -> NDArray[Any]:
     """Return `value` as an array of `dtype`; RunFailed names the input `name` and what does not fit."""
     try:
-        kind = dtype.numpy
+        numpy_type = dtype.numpy
     except KeyError:
         raise RunFailed(f"`{name}` is {dtype}, which cannot be fed") from None
     array = _rectangular(value, dtype, name)
-    if kind.kind == "O":
+    if numpy_type.kind == "O":
         return _strings(name, array, value)
-    if array.dtype == kind:
+    if array.dtype == numpy_type:
         return array
-    if not _is_convertible(array, kind, is_array=isinstance(value, np.ndarray | np.generic)):
+    if not _is_convertible(array, numpy_type, is_array=isinstance(value, np.ndarray | np.generic)):
         raise RunFailed(f"`{name}` must be {dtype}, got {_described(array)}")
-    _check_range(array, kind, dtype, name)
+    _check_range(array, numpy_type, dtype, name)
     try:
         with np.errstate(all="ignore"):  # a float that is too large becomes infinite, as in TensorFlow
-            return array.astype(kind)
+            return array.astype(numpy_type)
     except OverflowError:
         raise RunFailed(f"`{name}` must be {dtype}, got an integer that is too large for it") from None
 
@@ -52,20 +52,20 @@ def _rectangular(value: ArrayLike, dtype: DType, name: str) -> NDArray[Any]:
         raise RunFailed(f"`{name}` must be a rectangular {dtype} array, got {wrong}") from None
 
 
-def _is_convertible(array: NDArray[Any], kind: np.dtype[Any], *, is_array: bool) -> bool:
+def _is_convertible(array: NDArray[Any], dtype: np.dtype[Any], *, is_array: bool) -> bool:
     """Whether values of an array, or of a list that became one, may be converted to the expected type."""
     source = array.dtype.kind
-    if source in "iub" and np.can_cast(array.dtype, kind):
+    if source in "iub" and np.can_cast(array.dtype, dtype):
         return True
     if is_array:
         return False
     if source == "O":  # Python integers beyond 64 bits
-        return kind.kind in "iufV" and not _non_integers(array)
+        return dtype.kind in "iufV" and not _non_integers(array)
     if array.size == 0:
         return True
-    if kind.kind == "V":  # bfloat16, float8 and int4 are `V` to NumPy
-        return source in "iub" or (source == "f" and _limits(kind) is None)
-    return source == kind.kind or (source in "iu" and kind.kind in "iuf")
+    if dtype.kind == "V":  # bfloat16, float8 and int4 are `V` to NumPy
+        return source in "iub" or (source == "f" and _limits(dtype) is None)
+    return source == dtype.kind or (source in "iu" and dtype.kind in "iuf")
 
 
 def _described(array: NDArray[Any]) -> str:
@@ -78,9 +78,9 @@ def _non_integers(array: NDArray[Any]) -> list[Any]:
     return [element for element in array.reshape(-1).tolist() if not isinstance(element, int)]
 
 
-def _check_range(array: NDArray[Any], kind: np.dtype[Any], dtype: DType, name: str) -> None:
+def _check_range(array: NDArray[Any], numpy_type: np.dtype[Any], dtype: DType, name: str) -> None:
     """Raise RunFailed for an integer that the expected type cannot represent."""
-    limits = _limits(kind)
+    limits = _limits(numpy_type)
     if limits is None or array.size == 0 or array.dtype.kind == "b":
         return
     low, high = limits
@@ -89,10 +89,10 @@ def _check_range(array: NDArray[Any], kind: np.dtype[Any], dtype: DType, name: s
             raise RunFailed(f"`{name}` must be {dtype} ({low} to {high}), got {element}")
 
 
-def _limits(kind: np.dtype[Any]) -> tuple[int, int] | None:
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
     """The smallest and the largest value of an integer type; None for other types."""
     try:
-        limits: Any = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
+        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     except ValueError:
         return None
     return int(limits.min), int(limits.max)

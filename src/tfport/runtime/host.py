@@ -1,4 +1,7 @@
-"""Call host kernels: inputs grouped as the OpDef says, attributes by name, outputs flattened."""
+"""Call host kernels: inputs grouped as the OpDef says, attributes by name, outputs flattened.
+
+`host_shapes` gives the output shapes of a node on the host.
+"""
 
 from __future__ import annotations
 
@@ -87,21 +90,21 @@ def host_run(
         call = _regrouped(call, regroup)
     if hasattr(function, "quick") and (quick := function.quick(groups, kwargs)) is not None:
         call = _quickly(quick, call)
-    name, op, kinds = context.name, context.op, _kinds(context.outputs)
-    kind = kinds[0] if kinds is not None and len(kinds) == 1 else None
+    name, op, dtypes = context.name, context.op, _numpy_types(context.outputs)
+    dtype = dtypes[0] if dtypes is not None and len(dtypes) == 1 else None
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
         try:
             result = call(*inputs)
             if type(result) is np.ndarray:
-                if result.dtype is kind:  # nearly always
+                if result.dtype is dtype:  # nearly always
                     return (result,)
             elif type(result) is tuple:
-                if [type(array) is np.ndarray and array.dtype for array in result] == kinds:
+                if [type(array) is np.ndarray and array.dtype for array in result] == dtypes:
                     return result
-            elif result is None and kinds == []:
+            elif result is None and dtypes == []:
                 return ()
-            elif kind is not None and type(result) is kind.type:  # a NumPy scalar
+            elif dtype is not None and type(result) is dtype.type:  # a NumPy scalar
                 return (np.asarray(result),)
             return flat_outputs(result, context)
         except FAILURES as error:
@@ -124,7 +127,7 @@ def _quickly(quick: Callable[..., Any], call: Callable[..., Any]) -> Callable[..
     return either
 
 
-def _kinds(types: Sequence[DType]) -> list[Any] | None:
+def _numpy_types(types: Sequence[DType]) -> list[Any] | None:
     """The NumPy types of the outputs; None where an output may not be an array."""
     if any(dtype.name in ("resource", "variant") or dtype.is_ref for dtype in types):
         return None
@@ -145,15 +148,15 @@ def flat_outputs(result: Any, context: Context) -> list[Any]:
 def _typed(value: Any, dtype: DType) -> Any:
     if dtype.name in ("resource", "variant") or dtype.is_ref:
         return value
-    kind = dtype.numpy
-    if isinstance(value, np.ndarray) and value.dtype == kind:
+    numpy_type = dtype.numpy
+    if isinstance(value, np.ndarray) and value.dtype == numpy_type:
         return value
-    if kind.kind == "O" and isinstance(value, bytes):
+    if numpy_type.kind == "O" and isinstance(value, bytes):
         array = np.empty((), object)
         array[()] = value
         return array
     with np.errstate(all="ignore"):  # floats that are too large become infinite
-        return np.asarray(value, kind)
+        return np.asarray(value, numpy_type)
 
 
 def _flat(result: Any) -> Iterator[Any]:
@@ -181,13 +184,10 @@ def _regroup(groups: Sequence[Group]) -> Callable[[Sequence[Any]], list[Any]] | 
     return regroup
 
 
-# The output shapes of a node on the host, by the rules of `graph.op_facts`.
-
-
 def host_shapes(
     op: str, inputs: Sequence[Operand], attrs: Mapping[str, Any], outputs: int
 ) -> list[Dims | None]:
-    """The shape of each output; None where the rank is unknown."""
+    """The shape of each output by the rules of `graph.op_facts`; None where the rank is unknown."""
     return output_dims(_OperandCall(op, inputs, attrs), outputs)
 
 

@@ -79,11 +79,11 @@ class NodeLowering:
         if widen:
             outputs = [b.cast(o, t) for o, t in zip(outputs, self.types, strict=True)]
         self._check_types(outputs)
-        for onnx_node in b.made:
+        for onnx_node in b.added:
             if not engine.takes(onnx_node):
                 kinds = ", ".join(o.dtype.name for o in onnx_node.inputs if o is not None)
                 raise CannotLower(f"{engine.name} has no {onnx_node.op} for {kinds}")
-        return LoweredNode(b.made, outputs)
+        return LoweredNode(b.added, outputs)
 
     def _check_count(self, outputs: Sequence[Operand]) -> None:
         if len(outputs) != len(self.types):

@@ -109,8 +109,8 @@ class ValueFacts:
 
     def _computed(self, op: str, inputs: Sequence[Operand], dtype: DType) -> Bounds | None:
         if op in _FILLED:
-            kind = np.dtype(dtype.numpy)
-            return (kind.type(_FILLED[op]),) * 2 if kind.kind == "f" else None
+            numpy_type = np.dtype(dtype.numpy)
+            return (numpy_type.type(_FILLED[op]),) * 2 if numpy_type.kind == "f" else None
         if not any(operand in self._bounds for operand in inputs):
             return None
         bounds = [b for operand in inputs if (b := self._bounds_of(operand)) is not None]
@@ -157,8 +157,10 @@ class ValueFacts:
 
 def _uniform_bounds(dtype: DType) -> Bounds | None:
     """Of a draw from [0, 1): a random fraction of a number in [1, 2), minus 1."""
-    kind = np.dtype(dtype.numpy)
-    return (kind.type(0), kind.type(1) - np.finfo(kind).eps) if kind.kind == "f" else None
+    numpy_type = np.dtype(dtype.numpy)
+    if numpy_type.kind != "f":
+        return None
+    return numpy_type.type(0), numpy_type.type(1) - np.finfo(numpy_type).eps
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class AllElsewhere(AutoEngine):
         def shared(sizes: Sizes) -> Compiled:
             with patch.multiple("tfport.runtime.passes.islands.island_parts", **EVERY_NODE):
                 shares = hints.shares(self.other.nodes(), self.other.forms, sizes)
-            return shared_island(shares, inputs, outputs, usual, self.other.made(1))
+            return shared_island(shares, inputs, outputs, usual, self.other.create(1))
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
             answers = reference(arrays)  # of sizes that ONNX Runtime refuses there is no race

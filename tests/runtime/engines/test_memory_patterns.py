@@ -33,7 +33,7 @@ def test_large_convolutions_have_no_pattern(op, work, has_pattern, monkeypatch):
     monkeypatch.setattr(ort, "InferenceSession", session)
     b, x = Builder("test"), Operand(FLOAT32, (1, 2, 4, 4), name="x")
     y = b.Relu(x) if op == "Relu" else b.Conv(x, b.const(np.ones((3, 2, 1, 1)), FLOAT32))
-    island = island_model(b.made, [x], [y])
+    island = island_model(b.added, [x], [y])
     names = [info.name for info in island.model.graph.input], [o.name for o in island.model.graph.output]
     run = OnnxRuntime(1).compile(
         island.model.SerializeToString(), island.weights, *names, IslandHints(work=work)

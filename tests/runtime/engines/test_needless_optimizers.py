@@ -112,7 +112,7 @@ def number(b, value):
 def model_of(compute, name="x"):
     b, x = Builder("test"), Operand(FLOAT32, (2, 4))
     y = compute(b, x)
-    model = island_model(b.made, [x], [y], names={x: name, y: "y"}, forms=NodeForms.PLAIN).model
+    model = island_model(b.added, [x], [y], names={x: name, y: "y"}, forms=NodeForms.PLAIN).model
     return model.SerializeToString()
 
 

@@ -14,7 +14,7 @@ def square():
     """`relu(-x) · relu(-x)`, and its nodes."""
     b, x = Builder("test"), Operand(FLOAT32, (3,))
     above = b.Relu(b.Neg(x))
-    return x, above, OnnxGraph(b.made, [b.Mul(above, above)]), b.made
+    return x, above, OnnxGraph(b.added, [b.Mul(above, above)]), b.added
 
 
 def test_links_lead_both_ways(square):
@@ -60,7 +60,7 @@ def test_a_branch_reads_what_it_captures(square):
     _, above, graph, _ = square
     inner = Builder("branch")
     result = inner.Neg(above)
-    branch = Program([], [Step("", "", (), (result,), inner.made)], [result])
+    branch = Program([], [Step("", "", (), (result,), inner.added)], [result])
     choice = OnnxNode("If", (Operand(FLOAT32),), (Operand(FLOAT32),), {"then_branch": branch})
     graph.append(choice)
     assert graph.readers(above)[-1] is choice

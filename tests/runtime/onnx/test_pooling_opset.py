@@ -26,7 +26,7 @@ def pooling(attrs, dtype=FLOAT32):
 
 
 def version(b, x, *outputs, **options):
-    (opset,) = island_model(b.made, [x], list(outputs), **options).model.opset_import
+    (opset,) = island_model(b.added, [x], list(outputs), **options).model.opset_import
     return opset.version
 
 
@@ -36,7 +36,7 @@ def test_both_versions_answer_alike(attrs):
     image = np.random.default_rng(0).normal(size=(1, 2, 7, 7)).astype(np.float32)
     answers = []
     for exported in (False, True):
-        island = island_model(b.made, [x], [y], exported=exported)
+        island = island_model(b.added, [x], [y], exported=exported)
         assert island.model.opset_import[0].version == (OPSET if exported else BEFORE_NEW_POOLING)
         names = [info.name for info in island.model.graph.input], [o.name for o in island.model.graph.output]
         run = OnnxRuntime(1).compile(island.model.SerializeToString(), island.weights, *names)

@@ -19,7 +19,7 @@ CUBE = draw(lambda op, x: op.Tanh(x) * 0.5 * x * x * x)
 def matches(pattern, say):
     b = Builder("test")
     output = say(b)
-    return IslandGraph(b.made, [output]).match(pattern)
+    return IslandGraph(b.added, [output]).match(pattern)
 
 
 def number(b, value, rank=0):
@@ -31,7 +31,7 @@ def test_factors_match_in_any_order():
         b = Builder("test")
         factors = [b.Tanh(X), number(b, 0.5), X, X, X]
         output = functools.reduce(b.Mul, [factors[index] for index in order])
-        (match,) = IslandGraph(b.made, [output]).match(CUBE)
+        (match,) = IslandGraph(b.added, [output]).match(CUBE)
         assert match.x is X, order
 
 
@@ -72,7 +72,7 @@ def test_constants_alternatives_and_names():
 def test_a_match_is_replaced():
     b = Builder("test")
     output = b.Mul(b.Mul(b.Tanh(X), number(b, 0.5)), b.Mul(X, b.Mul(X, X)))
-    graph = IslandGraph(b.made, [output])
+    graph = IslandGraph(b.added, [output])
     for match in graph.match(CUBE):
         match.replace("Gelu", match.x, approximate="none")
     graph.remove_unused()

@@ -1,4 +1,7 @@
-"""Measure contenders in turn, each in its own process, so that other load affects them equally."""
+"""Measure contenders in turn, each in its own process, so that other load affects them equally.
+
+Inputs that the caller does not pass are generated from the signature's types and shapes.
+"""
 
 from __future__ import annotations
 
@@ -141,9 +144,6 @@ def summarize(name: str, batch: int, rounds: Sequence[dict[str, Any]]) -> Measur
         min(result["first"] for result in rounds),
         min(result["resident"] for result in rounds),
     )
-
-
-# Sample inputs from a signature's types and shapes, for inputs that the caller does not pass.
 
 
 def sample_inputs(signature: Signature, batch: int, inputs: dict[str, Any]) -> dict[str, Any]:

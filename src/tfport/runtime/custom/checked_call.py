@@ -78,19 +78,19 @@ def _flat(result: Any) -> list[Any]:
 def _typed(value: Any, dtype: DType, where: str) -> Any:
     if _has_no_array(dtype):
         return value
-    kind = dtype.numpy
-    if kind.kind == "O":
+    numpy_type = dtype.numpy
+    if numpy_type.kind == "O":
         return _strings(value, where)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise RunFailed(f"{where}: the kernel does not return an array: {error}") from None
-    if array.dtype == kind:
+    if array.dtype == numpy_type:
         return array
-    if not np.can_cast(array.dtype, kind, "same_kind"):
+    if not np.can_cast(array.dtype, numpy_type, "same_kind"):
         raise RunFailed(f"{where}: the kernel returns {array.dtype}; expected {dtype}")
     with np.errstate(all="ignore"):  # floats that are too large become infinite
-        return array.astype(kind)
+        return array.astype(numpy_type)
 
 
 def _strings(value: Any, where: str) -> Any:

@@ -76,9 +76,9 @@ def _has_other_finders() -> bool:
     return any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder)
 
 
-def _may_declare(place: str) -> bool:
+def _may_declare(entry: str) -> bool:
     """Whether a package in an entry of `sys.path` may declare an entry point: in an archive, always."""
-    return os.path.isfile(place) or any(GROUP.encode() in text for text in _declarations(place or "."))
+    return os.path.isfile(entry) or any(GROUP.encode() in text for text in _declarations(entry or "."))
 
 
 def _declarations(folder: str) -> Iterator[bytes]:

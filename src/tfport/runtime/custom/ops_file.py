@@ -1,4 +1,7 @@
-"""Execute a Python file that declares custom ops or Keras layers: `--ops FILE.py`."""
+"""Registries with the custom ops of libraries and Python files, for the options `--library` and `--ops`.
+
+A Python file is executed once per process: it declares ops, kernels or Keras layers.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,8 @@ def _declared() -> list[tuple[str, int]]:
     ops = [(registered.op, len(registered.kernels)) for registered in PROCESS_WIDE.table()]
     return [
         *ops,
-        *((name, id(made)) for layers in (CUSTOM_CLASSES, CUSTOM_LAYERS) for name, made in layers.items()),
+        *((name, id(layer)) for layers in (CUSTOM_CLASSES, CUSTOM_LAYERS) for name, layer in layers.items()),
     ]
-
-
-# Make a registry with the ops of libraries and Python files, for the options `--library` and `--ops`.
 
 
 def registry_with(libraries: Sequence[str], ops_files: Sequence[str] = ()) -> Registry:

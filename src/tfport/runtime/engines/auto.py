@@ -1,7 +1,8 @@
 """The fastest engine for each island: ONNX Runtime, LiteRT or OpenVINO, with one thread or all.
 
-`raced_island` says when an island chooses, `race` how, `other_engines` which nodes the others may compute,
-`shared_island` who computes the rest, and `choice_cache` where choices are remembered.
+`OTHERS` lists the engines that race against ONNX Runtime, and which nodes each may compute; `raced_island`
+decides when and how an island chooses, `shared_island` who computes the remaining nodes, and `choice_cache`
+where choices are remembered.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class AutoEngine:
         def compiled_by(choice: Choice, sizes: Sizes = ()) -> Compiled:
             onnx_runtime = self._onnx_runtime(choice.threads)
             if choice.engine in OTHERS:
-                other = OTHERS[choice.engine].made(choice.threads)
+                other = OTHERS[choice.engine].create(choice.threads)
                 return shared_island(shares(choice.engine, sizes), inputs, outputs, onnx_runtime, other)
             return onnx_runtime.compile(model, weights, inputs, outputs, hints)
 
@@ -135,11 +136,11 @@ def litert_engine(threads: int | None = None, **options: Any) -> AutoEngine:
     `options` are those of `AutoEngine`.
     """
     count = threads or len(os.sched_getaffinity(0))
-    OTHERS["litert"].made(count)  # an error if it is not installed
+    OTHERS["litert"].create(count)  # an error if it is not installed
     return AutoEngine(threads, choices=FixedChoice(Choice("litert", count)), patience=0, **options)
 
 
-# The engines that race against ONNX Runtime: which nodes each may compute, and how it is made.
+# The engines that race against ONNX Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class OtherEngine:
     nodes: Callable[[], Callable[[OnnxNode], bool]]
     """Says, for the nodes of one island in their order, which the engine may compute."""
     forms: NodeForms
-    made: Callable[[int], Engine]
+    create: Callable[[int], Engine]
     """The engine for a number of threads."""
 
     @property

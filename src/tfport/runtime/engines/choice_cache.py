@@ -111,11 +111,8 @@ def _is_valid(value: Any) -> bool:
             return False
 
 
-# A choice that the user made, in place of those that races make.
-
-
 class FixedChoice(ChoiceCache):
-    """The same choice for every island."""
+    """The user's choice for every island, which replaces those that races make."""
 
     def __init__(self, choice: Choice) -> None:
         super().__init__(None)

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU."""
+"""ONNX Runtime on the CPU, and its error messages in tfport's form."""
 
 from __future__ import annotations
 
@@ -297,13 +297,6 @@ def first_line(error: Exception) -> str:
     return text[0] if text else type(error).__name__
 
 
-# Read an error message of ONNX Runtime: which node it is about, and what is wrong.
-#
-#     node_message("[ONNXRuntimeError] : … Name:'Reshape:a/b#7' Status Message: …/reshape_helper.h:91 … …")
-#     "`a/b` (Reshape): The input tensor cannot be reshaped to the requested shape. …"
-#
-# The names of nodes are those that `onnx` gives them: op, name in the model, and a number.
-
 _RUN = re.compile(
     r"\[ONNXRuntimeError\] : \d+ : \w+ : Non-zero status code returned while running \w+ node\. "
     r"Name:'(?P<op>\w+):(?P<node>[^'#]*)#?\d*' Status Message: (?P<text>.+)",
@@ -314,7 +307,13 @@ _LOCATION = re.compile(r"\S+:\d+ .*? was false\. (?=\S)", re.DOTALL)
 
 
 def node_message(message: str) -> str:
-    """The message in tfport's form, without source locations; as it is if it is not about one node."""
+    """The message in tfport's form, without source locations; as it is if it is not about one node.
+
+    node_message("[ONNXRuntimeError] : … Name:'Reshape:a/b#7' Status Message: …/reshape_helper.h:91 … …")
+    "`a/b` (Reshape): The input tensor cannot be reshaped to the requested shape. …"
+
+    `onnx.model` names nodes: op, name in the model, and a number.
+    """
     match = _RUN.fullmatch(message)
     if match is None:
         return message

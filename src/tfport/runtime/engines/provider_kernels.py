@@ -1,4 +1,8 @@
-"""Which nodes a provider of ONNX Runtime has a kernel for: asked with a model of one node, once per types."""
+"""Which nodes a provider of ONNX Runtime has a kernel for: asked with a model of one node, once per types.
+
+To ask takes half a millisecond, so the CPU kernels that most models need are listed; a test asks ONNX Runtime
+for each of them.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,28 @@ from tfport.runtime.program import OnnxNode
 
 ON_CPU = ("CPUExecutionProvider",)
 _NO_FALLBACK = ("session.disable_cpu_ep_fallback", "1")
+KernelKey = tuple[object, ...]
+"""The domain and the op of a node, and the types of its inputs and outputs; None for one that it lacks."""
+_TYPES = {"b": "bool", "f": "float32", "i": "int32", "l": "int64", "u": "uint8", "-": None}
+_USUAL = {
+    "Abs": "ff ii ll", "Add": "fff iii lll", "And": "bbb", "ArgMax": "fl", "AveragePool": "ff",
+    "BitwiseAnd": "iii lll", "Cast": "bf bi bl fi fl if il lb lf li uf", "Ceil": "ff", "Clip": "ffff",
+    "Concat": "fff ffff fffff ffffff fffffff iii iiii iiiii lll llll lllll llllll lllllll",
+    "ConstantOfShape": "lf li ll", "Conv": "fff", "ConvTranspose": "fff", "Div": "fff iii lll",
+    "Equal": "ffb iib llb", "Exp": "ff", "Expand": "flf ili lll", "Floor": "ff",
+    "Gather": "fif flf iii ili lil lll", "Greater": "ffb iib llb", "GreaterOrEqual": "ffb iib llb",
+    "Identity": "bb ff ii ll", "IsInf": "fb", "IsNaN": "fb", "LeakyRelu": "ff", "Less": "ffb iib llb",
+    "LessOrEqual": "ffb iib llb", "Log": "ff", "MatMul": "fff", "Max": "fff iii lll", "MaxPool": "ff",
+    "Min": "fff iii lll", "Mod": "iii lll", "Mul": "fff iii lll", "Neg": "ff ii ll",
+    "NonMaxSuppression": "fflffl", "NonZero": "bl", "Not": "bb", "Or": "bbb", "Pad": "flf fl-f",
+    "Range": "iiii llll", "Reciprocal": "ff", "ReduceMax": "flf ili lll", "ReduceMean": "flf",
+    "ReduceMin": "flf ili lll", "ReduceProd": "ili lll", "ReduceSum": "ff flf ili lll", "Relu": "ff",
+    "Reshape": "blb flf ili lll", "ReverseSequence": "flf", "Shape": "fl il ll", "Sigmoid": "ff",
+    "Size": "fl", "Slice": "flllf fllllf illli illlli lllll llllll", "Softmax": "ff", "Split": "flff flffff",
+    "Sqrt": "ff", "Squeeze": "flf ili lll", "Sub": "fff iii lll", "Tanh": "ff", "Tile": "flf", "TopK": "flfl",
+    "Transpose": "ff ii ll", "Unsqueeze": "blb flf ili lll", "Where": "bfff biii blll", "Xor": "bbb",
+}  # fmt: skip
+"""For each op the types of its inputs and outputs, a letter each."""
 
 
 class ProviderKernels:
@@ -62,35 +88,8 @@ def _is_small(operand: Operand) -> bool:
     return operand.array is not None and operand.array.nbytes <= SMALL
 
 
-# Kernels that every ONNX Runtime has on a CPU: to ask for one takes half a millisecond.
-#
-# They are those that most models need. A test asks ONNX Runtime for each of them.
-
-KernelKey = tuple[object, ...]
-"""The domain and the op of a node, and the types of its inputs and outputs; None for one that it lacks."""
-_TYPES = {"b": "bool", "f": "float32", "i": "int32", "l": "int64", "u": "uint8", "-": None}
-_USUAL = {
-    "Abs": "ff ii ll", "Add": "fff iii lll", "And": "bbb", "ArgMax": "fl", "AveragePool": "ff",
-    "BitwiseAnd": "iii lll", "Cast": "bf bi bl fi fl if il lb lf li uf", "Ceil": "ff", "Clip": "ffff",
-    "Concat": "fff ffff fffff ffffff fffffff iii iiii iiiii lll llll lllll llllll lllllll",
-    "ConstantOfShape": "lf li ll", "Conv": "fff", "ConvTranspose": "fff", "Div": "fff iii lll",
-    "Equal": "ffb iib llb", "Exp": "ff", "Expand": "flf ili lll", "Floor": "ff",
-    "Gather": "fif flf iii ili lil lll", "Greater": "ffb iib llb", "GreaterOrEqual": "ffb iib llb",
-    "Identity": "bb ff ii ll", "IsInf": "fb", "IsNaN": "fb", "LeakyRelu": "ff", "Less": "ffb iib llb",
-    "LessOrEqual": "ffb iib llb", "Log": "ff", "MatMul": "fff", "Max": "fff iii lll", "MaxPool": "ff",
-    "Min": "fff iii lll", "Mod": "iii lll", "Mul": "fff iii lll", "Neg": "ff ii ll",
-    "NonMaxSuppression": "fflffl", "NonZero": "bl", "Not": "bb", "Or": "bbb", "Pad": "flf fl-f",
-    "Range": "iiii llll", "Reciprocal": "ff", "ReduceMax": "flf ili lll", "ReduceMean": "flf",
-    "ReduceMin": "flf ili lll", "ReduceProd": "ili lll", "ReduceSum": "ff flf ili lll", "Relu": "ff",
-    "Reshape": "blb flf ili lll", "ReverseSequence": "flf", "Shape": "fl il ll", "Sigmoid": "ff",
-    "Size": "fl", "Slice": "flllf fllllf illli illlli lllll llllll", "Softmax": "ff", "Split": "flff flffff",
-    "Sqrt": "ff", "Squeeze": "flf ili lll", "Sub": "fff iii lll", "Tanh": "ff", "Tile": "flf", "TopK": "flfl",
-    "Transpose": "ff ii ll", "Unsqueeze": "blb flf ili lll", "Where": "bfff biii blll", "Xor": "bbb",
-}  # fmt: skip
-"""For each op the types of its inputs and outputs, a letter each."""
-
-
 def cpu_kernels() -> Iterator[KernelKey]:
+    """Kernels that every ONNX Runtime has on a CPU."""
     for op, signatures in _USUAL.items():
         for letters in signatures.split():
             yield "", op, *[_TYPES[letter] for letter in letters]

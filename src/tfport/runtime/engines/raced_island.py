@@ -24,6 +24,14 @@ from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.onnx.island_work import IslandWork
 from tfport.startup.dataclass import dataclass, field
 
+ROUNDS = 15
+SECONDS = 1.0
+"""A race of two ends after this time, but not before its second round."""
+LEAD = 0.9
+"""A rival must take less than this part of the time: what is usual stays if both are about as fast. Of two
+other engines, the faster one is used."""
+PAUSE = 0.005
+"""Seconds after which the threads of the other contender no longer spin."""
 PATIENCE = 0.5
 """Seconds in an island after which a race pays."""
 
@@ -127,20 +135,6 @@ def _sizes(arrays: Sequence[Any]) -> Sizes:
     return tuple(array.shape for array in arrays)
 
 
-# A short race between engines on one island: the fastest choice that gives the same answers.
-#
-# They are compared on the inputs of the call and on variations of them (`trials`).
-
-ROUNDS = 15
-SECONDS = 1.0
-"""A race of two ends after this time, but not before its second round."""
-LEAD = 0.9
-"""A rival must take less than this part of the time: what is usual stays if both are about as fast. Of two
-other engines, the faster one is used."""
-PAUSE = 0.005
-"""Seconds after which the threads of the other contender no longer spin."""
-
-
 def fastest(
     compiled_by: Callable[[Choice], Compiled],
     leader: Compiled,
@@ -152,7 +146,9 @@ def fastest(
     nearby: Callable[[int], Compiled] | None = None,
     times: Callable[[Compiled, Compiled, Sequence[Any]], tuple[float, float]] | None = None,
 ) -> tuple[Choice, Compiled]:
-    """What to use in place of `choice`, which is compiled as `leader` and answered `expected`.
+    """Race: what to use instead of `choice`, which is compiled as `leader` and answered `expected`.
+
+    Rivals must give the same answers on the inputs of the call and on variations of them (`trials`).
 
     `nearby`: see `Trials`. `times` measures two contenders (default: `best_times`).
     One rival is in memory at a time, besides what the caller has: the fastest is compiled again if another

@@ -22,6 +22,11 @@ WEIGHTS = ".weights"
 SPIN_MICROSECONDS = "50"
 """How long idle threads spin: longer than between two nodes of a network. ONNX Runtime's own is over 1000,
 and where other processes need the cores, threads that spin wait for threads that cannot run."""
+CPU_INFO = Path("/proc/cpuinfo")
+X86 = ("x86_64", "AMD64", "i686")
+EXACT = {"avx512_vnni", "avx_vnni"}
+PRECISE_SETTING = ("session.x64quantprecision", "1")
+"""The setting of ONNX Runtime for processors whose products saturate."""
 
 
 def session_options(threads: int, spins: bool = True) -> ort.SessionOptions:
@@ -68,21 +73,13 @@ def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
     return ort.OrtValue.ortvalue_from_numpy(array)
 
 
-# Whether the processor adds products of unsigned and signed bytes exactly.
-#
-# x86 without VNNI adds pairs of them in 16 bits, which saturate. ONNX Runtime then computes with unsigned
-# weights if it is asked to; that is exact and takes some three times as long.
-
-CPU_INFO = Path("/proc/cpuinfo")
-X86 = ("x86_64", "AMD64", "i686")
-EXACT = {"avx512_vnni", "avx_vnni"}
-PRECISE_SETTING = ("session.x64quantprecision", "1")
-"""The setting of ONNX Runtime for processors whose products saturate."""
-
-
 @functools.cache
 def byte_products_saturate() -> bool:
-    """Whether products of bytes may be wrong; True where that is unknown."""
+    """Whether sums of products of unsigned and signed bytes may be wrong; True where that is unknown.
+
+    x86 without VNNI adds pairs of products in 16 bits, which saturate. With `PRECISE_SETTING`, ONNX Runtime
+    computes with unsigned weights, which is exact and takes some three times as long.
+    """
     if platform.machine() not in X86:
         return False
     try:

@@ -1,4 +1,4 @@
-"""An island that two engines compute together: its shares run one after another (`island_shares`).
+"""An island that two engines compute together: its shares run one after another (`island_parts`).
 
 The caller gives ordinary inputs (`same_answers`). The other engine gets only such numbers from other shares,
 in the sizes of the first run, and only ordinary answers of it are used. Otherwise the run fails with
@@ -64,7 +64,7 @@ class _OtherShare:
         self._run: Compiled | None = None
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        if not are_ordinary([arrays[place] for place in self._computed]):
+        if not are_ordinary([arrays[index] for index in self._computed]):
             raise EngineFailed("numbers that are not ordinary")
         sizes = [array.shape for array in arrays]
         if self._run is None:
@@ -85,11 +85,8 @@ class _OtherShare:
         return self._engine.compile(fixed, model.weights, self._reads, self._writes, hints)
 
 
-# A model for inputs of certain shapes: an engine can compute what depends on sizes in advance.
-
-
 def with_fixed_shapes(model: bytes, shapes: Mapping[str, Sequence[int]]) -> bytes:
-    """The model with the shape of each input that is named."""
+    """The model with the shape of each named input, so that what depends on sizes is computed in advance."""
     fixed = pb.ModelProto.FromString(model)
     for info in fixed.graph.input:
         if info.name in shapes:

@@ -101,13 +101,11 @@ class Trials:
                 continue
 
 
-# Numbers with their last bit changed: as far from what they were as rounding once would move them.
-
-
 def next_to(array: Any, seed: int) -> Any:
-    """Floats with their last bit changed, up or down: in turn, the changes of neighbors might cancel out.
+    """Floats with their last bit changed, as rounding once might: up or down at random, not in turn.
 
-    A single number stays: it may be a setting that sizes depend on.
+    In turn, the changes of neighbors might cancel out. A single number stays: it may be a setting that sizes
+    depend on.
     """
     if array.dtype.kind != "f" or array.size == 1:
         return array
@@ -115,14 +113,12 @@ def next_to(array: Any, seed: int) -> Any:
     return np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))
 
 
-# Other inputs to compare two engines on: what agrees on one image may differ on the next.
-#
-# They have the sizes of those of a call, and their numbers in another order or range: reversed; sorted, so
-# that neighbors are alike; and with a mean of 0 and a deviation of 1. Integers stay, as they may be indices.
-
-
 def trial_inputs(arrays: Sequence[Any]) -> Iterator[list[Any]]:
-    """Variations of the inputs of a call; none if there are no floats."""
+    """Variations of the inputs of a call; none if there are no floats.
+
+    What agrees on one image may differ on the next. The floats are reversed; sorted, so that neighbors are
+    alike; and given a mean of 0 and a deviation of 1. Integers stay, because they may be indices.
+    """
     if any(array.dtype.kind == "f" for array in arrays):
         for change in (_reversed, _sorted, _standardized):
             yield [change(array) if array.dtype.kind == "f" else array for array in arrays]

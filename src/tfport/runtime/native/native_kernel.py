@@ -91,8 +91,8 @@ def _output_converter(dtype: DType) -> Callable[[Any], Any]:
     if dtype.name == STRING:
         return lambda output: strings_in(np.from_dlpack(output))
     if dtype.name == BFLOAT16:
-        kind = dtype.numpy
-        return lambda output: np.from_dlpack(output).view(kind)
+        numpy_type = dtype.numpy
+        return lambda output: np.from_dlpack(output).view(numpy_type)
     return np.from_dlpack
 
 

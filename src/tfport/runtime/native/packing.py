@@ -56,10 +56,10 @@ def _type_word(dtype: DType) -> int:
     elif dtype.name == BFLOAT16:
         code, bits = BFLOAT, 16
     else:
-        kind = dtype.numpy if dtype.name not in ("resource", "variant") and not dtype.is_ref else None
-        if kind is None or kind.kind not in CODES:
+        numpy_type = dtype.numpy if dtype.name not in ("resource", "variant") and not dtype.is_ref else None
+        if numpy_type is None or numpy_type.kind not in CODES:
             raise CannotRun(f"kernels in C++ do not support {dtype.name}")
-        code, bits = CODES[kind.kind], kind.itemsize * 8
+        code, bits = CODES[numpy_type.kind], numpy_type.itemsize * 8
     return code | bits << 8 | 1 << 16
 
 

@@ -127,9 +127,9 @@ def _release(text: str) -> Target:
 
 def _folders(site_packages: str | None) -> list[Path]:
     if site_packages is None:
-        return [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
+        return [Path(folder) for folder in dict.fromkeys(sys.path) if folder and os.path.isdir(folder)]
     root = Path(site_packages)
-    inside = [place for pattern in SITE_PACKAGES for place in sorted(root.glob(pattern))]
+    inside = [folder for pattern in SITE_PACKAGES for folder in sorted(root.glob(pattern))]
     return inside or [root]
 
 

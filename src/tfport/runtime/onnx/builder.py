@@ -41,7 +41,7 @@ class Builder:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.made: list[OnnxNode] = []
+        self.added: list[OnnxNode] = []
 
     def __getattr__(self, op: str) -> Callable[..., Operand]:
         """The method that adds a node of an op with one output; from then on, all builders have it."""
@@ -75,9 +75,9 @@ class Builder:
         if outputs == 1 and operands[0].dtype in (INT32, INT64):
             operands[0].never_negative = gives_no_negative(op, inputs)
         elif op in _SECOND_OUTPUT_INT64:
-            for places in operands[1:]:
-                places.never_negative = True
-        self.made.append(OnnxNode(op, inputs, operands, attrs, domain))
+            for indices in operands[1:]:
+                indices.never_negative = True
+        self.added.append(OnnxNode(op, inputs, operands, attrs, domain))
         return list(operands)
 
     def const(self, value: ArrayLike, dtype: DType) -> Operand:

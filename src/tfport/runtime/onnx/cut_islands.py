@@ -48,17 +48,17 @@ def _crossing(
     steps: Sequence[Step], reads_of: Callable[[Step], Sequence[Operand]], results: Sequence[Operand]
 ) -> list[int]:
     """How many values that are computed before each place are read after it."""
-    made: dict[Operand, int] = {}
+    computed: dict[Operand, int] = {}
     last: dict[Operand, int] = {}
     for index, step in enumerate(steps):
         for operand in reads_of(step):
-            if operand in made:
+            if operand in computed:
                 last[operand] = index
         outputs = [*step.outputs, *(o for node in step.lowered or () for o in node.outputs)]
-        made.update((operand, index) for operand in outputs if operand not in made)
-    last.update((operand, len(steps)) for operand in results if operand in made)
+        computed.update((operand, index) for operand in outputs if operand not in computed)
+    last.update((operand, len(steps)) for operand in results if operand in computed)
     changes = [0] * (len(steps) + 2)
     for operand, index in last.items():
-        changes[made[operand] + 1] += 1
+        changes[computed[operand] + 1] += 1
         changes[index + 1] -= 1
     return list(accumulate(changes))

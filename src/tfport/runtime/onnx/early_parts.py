@@ -37,18 +37,18 @@ def early_parts(steps: Sequence[Step], reads: Reads, host_reads: Collection[Oper
 
 def joined_islands(groups: Sequence[StepGroup], host_reads: Collection[Operand]) -> list[StepGroup]:
     """The groups in order, with islands that no host step reads as part of the next island."""
-    made: list[StepGroup] = []
+    joined: list[StepGroup] = []
     waiting: list[Step] = []
     last = max((i for i, (_, is_lowered, _) in enumerate(groups) if is_lowered), default=-1)
     for i, (level, is_lowered, steps) in enumerate(groups):
         if not is_lowered:
-            made.append((level, False, steps))
+            joined.append((level, False, steps))
         elif i < last and not any(map(keeps_order, steps)) and not _are_read(steps, host_reads):
             waiting += steps
         else:
-            made.append((level, True, [*waiting, *steps]))
+            joined.append((level, True, [*waiting, *steps]))
             waiting = []
-    return made
+    return joined
 
 
 def is_cheap(steps: Sequence[Step]) -> bool:

@@ -1,7 +1,8 @@
 """Write nodes and operands as an ONNX ModelProto.
 
-Large constants stay outside the message and are referred to by name, so that the engine uses them
-without a copy. bfloat16, which NumPy and most engines do not take as inputs or outputs, is passed as float32.
+Large constants stay outside the message and are referred to by name, so that the engine uses them without a
+copy. bfloat16, which NumPy and most engines do not take as inputs or outputs, is passed as float32. Islands
+with average pooling are written in an older version of ONNX's ops, where it is faster (`PoolingOpset`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ TINY = 64
 time to make a session grows with their number."""
 CONTRIB = "com.microsoft"
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
+BEFORE_NEW_POOLING = 18
+_NEWER = frozenset(
+    ("AffineGrid", "ConstantOfShape", "DFT", "DeformConv", "Gelu", "GridSample", "ImageDecoder", "IsInf",
+     "IsNaN", "ReduceMax", "ReduceMin", "RegexFullMatch", "StringConcat", "StringSplit")
+)  # fmt: skip
+"""The ops that later versions brought, or extended to more types."""
 
 
 @dataclass
@@ -194,30 +201,30 @@ class _Writer:
             self._attribute(proto.attribute.add(name=key), value)
 
     def _attribute(self, out: pb.AttributeProto, value: Any) -> None:
-        kinds = pb.AttributeProto
+        types = pb.AttributeProto
         match value:
             case Program():
-                out.type = kinds.GRAPH
+                out.type = types.GRAPH
                 self._subgraph(out.g, value)
             case bool() | int() | np.integer():
-                out.type, out.i = kinds.INT, int(value)
+                out.type, out.i = types.INT, int(value)
             case float() | np.floating():
-                out.type, out.f = kinds.FLOAT, float(value)
+                out.type, out.f = types.FLOAT, float(value)
             case str():
-                out.type, out.s = kinds.STRING, value.encode()
+                out.type, out.s = types.STRING, value.encode()
             case np.ndarray():
-                out.type = kinds.TENSOR
+                out.type = types.TENSOR
                 out.t.dims.extend(value.shape)
                 out.t.data_type = ONNX_TYPES[value.dtype.name]
                 out.t.raw_data = np.ascontiguousarray(value).tobytes()
             case [str(), *_]:
-                out.type = kinds.STRINGS
+                out.type = types.STRINGS
                 out.strings.extend(text.encode() for text in value)
             case [float(), *_]:
-                out.type = kinds.FLOATS
+                out.type = types.FLOATS
                 out.floats.extend(value)
             case _:
-                out.type = kinds.INTS
+                out.type = types.INTS
                 out.ints.extend(map(int, value))
 
     def _subgraph(self, graph: pb.GraphProto, program: Program) -> None:
@@ -272,23 +279,14 @@ def _name_unknown_sizes(info: pb.ValueInfoProto, number: int) -> None:
             dim.dim_param = f"size {axis} of input {number}"
 
 
-# In which version of ONNX's ops an island is written: the older one, where its average poolings are faster.
-#
-# ONNX Runtime's kernel of AveragePool from version 19 on visits each window with all its pixels, one after
-# another; the kernel before uses the routines that MaxPool uses. Measured on ARM64 in one thread, the newer
-# one takes 3 times as long for windows of the whole image and 13 times for windows of 3x3 pixels. Both
-# compute the same. An exported model has the usual version.
-
-BEFORE_NEW_POOLING = 18
-_NEWER = frozenset(
-    ("AffineGrid", "ConstantOfShape", "DFT", "DeformConv", "Gelu", "GridSample", "ImageDecoder", "IsInf",
-     "IsNaN", "ReduceMax", "ReduceMin", "RegexFullMatch", "StringConcat", "StringSplit")
-)  # fmt: skip
-"""The ops that later versions brought, or extended to more types."""
-
-
 class PoolingOpset:
-    """Decides on the version while the nodes of a model are written."""
+    """Decides on the version of ONNX's ops while the nodes of an island are written.
+
+    ONNX Runtime's kernel of AveragePool from version 19 on visits each window with all its pixels, one after
+    another; the kernel before uses the routines that MaxPool uses. Measured on ARM64 in one thread, the newer
+    one takes 3 times as long for windows of the whole image and 13 times for windows of 3x3 pixels. Both
+    compute the same. An exported model has the usual version.
+    """
 
     def __init__(self) -> None:
         self._has_pooling = self._needs_newest = False

@@ -27,4 +27,4 @@ def runtime_branch(b: Builder, condition: Operand, make_then: Make, make_else: M
 def _branch(b: Builder, make: Make) -> tuple[Program, Operand]:
     inner = Builder(b.name)
     result = make(inner)
-    return Program([], [Step(b.name, "If", (), (result,), inner.made)], [result]), result
+    return Program([], [Step(b.name, "If", (), (result,), inner.added)], [result]), result

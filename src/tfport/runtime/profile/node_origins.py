@@ -45,7 +45,7 @@ class NodeOrigins:
         origin = NodeOrigin.of(node)
         self.folded.pop(origin, None)
         self._by_step.setdefault(step, origin)
-        for operand in (*step.outputs, *(out for made in step.lowered or () for out in made.outputs)):
+        for operand in (*step.outputs, *(out for lowered in step.lowered or () for out in lowered.outputs)):
             for number in numbers_in(operand.name)[-1:]:
                 self._by_number.setdefault(number, origin)
 

@@ -2,7 +2,11 @@
 
 The clocks stand around islands and host steps. What the call of an island takes beyond the engine's own
 run is counted as copies: arrays are converted, passed to the engine and returned. Of several runs, the
-least time of each part counts, as other load only adds to it.
+least time of each part counts, because other load only adds to it.
+
+The engine's own profile times its ONNX nodes, which `node_times` traces back to the nodes of the model.
+That profile slows the engine down, so its times are scaled: their sum is the time of the island without
+it. A node that was fused into another has no time of its own.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from tfport.runtime.session import Session
 from tfport.startup.dataclass import dataclass, replace
 
 LEAST_RUNS = 3
+HOST, FOLDED = "host", "folded"
 Call = Callable[[Session], Any]
 
 
@@ -76,7 +81,7 @@ def profile_calls(
     engine_ops: bool = False,
     nodes: bool = False,
 ) -> Profile:
-    """Profile what `call` does with a session; for `engine_ops` and `nodes`, a second session is made."""
+    """Profile what `call` does with a session; for `engine_ops` and `nodes`, a second session is created."""
     recorder = Recorder()
     session = make_session()
     runs = _recorded_runs(recorder, session, call, seconds)
@@ -185,22 +190,13 @@ def _engine_events(session: Session, call: Call) -> tuple[Recorder, list[list[En
         return recorder, [engine_events(record.engine_sessions, *best.between) for record in recorder.islands]
 
 
-# The time of each node of the model: where it ran, how long, and why it is not in an island.
-#
-# The engine's own profile times its ONNX nodes; those are led back to the nodes of the model. As that
-# profile slows the engine down, its times are scaled so that their sum is the time of the island without it.
-# A node that was fused into another has no time of its own.
-
-HOST, FOLDED = "host", "folded"
-
-
 def node_times(
     recorder: Recorder,
     steps: Sequence[HostStep],
     islands: Sequence[IslandTime],
     events: Sequence[Sequence[EngineEvent]],
 ) -> list[NodeTime]:
-    """The nodes of a run, slowest first.
+    """The nodes of a run, slowest first: where each ran, how long, and why it is not in an island.
 
     `recorder` and `events` are of the run with the engine's profile, `steps` and `islands` of one without.
     """

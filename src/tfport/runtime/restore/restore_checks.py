@@ -26,9 +26,9 @@ def raise_mismatches(model: Model, mismatches: Sequence[RestoreMismatch]) -> Non
     """Raise an error for these mismatches, if there are any."""
     if not mismatches or model.checkpoint is None:
         return
-    kind = MissingTensor if all(m.actual is None for m in mismatches) else RunFailed
+    error = MissingTensor if all(m.actual is None for m in mismatches) else RunFailed
     count = f"{len(mismatches)} tensors do not match their variables: " if len(mismatches) > 1 else ""
-    raise kind(
+    raise error(
         f"{model.checkpoint.where}: {count}{_listed(map(str, mismatches), len(mismatches), '; ')}; "
         "use the checkpoint that was written with this graph, or export the model again"
     )

@@ -5,6 +5,10 @@
 A plan is written to a folder of its own and renamed when it is whole, so that other processes see all of it
 or nothing. Removing one that another process uses does no harm: its weights stay mapped. Together, plans have
 at most `MAX_BYTES`; those that were not used for longest are removed.
+
+MODEL is the hash of all files of the model. Files with the same path, size, times and inode are not read
+again: their hash is in a small file of its own, named after these. It is only written if the files were not
+changed within the last seconds, because a change right after could leave the same times.
 """
 
 from __future__ import annotations
@@ -28,6 +32,17 @@ MAX_BYTES = 10 << 30
 UNFINISHED = ".new-"
 GIVEN_UP = 24 * 3600
 """Seconds after which the folder of a plan that was never finished is removed."""
+KNOWN = "known"
+MOST_KNOWN = 1000
+MOST_FILES = 2000
+"""A folder with more files is not taken to be one model."""
+SETTLED = 3 * 10**9
+"""Nanoseconds since the last change, after which the times of a file say whether it is the same."""
+EXTRA = "assets.extra"
+"""The folder of a SavedModel that no graph reads."""
+_BY_NAME = ("graph_def", "keras_archive", "keras_h5", "lite", "meta_graph", "tfjs")
+_CHUNK = 1 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class PlanFiles:
@@ -60,10 +75,10 @@ class PlanFiles:
             remove(written)
             return
         self._trim(self.max_bytes - size)
-        place = self.path(model, plan)
+        target = self.path(model, plan)
         try:
-            place.parent.mkdir(mode=0o700, exist_ok=True)
-            written.rename(place)
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            written.rename(target)
         except OSError:  # another process was first, or the disk is full
             remove(written)
 
@@ -125,25 +140,6 @@ def _used(path: Path) -> float:
         return 0.0
 
 
-# The hash of all files of a model: stored plans are found by it.
-#
-# Files that are where they were, with the same size, times and inode, are not read again: their hash is in a
-# small file of its own, named after all that. It is only written if the files were not changed within the
-# last seconds, as a change right after could leave the same times.
-
-KNOWN = "known"
-MOST_KNOWN = 1000
-MOST_FILES = 2000
-"""A folder with more files is not taken to be one model."""
-SETTLED = 3 * 10**9
-"""Nanoseconds since the last change, after which the times of a file say whether it is the same."""
-EXTRA = "assets.extra"
-"""The folder of a SavedModel that no graph reads."""
-_BY_NAME = ("graph_def", "keras_archive", "keras_h5", "lite", "meta_graph", "tfjs")
-_CHUNK = 1 << 20
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-
-
 def content_of(model: Model, folder: Path) -> str | None:
     """The hash of a model's files; None if it was not read from files. `folder`: where hashes are kept."""
     try:
@@ -170,9 +166,9 @@ def model_paths(model: Model) -> Iterator[Path]:
         return
     root = Path(model.files.path)
     if model.format.key == "saved_model":
-        for place, folders, names in os.walk(root):
+        for folder, folders, names in os.walk(root):
             folders[:] = sorted(name for name in folders if name != EXTRA)
-            yield from (Path(place, name) for name in sorted(names))
+            yield from (Path(folder, name) for name in sorted(names))
     elif model.format.key in _BY_NAME:
         yield root / os.path.basename(model.where)
         if model.weights is not None:
@@ -186,8 +182,8 @@ def _identity(paths: Iterable[Path]) -> tuple[str, int]:
     facts, last = [], 0
     for path in paths:
         stat = path.stat()
-        place = os.path.realpath(path)
-        facts.append((place, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+        real = os.path.realpath(path)
+        facts.append((real, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
         last = max(last, stat.st_mtime_ns, stat.st_ctime_ns)
     return hashlib.sha256(repr(facts).encode(errors="surrogateescape")).hexdigest(), last
 

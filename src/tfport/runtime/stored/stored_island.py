@@ -1,6 +1,6 @@
-"""What is written beside an island that ONNX Runtime optimized: all that a plan of this island needs.
+"""Plans of one island in files: written beside an island that ONNX Runtime optimized, read and run again.
 
-It is JSON, which is checked when it is read: a file of the cache is a file like any other.
+The record is JSON, which is checked when it is read: a file of the cache is a file like any other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StoredIsland:
     outputs: tuple[str, ...]
     reads: tuple[int, ...]
     """Which input of the plan each of its inputs is."""
-    places: tuple[int, ...]
+    results: tuple[int, ...]
     """Which of its outputs each result of the plan is."""
     alone: bool
     is_flagged: bool
@@ -43,7 +43,7 @@ class StoredIsland:
         work = self.work
         return json.dumps({
             "version": VERSION, "inputs": self.inputs, "outputs": self.outputs, "reads": self.reads,
-            "places": self.places, "alone": self.alone, "flagged": self.is_flagged,
+            "places": self.results, "alone": self.alone, "flagged": self.is_flagged,
             "files": self.files,
             "work": [None if math.isinf(work.most) else work.most, work.elements, work.is_fixed],
         }).encode()  # fmt: skip
@@ -61,7 +61,7 @@ def read_record(content: bytes) -> StoredIsland | None:
             "inputs": [*inputs],
             "outputs": [*outputs],
             "reads": [*reads],
-            "places": [*places],
+            "places": [*results],
             "alone": bool(alone),
             "flagged": bool(is_flagged),
             "files": dict(files),
@@ -71,14 +71,14 @@ def read_record(content: bytes) -> StoredIsland | None:
         case _:
             return None
     answers = len(outputs) - is_flagged
-    numbers_fit = len(reads) == len(inputs) and answers >= 0 and all(_is_number(p, answers) for p in places)
+    numbers_fit = len(reads) == len(inputs) and answers >= 0 and all(_is_number(p, answers) for p in results)
     if not numbers_fit or not all(_is_number(r) for r in (*reads, *files.values())):
         return None
     if not all(isinstance(name, str) for name in (*inputs, *outputs, *files)):
         return None
     work = IslandWork(math.inf if most is None else float(most), elements, is_fixed)
     return StoredIsland(
-        tuple(inputs), tuple(outputs), tuple(reads), tuple(places), alone, is_flagged, work, files
+        tuple(inputs), tuple(outputs), tuple(reads), tuple(results), alone, is_flagged, work, files
     )
 
 
@@ -86,17 +86,14 @@ def _is_number(value: Any, end: float = math.inf) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
 
 
-# A plan of one island that was read from files.
-
-
 class StoredPlan:
-    """It is called as a `Plan`."""
+    """A plan of one island that was read from files; it is called as a `Plan`."""
 
     is_steady = False
     """It is not known."""
 
     def __init__(self, island: Compiled, record: StoredIsland) -> None:
-        self._island, self._reads, self._places = island, record.reads, record.places
+        self._island, self._reads, self._results = island, record.reads, record.results
         self._is_flagged = record.is_flagged
 
     def run(self, inputs: Sequence[Any], *, on_device: bool = False) -> list[Any]:
@@ -105,14 +102,11 @@ class StoredPlan:
         outputs = self._island([inputs[i] for i in self._reads])
         if self._is_flagged:
             check_flag(outputs[-1])
-        return [outputs[i] for i in self._places]
-
-
-# A copy of an island that is written while its plan is made.
+        return [outputs[i] for i in self._results]
 
 
 class IslandCopy:
-    """The folder that the island of a plan is written to; `record` is there when all of it is."""
+    """The folder that an island is written to while its plan is created; `record` is set at the end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -127,7 +121,7 @@ class IslandCopy:
         """Note how the engine calls the island that it writes."""
         self._island = tuple(inputs), tuple(outputs), hints
 
-    def add_plan(self, reads: Sequence[int], places: Sequence[int]) -> None:
+    def add_plan(self, reads: Sequence[int], results: Sequence[int]) -> None:
         """Note which inputs of the plan the island reads, and which of its outputs are the results."""
         if self._island is None:
             return
@@ -137,7 +131,7 @@ class IslandCopy:
             inputs,
             outputs,
             tuple(reads),
-            tuple(places),
+            tuple(results),
             hints.alone,
             bool(hints.host_outputs),
             hints.work,

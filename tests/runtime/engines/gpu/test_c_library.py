@@ -39,7 +39,7 @@ class Library:
 
 def test_what_is_made_is_destroyed():
     library = Library()
-    made = CLibrary(library, "describe").made("create", "destroy", 7)
+    made = CLibrary(library, "describe").create("create", "destroy", 7)
     assert made.pointer.value == 7
     del made
     assert library.destroyed == [7]

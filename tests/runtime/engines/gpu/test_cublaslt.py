@@ -85,7 +85,7 @@ def product(dtype=FLOAT32, *, relu=False):
     x = Operand(dtype, (None, ROWS))
     result = b.MatMul(x, b.const(np.ones((ROWS, COLUMNS)), dtype))
     output = b.Relu(result) if relu else result
-    (made,) = fused_products(b.made, [output])
+    (made,) = fused_products(b.added, [output])
     return made
 
 

@@ -32,9 +32,9 @@ def operations(monkeypatch):
 def test_convolutions_and_products(operations):
     b = Builder("test")
     weights = b.const(np.ones((8, 8, 1, 1)), FLOAT32)
-    (conv,) = fused_convolutions(b.made, [b.Conv(Operand(FLOAT32, (None, 8, 4, 4)), weights)])
+    (conv,) = fused_convolutions(b.added, [b.Conv(Operand(FLOAT32, (None, 8, 4, 4)), weights)])
     (product,) = fused_products(
-        b.made, [b.MatMul(Operand(FLOAT32, (None, 8)), b.const(np.ones((8, 8)), FLOAT32))]
+        b.added, [b.MatMul(Operand(FLOAT32, (None, 8)), b.const(np.ones((8, 8)), FLOAT32))]
     )
     sizes = (1, 4, 4, 8)
     library, operation, shapes = operations.prepared(conv, sizes, sizes)

@@ -50,7 +50,7 @@ def convolution(dtype=FLOAT32, *, relu=True):
     attrs = {"strides": [2, 1], "pads": [1, 2, 1, 2], "dilations": [1, 1], "kernel_shape": [3, 5]}
     result = b.Conv(x, weights, **attrs)
     output = b.Relu(result) if relu else result
-    (conv,) = fused_convolutions(b.made, [output])
+    (conv,) = fused_convolutions(b.added, [output])
     return conv
 
 

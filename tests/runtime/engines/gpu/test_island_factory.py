@@ -23,7 +23,7 @@ def doubled(times: int):
     result = X
     for _ in range(times - 1):
         result = b.Add(result, result)
-    nodes = [*b.made, OnnxNode("Add", (result, result), (Y,), {})]
+    nodes = [*b.added, OnnxNode("Add", (result, result), (Y,), {})]
     return island_model(nodes, [X], [Y], forms=NodeForms.PLAIN)
 
 

@@ -62,8 +62,8 @@ def island_of(dtype, prepared, *, fails=False, **options):
     b = Builder("test")
     outputs = network(b, x)
     precision = "float16" if dtype == FLOAT16 else "tf32"
-    island = parts_with_convolutions(b.made, [x], outputs)
-    factory = factory_of(b.made, island, prepared, precision=precision, **options)
+    island = parts_with_convolutions(b.added, [x], outputs)
+    factory = factory_of(b.added, island, prepared, precision=precision, **options)
     if fails:
         prepared.prepared = _fails
     return factory
@@ -135,7 +135,7 @@ def test_a_shortcut_of_another_size_runs_in_one_session():
         image = b.Relu(b.Conv(image, weights, kernel_shape=[3, 3], pads=[1] * 4))
     output = b.Relu(b.Add(b.Conv(image, weights, kernel_shape=[3, 3], pads=[1] * 4), other))
     library = NumpyOperations()
-    factory = factory_of(b.made, parts_with_convolutions(b.made, [x, other], [output]), library)
+    factory = factory_of(b.added, parts_with_convolutions(b.added, [x, other], [output]), library)
     plain = factory.plain()
     island = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
     for batch, convolutions in ((3, 4), (1, 3)):  # the last one is not asked for
@@ -177,7 +177,7 @@ def transformer(b, x, width=32, heads=4):
     joined = Operand(x.dtype, (None, 16, width), name="joined")
     offsets = b.const(numbers(3 * width, seed=3), x.dtype)
     attrs = {"num_heads": heads, "scale": 0.5}
-    b.made.append(OnnxNode(ATTENTION, (*parts, offsets), (joined,), attrs, CONTRIB))
+    b.added.append(OnnxNode(ATTENTION, (*parts, offsets), (joined,), attrs, CONTRIB))
     first = normalized(b.Add(x, dense(joined, width, width, 10)))
     inner = b.Relu(dense(first, width, 2 * width, 20))
     return normalized(b.Add(first, dense(b.Tanh(dense(inner, 2 * width, width, 30)), width, width, 40)))
@@ -188,9 +188,9 @@ def test_products_give_the_same_answers():
     x = Operand(FLOAT32, (None, 16, 32), name="x")
     b = Builder("test")
     output = transformer(b, x)
-    island = parts_with_products(rewritten(added_attention_bias, b.made), [x], [output])
+    island = parts_with_products(rewritten(added_attention_bias, b.added), [x], [output])
     library = NumpyOperations()
-    factory = factory_of(b.made, island, library)
+    factory = factory_of(b.added, island, library)
     plain = factory.plain()
     captured = CapturedIsland(plain, HostGraphStream(), factory.optimized, 4)
     for turn in range(4):
@@ -214,8 +214,8 @@ def test_bfloat16_passes_between_parts():
     x = Operand(FLOAT32, (None, 8), name="x")
     b, usual = Builder("test"), Builder("usual")
     output = b.cast(dense_layers(b, b.cast(x, BFLOAT16)), FLOAT32)
-    island = parts_with_products(b.made, [x], [output])
-    made = island_model(usual.made, [x], [dense_layers(usual, x)], forms=NodeForms.PLAIN)
+    island = parts_with_products(b.added, [x], [output])
+    made = island_model(usual.added, [x], [dense_layers(usual, x)], forms=NodeForms.PLAIN)
     library = NumpyOperations()
     factory = factory_from(made, island, library, precision="bfloat16")
     plain = factory.plain()
@@ -237,7 +237,7 @@ def test_a_product_of_numbers_that_begin_anywhere_runs_in_one_session():
     for seed in range(4):
         output = b.Relu(b.MatMul(output, b.const(numbers(8, 8, seed=seed), FLOAT32)))
     library = NumpyOperations()
-    factory = factory_of(b.made, parts_with_products(b.made, [x], [output]), library)
+    factory = factory_of(b.added, parts_with_products(b.added, [x], [output]), library)
     plain = factory.plain()
     whole = np.zeros(4 * 8 + 256, np.float32)
     begin = -whole.ctypes.data % 256 // 4 + 1

@@ -39,7 +39,7 @@ def test_a_loop_with_indices_that_nothing_checks_stays_on_the_host(index, refuse
     b = Builder("test")
     x, place = Operand(FLOAT32, (2, 2)), Operand(INT64, ()) if index is None else b.const(index, INT64)
     row = b.Gather(x, place)
-    inner = Program([x], [Step("body", "Body", (x,), (row,), lowered=b.made)], [row])
+    inner = Program([x], [Step("body", "Body", (x,), (row,), lowered=b.added)], [row])
     branch = OnnxNode("If", (x,), (x,), {"then_branch": inner})
     assert is_refused(branch) is refused
     outer = Program([x], [Step("outer", "Body", (x,), (x,), lowered=[branch])], [x])

@@ -40,8 +40,8 @@ class SmallModel:
         builder = Builder("y")
         results = build(builder, *inputs)
         outputs = list(results) if isinstance(results, (list, tuple)) else [results]
-        self.nodes = builder.made
-        self.model: OnnxModel = island_model(builder.made, inputs, outputs, forms=NodeForms.PLAIN)
+        self.nodes = builder.added
+        self.model: OnnxModel = island_model(builder.added, inputs, outputs, forms=NodeForms.PLAIN)
         graph = self.model.model.graph
         self.borders = [value.name for value in graph.input], [value.name for value in graph.output]
         rng = np.random.default_rng(seed)

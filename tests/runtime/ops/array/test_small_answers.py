@@ -13,7 +13,7 @@ from tfport.runtime.ops.array.kernels.filling import MODERATE, range_
 from tfport.runtime.ops.array.kernels.gathering import gather_nd, gather_rows, gather_v2, where
 from tfport.runtime.ops.array.kernels.rearranging import concat_v2
 from tfport.runtime.ops.array.kernels.shapes import expand_dims
-from tfport.runtime.ops.shared.axes import check_places
+from tfport.runtime.ops.shared.axes import check_indices
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_axes_are_inserted_as_numpy_does(axis: int) -> None:
 @pytest.mark.parametrize("count", [3, 30])
 def test_bad_places_are_named_among_few_and_many(count: int) -> None:
     places = np.arange(count)
-    check_places(places, count)
+    check_indices(places, count)
     with pytest.raises(
         RunFailed, match=rf"indices\[{count - 1}\] = {count - 1} is not in \[0, {count - 1}\)"
     ):
-        check_places(places, count - 1)
+        check_indices(places, count - 1)
     with pytest.raises(RunFailed, match=r"indices\[0\] = -1 is not in"):
-        check_places(places - 1, count)
-    check_places(places - 1, count, may_be_negative=True)
+        check_indices(places - 1, count)
+    check_indices(places - 1, count, may_be_negative=True)
 
 
 @pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (0, 0), (2, 3), (0, 3, 0)])

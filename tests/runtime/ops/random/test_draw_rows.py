@@ -42,4 +42,4 @@ def test_nodes_that_are_drawn_together_draw_what_each_draws_alone(seeds):
         for drawn, draw in zip(draw_rows(together, rows), alone, strict=True):
             assert drawn.tobytes() == draw_rows([draw], rows)[0].tobytes()
             assert drawn.shape == (rows, *draw.dims)
-            assert drawn.dtype == draw.kind
+            assert drawn.dtype == draw.dtype

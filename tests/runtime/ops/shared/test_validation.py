@@ -12,7 +12,7 @@ ERRORS = [  # call                                                          mess
     (lambda: axes.axis_in(3, 2), "axis 3 is not in [-2, 2)"),
     (lambda: axes.sizes_of(np.array([2, -1])), "sizes must not be negative, found shape [2, -1]"),
     (lambda: axes.sizes_of(np.array([[2]])), "a shape must be a vector, found shape [1, 1]"),
-    (lambda: axes.check_places(np.array([0, 4]), 4), "indices[1] = 4 is not in [0, 4)"),
+    (lambda: axes.check_indices(np.array([0, 4]), 4), "indices[1] = 4 is not in [0, 4)"),
     (lambda: axes.axis_of(np.array([0]), 2), "axis must be a scalar, found shape [1]"),
     (lambda: axes.axes_of(np.array([0, -2]), 2), "axis 0 is repeated"),
     (lambda: axes.scalar_of(np.array([1]), "depth"), "depth must be a scalar, found shape [1]"),

@@ -62,7 +62,7 @@ def test_a_sigmoid_that_only_a_swish_reads_is_left_to_the_engine():
 def test_a_sigmoid_that_is_quantized_is_left_to_the_engine():
     b, x = Builder("quantized"), Operand(FLOAT32, (3,))
     y = b.QuantizeLinear(b.Sigmoid(x), b.const(1 / 256, FLOAT32), b.const(0, UINT8))
-    assert [node.op for node in rewritten(accurate_sigmoid, b.made, [y])] == ["Sigmoid", "QuantizeLinear"]
+    assert [node.op for node in rewritten(accurate_sigmoid, b.added, [y])] == ["Sigmoid", "QuantizeLinear"]
 
 
 @pytest.mark.parametrize("fetches", [["s:0"], ["y:0", "s:0"]])
@@ -88,7 +88,7 @@ def test_a_sigmoid_that_is_only_a_factor_may_stay(gates_stay):
     gate, score, both = b.Sigmoid(x), b.Sigmoid(y), b.Sigmoid(b.Neg(x))
     results = [b.Mul(gate, y), b.Identity(score), b.Mul(both, y), b.Abs(both)]
     accurate = accurate_sigmoid_on_gpu if gates_stay else accurate_sigmoid
-    kept = [node.outputs[0] for node in rewritten(accurate, b.made, results) if node.op == "Sigmoid"]
+    kept = [node.outputs[0] for node in rewritten(accurate, b.added, results) if node.op == "Sigmoid"]
     assert kept == ([gate] if gates_stay else [])
 
 

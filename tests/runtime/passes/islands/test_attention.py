@@ -70,7 +70,7 @@ class Network:
         return self.b.Transpose(parts, perm=list(perm))
 
     def fused(self, has_kernel=lambda node: True):
-        return rewritten(fused_attention, self.b.made, [self.output], has_kernel=has_kernel)
+        return rewritten(fused_attention, self.b.added, [self.output], has_kernel=has_kernel)
 
     def answer(self, nodes):
         inputs = [o for o in (self.q, self.kv, self.mask) if o is not None]
@@ -107,7 +107,7 @@ def test_attention_is_one_node_with_the_same_answers(parts, inputs):
     (attention,) = [node for node in nodes if node.op == ATTENTION]
     assert len(attention.inputs) == inputs
     assert not {"Softmax", "Transpose"} & {node.op for node in nodes}
-    np.testing.assert_allclose(network.answer(nodes), network.answer(network.b.made), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(network.answer(nodes), network.answer(network.b.added), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -121,16 +121,16 @@ def test_attention_is_one_node_with_the_same_answers(parts, inputs):
 )
 def test_other_networks_stay_as_they_are(parts):
     network = Network(**parts)
-    assert network.fused() == network.b.made
+    assert network.fused() == network.b.added
 
 
 def test_without_a_kernel_nothing_changes():
     network = Network()
-    assert network.fused(lambda node: False) == network.b.made
+    assert network.fused(lambda node: False) == network.b.added
 
 
 def test_what_else_reads_the_scores_still_gets_them():
     network = Network()
-    (softmax,) = [node for node in network.b.made if node.op == "Softmax"]
-    nodes = rewritten(fused_attention, network.b.made, [network.output, softmax.outputs[0]])
+    (softmax,) = [node for node in network.b.added if node.op == "Softmax"]
+    nodes = rewritten(fused_attention, network.b.added, [network.output, softmax.outputs[0]])
     assert {ATTENTION, "Softmax"} <= {node.op for node in nodes}

@@ -33,10 +33,10 @@ def attention(*, mask=False, reshaped=True, added=True, length=LENGTH):
         Operand(FLOAT32, (None, length, WIDTH), name="joined"),
     )
     inputs = (*parts, offsets, None, MASK) if mask else (*parts, offsets)
-    b.made.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": HEADS, "scale": 0.5}, CONTRIB))
+    b.added.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": HEADS, "scale": 0.5}, CONTRIB))
     result = b.reshape(b.reshape(joined, 0, 0, HEADS, SIZE), 0, 0, WIDTH) if reshaped else joined
     result = b.MatMul(result, b.const(numbers(WIDTH, 3, seed=4), FLOAT32))
-    return b.made, b.Add(result, b.const(numbers(3, seed=5), FLOAT32)) if added else b.Tanh(result)
+    return b.added, b.Add(result, b.const(numbers(3, seed=5), FLOAT32)) if added else b.Tanh(result)
 
 
 def answers(nodes, output, inputs, arrays):

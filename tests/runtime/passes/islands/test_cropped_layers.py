@@ -48,7 +48,7 @@ class Stack:
         return self.b.Slice(x, self.b.ints(*starts), self.b.ints(*ends), self.b.ints(*axes))
 
     def cropped(self, *outputs):
-        return rewritten(cropped_layers, self.b.made, outputs)
+        return rewritten(cropped_layers, self.b.added, outputs)
 
     def answers(self, nodes, outputs, image):
         island = island_model(nodes, [self.x], outputs, forms=NodeForms.PLAIN)
@@ -62,7 +62,7 @@ class Stack:
     def assert_same(self, outputs, *sizes):
         image = self.image(*sizes)
         cropped = self.answers(self.cropped(*outputs), outputs, image)
-        for answer, right in zip(cropped, self.answers(self.b.made, outputs, image), strict=True):
+        for answer, right in zip(cropped, self.answers(self.b.added, outputs, image), strict=True):
             np.testing.assert_array_equal(answer, right)
 
 
@@ -105,7 +105,7 @@ def test_sequences_of_which_nothing_is_left(length):
     image = stack.image(length)
     (answer,) = stack.answers(stack.cropped(y), [y], image)
     if length > 9:
-        np.testing.assert_array_equal(answer, *stack.answers(stack.b.made, [y], image))
+        np.testing.assert_array_equal(answer, *stack.answers(stack.b.added, [y], image))
     else:
         assert answer.shape == (2, CHANNELS, 0)
 
@@ -127,7 +127,7 @@ def test_crops_that_leave_something_at_other_sizes():
         stack.assert_same([small, large], length)
     image = stack.image(40)
     answers = stack.answers(stack.cropped(small, large), [small, large], image)
-    np.testing.assert_array_equal(answers[0], *stack.answers(stack.b.made, [small], image))
+    np.testing.assert_array_equal(answers[0], *stack.answers(stack.b.added, [small], image))
     assert answers[1].shape == (2, CHANNELS, 0)
 
 
@@ -139,7 +139,7 @@ def test_a_size_that_may_be_one_is_not_cropped():
         stack.x, stack.b.ints(0), stack.b.reshape(stack.b.Shape(other, start=2), 1), stack.b.ints(2)
     )
     y = stack.crop(stack.b.Add(stack.conv(stack.x, 3), unknown), (2, -2))
-    assert stack.cropped(y) == stack.b.made
+    assert stack.cropped(y) == stack.b.added
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_it_pays_where_much_is_cropped(length, crop, monkeypatch):
     stack = Stack(length)
     x = stack.conv(stack.conv(stack.x, 101), 101)
     y = stack.crop(stack.b.Add(x, stack.x), (crop, -crop))
-    assert (stack.cropped(y) == stack.b.made) == (crop == 1)
+    assert (stack.cropped(y) == stack.b.added) == (crop == 1)
 
 
 def test_products_that_are_saved():
@@ -221,4 +221,4 @@ def test_products_that_are_saved():
             math.prod(n.outputs[0].shape[2:]) * n.inputs[1].array.shape[2] for n in nodes if n.op == "Conv"
         )
 
-    assert 0.6 < products(stack.cropped(y)) / products(stack.b.made) < 0.7
+    assert 0.6 < products(stack.cropped(y)) / products(stack.b.added) < 0.7

@@ -16,7 +16,7 @@ def ops_of(compute, forms=NodeForms.FASTEST):
     """The ops of a graph of `x`, in order."""
     b, x = Builder("test"), Operand(FLOAT32, (2, 4))
     results = compute(b, x)
-    made = island_model(b.made, [x], list(results), forms=forms).model
+    made = island_model(b.added, [x], list(results), forms=forms).model
     return [node.op_type for node in made.graph.node]
 
 
@@ -76,12 +76,12 @@ def test_a_loop_reads_the_first_of_equal_nodes():
     iteration, before = Operand(INT64, ()), Operand(BOOL, ())
     carried = Operand(FLOAT32, (2,))
     total = inner.Add(carried, second)
-    step = Step("add", "Add", (carried, second), (total,), inner.made)
+    step = Step("add", "Add", (carried, second), (total,), inner.added)
     body = Program([iteration, before, carried], [step], [Operand(BOOL, value=np.array(True)), total])
     trips, true = b.const(3, INT64), Operand(BOOL, value=np.array(True))
     b.nodes("Loop", trips, true, first, dtype=FLOAT32, shape=(2,), body=body)
-    (result,) = b.made[-1].outputs
-    model = island_model(b.made, [x], [result], forms=NodeForms.FASTEST).model
+    (result,) = b.added[-1].outputs
+    model = island_model(b.added, [x], [result], forms=NodeForms.FASTEST).model
     root, loop = model.graph.node
     assert (root.op_type, loop.op_type) == ("Sqrt", "Loop")
     (added,) = [node for node in loop.attribute[0].g.node if node.op_type == "Add"]

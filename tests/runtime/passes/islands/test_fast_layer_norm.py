@@ -19,7 +19,7 @@ def normalization(shape, *, offset=True, **attrs):
     x = Operand(FLOAT32, shape, name="x")
     constants = [rng.normal(size=shape[-1]) for _ in range(1 + offset)]
     y = b.LayerNormalization(x, *(b.const(constant, FLOAT32) for constant in constants), **attrs)
-    return x, y, b.made, constants
+    return x, y, b.added, constants
 
 
 @pytest.mark.parametrize("offset", [True, False])

@@ -31,11 +31,11 @@ def _prelu(slope):
 )
 def test_prelu_is_computed_by_fast_nodes(slope, ops):
     _, _, b = _prelu(slope)
-    assert [node.op for node in rewritten(fast_prelu, b.made)] == ops
+    assert [node.op for node in rewritten(fast_prelu, b.added)] == ops
 
 
 def _answer(b, x, y, values):
-    island = island_model(b.made, [x], [y])
+    island = island_model(b.added, [x], [y])
     names = (
         [info.name for info in island.model.graph.input],
         [info.name for info in island.model.graph.output],
@@ -56,7 +56,7 @@ def test_the_fast_nodes_answer_as_prelu(slope):
 
 def test_an_exported_model_keeps_prelu():
     x, y, b = _prelu([0.5, 1, 0.1])
-    exported = island_model(b.made, [x], [y], exported=True)
+    exported = island_model(b.added, [x], [y], exported=True)
     assert [node.op_type for node in exported.model.graph.node] == ["PRelu"]
 
 
@@ -92,14 +92,14 @@ def test_prelu_of_whole_blocks_of_channels_is_computed_by_convolutions(
 ):
     monkeypatch.setattr("tfport.runtime.passes.islands.fast_activations.HAS_BLOCKS", has_blocks)
     _, _, b, _ = _after_convolution(channels, slope_shape, skip=skip)
-    ops = [node.op for node in rewritten(fast_prelu, b.made)][len(b.made) - 1 :]
+    ops = [node.op for node in rewritten(fast_prelu, b.added)][len(b.added) - 1 :]
     assert ops == (BY_CONVOLUTIONS if convolutions else ["Max", "Min", "Mul", "Add"])
 
 
 def test_prelu_of_an_input_is_not_computed_by_convolutions():
     b, x = Builder("test"), Operand(FLOAT32, (1, 32, 5, 3), name="x")
     b.PRelu(x, b.const(np.full((32, 1, 1), 0.5), FLOAT32))
-    assert [node.op for node in rewritten(fast_prelu, b.made)] == ["Mul", "Max"]
+    assert [node.op for node in rewritten(fast_prelu, b.added)] == ["Mul", "Max"]
 
 
 def test_the_convolutions_answer_as_prelu(monkeypatch):
@@ -131,5 +131,5 @@ def test_the_convolutions_pass_on_what_is_no_number(value, monkeypatch):
 def test_openvino_gets_prelu_where_it_computes_it_rightly(fuses, expected, monkeypatch):
     monkeypatch.setattr("tfport.runtime.passes.islands.fast_activations.FUSES_PRELU", fuses)
     x, y, b = _prelu([0.5, 1, 0.1])
-    whole = island_model(b.made, [x], [y], forms=NodeForms.OPENVINO)
+    whole = island_model(b.added, [x], [y], forms=NodeForms.OPENVINO)
     assert [node.op_type for node in whole.model.graph.node] == expected

@@ -18,13 +18,13 @@ from tfport.runtime.passes.islands.fast_activations import fast_softplus
 def test_softplus_of_many_elements_is_computed_by_fast_nodes(shape, replaced):
     b, x = Builder("test"), Operand(FLOAT32, shape, name="x")
     b.Softplus(x)
-    assert (rewritten(fast_softplus, b.made) != b.made) is replaced
+    assert (rewritten(fast_softplus, b.added) != b.added) is replaced
 
 
 def test_softplus_is_accurate_everywhere():
     b, x = Builder("test"), Operand(FLOAT32, (None,), name="x")
     y = b.Softplus(x)
-    island = island_model(b.made, [x], [y])
+    island = island_model(b.added, [x], [y])
     names = (
         [info.name for info in island.model.graph.input],
         [info.name for info in island.model.graph.output],

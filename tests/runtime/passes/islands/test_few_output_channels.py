@@ -37,7 +37,7 @@ def convolution(weights, attrs, *, biased=True):
     x = Operand(FLOAT32, (None, channels, *[None] * (len(weights) - 2)), name="x")
     constants = [rng.normal(size=weights), rng.normal(size=weights[:1])][: 1 + biased]
     y = b.Conv(x, *(b.const(constant, FLOAT32) for constant in constants), **attrs)
-    return x, y, b.made
+    return x, y, b.added
 
 
 @pytest.mark.parametrize(("weights", "attrs"), REPLACED)
@@ -82,14 +82,14 @@ def test_up_to_eight_channels_on_processors_without_blocks(
     x = Operand(FLOAT32, (None, weights[1], *image), name="x")
     pads = [size // 2 for size in weights[2:]] * 2
     y = b.Conv(x, b.const(rng.normal(size=weights), FLOAT32), pads=pads)
-    replaced = rewritten(few_output_channels, b.made)
+    replaced = rewritten(few_output_channels, b.added)
     assert [node.op for node in replaced] == ["ConvTranspose" if is_replaced else "Conv"]
     if not is_replaced:
         return
     array = rng.normal(size=(2, weights[1], *image)).astype(np.float32)
     results = []
     for exported in (True, False):
-        island = island_model(b.made, [x], [y], exported=exported)
+        island = island_model(b.added, [x], [y], exported=exported)
         names = [info.name for info in island.model.graph.input], [o.name for o in island.model.graph.output]
         run = OnnxRuntime(1).compile(island.model.SerializeToString(), island.weights, *names)
         results.append(run([array])[0])
@@ -103,4 +103,4 @@ def test_weights_that_are_computed_are_kept():
         Operand(FLOAT32, (1, 8, 3, 3), name="w"),
     )
     b.Conv(x, w, pads=[1, 1, 1, 1])
-    assert rewritten(few_output_channels, b.made) == b.made
+    assert rewritten(few_output_channels, b.added) == b.added

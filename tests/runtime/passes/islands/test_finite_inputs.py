@@ -33,7 +33,7 @@ def recurrent(b, op, x, *states):
 
 
 def flag_of(b, inputs, arrays, *outputs):
-    nodes, flag = flagged(finite_inputs, b.made)
+    nodes, flag = flagged(finite_inputs, b.added)
     island = island_model(nodes, inputs, [*outputs, flag], forms=NodeForms.PLAIN)
     session = ort.InferenceSession(island.model.SerializeToString(), providers=["CPUExecutionProvider"])
     names = [operand.name for operand in session.get_inputs()]
@@ -56,7 +56,7 @@ def test_a_number_that_is_not_finite_raises_the_flag(op, number, raised):
 def test_half_precision_does_not_overflow(number, raised):
     b, x = Builder("test"), Operand(FLOAT16, (None, None, IN), name="x")
     recurrent(b, "LSTM", x)
-    nodes, flag = flagged(finite_inputs, b.made)
+    nodes, flag = flagged(finite_inputs, b.added)
     others = [node for node in nodes if node.op != "LSTM"]
     island = island_model(others, [x], [flag], forms=NodeForms.PLAIN)
     session = ort.InferenceSession(island.model.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -81,21 +81,21 @@ def test_states_that_are_constants_are_not_read():
     zeros = b.nodes("ConstantOfShape", sizes, dtype=FLOAT32, value=np.zeros(1, np.float32))[0]
     start = b.Expand(b.Add(b.const(np.ones((1, 1, UNITS)), FLOAT32), zeros), sizes)
     recurrent(b, "LSTM", x, start, zeros)
-    nodes, _ = flagged(finite_inputs, b.made)
+    nodes, _ = flagged(finite_inputs, b.added)
     assert [node.inputs[0] for node in nodes if node.op == "ReduceSum"] == [x]
 
 
 def test_other_nodes_have_no_flag():
     b, x = Builder("test"), fed("x", None, None, IN)
     b.Relu(b.MatMul(x, b.const(np.ones((IN, UNITS)), FLOAT32)))
-    assert flagged(finite_inputs, b.made) == (b.made, None)
+    assert flagged(finite_inputs, b.added) == (b.added, None)
 
 
 def test_operands_are_read_when_they_are_computed():
     b, x = Builder("test"), fed("x", None, None, IN)
     recurrent(b, "LSTM", b.Relu(x))
     recurrent(b, "GRU", b.Neg(x))
-    nodes, _ = flagged(finite_inputs, b.made)
+    nodes, _ = flagged(finite_inputs, b.added)
     ops = [node.op for node in nodes]
     assert ops == ["Relu", "ReduceSum", "LSTM", "Neg", "ReduceSum", "GRU", "Add", "Mul"]
 
@@ -105,12 +105,12 @@ def test_operands_are_read_when_they_are_computed():
 def test_the_outputs_of_bounded_layers_are_not_read(op, activation, read):
     b, x = Builder("test"), fed("x", None, None, IN)
     first = recurrent(b, op, x)
-    b.made[-1].attrs["activations"] = [activation] * {"LSTM": 3, "GRU": 2, "RNN": 1}[op]
+    b.added[-1].attrs["activations"] = [activation] * {"LSTM": 3, "GRU": 2, "RNN": 1}[op]
     rows = b.Transpose(b.squeeze(first, 1), perm=[1, 0, 2])
     both = b.Concat(rows, rows, axis=2)
     recurrent(b, op, Operand(FLOAT32, (None, None, 2 * UNITS), name="both"))
-    second = b.made[-1]
-    changed = [node if node is not second else replaced(node, both) for node in b.made]
+    second = b.added[-1]
+    changed = [node if node is not second else replaced(node, both) for node in b.added]
     nodes, _ = flagged(finite_inputs, changed)
     assert [node.op for node in nodes].count("ReduceSum") == read
 

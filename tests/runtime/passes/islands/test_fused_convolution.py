@@ -20,7 +20,7 @@ def conv(b, x, *, outputs=8, window=3, bias=True, **attrs):
 
 
 def found(b, *outputs):
-    return fused_convolutions(b.made, outputs)
+    return fused_convolutions(b.added, outputs)
 
 
 def ops(fused):
@@ -91,7 +91,7 @@ def test_other_convolutions_are_left_to_onnx_runtime(x, attrs):
         del attrs["pads"]
     b.nodes("Conv", x, b.const(np.ones((attrs.pop("outputs", 8), 8 // attrs.get("group", 1), 3, 3)), x.dtype),
             shape=(None, 8, 10, 12), kernel_shape=[3, 3], **attrs)  # fmt: skip
-    assert found(b, b.made[-1].outputs[0]) == []
+    assert found(b, b.added[-1].outputs[0]) == []
 
 
 def test_weights_have_their_channels_last_and_a_multiple_of_four():

@@ -36,7 +36,7 @@ def shown(products):
 def test_a_sum_and_a_relu_are_part_of_the_product():
     b = Builder("test")
     output = b.Tanh(b.Relu(product(b, b.Relu(product(b, X, 16)), rows=16)))
-    first, second = fused_products(b.made, [output])
+    first, second = fused_products(b.added, [output])
     assert shown([first, second]) == ["MatMul Add Relu"] * 2
     assert first.relu
     assert first.x is X
@@ -48,7 +48,7 @@ def test_a_sum_and_a_relu_are_part_of_the_product():
 
 def test_without_a_sum_zeros_are_added():
     b = Builder("test")
-    (only,) = fused_products(b.made, [product(b, X, bias=False)])
+    (only,) = fused_products(b.added, [product(b, X, bias=False)])
     assert not only.bias.any()
     assert not only.relu
 
@@ -56,16 +56,16 @@ def test_without_a_sum_zeros_are_added():
 def test_a_sum_before_a_gelu_is_left_to_it():
     b = Builder("test")
     output = b.Gelu(product(b, X), approximate="none")
-    assert shown(fused_products(b.made, [output])) == ["MatMul"]
+    assert shown(fused_products(b.added, [output])) == ["MatMul"]
 
 
 @pytest.mark.parametrize("end", ["product", "sum"])
 def test_what_is_read_elsewhere_stays(end):
     b = Builder("test")
     result = b.Relu(product(b, X))
-    made, added = (node.outputs[0] for node in b.made[-3:-1])
+    made, added = (node.outputs[0] for node in b.added[-3:-1])
     outputs = [result, made if end == "product" else added]
-    assert shown(fused_products(b.made, outputs)) == ["MatMul" if end == "product" else "MatMul Add"]
+    assert shown(fused_products(b.added, outputs)) == ["MatMul" if end == "product" else "MatMul Add"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_is_read_elsewhere_stays(end):
 def test_only_a_number_for_each_column_is_added(other):
     b = Builder("test")
     output = b.Add(product(b, X, bias=False), b.const(other, FLOAT32))
-    assert shown(fused_products(b.made, [output])) == ["MatMul"]
+    assert shown(fused_products(b.added, [output])) == ["MatMul"]
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_only_a_number_for_each_column_is_added(other):
 )
 def test_other_products_are_left_to_onnx_runtime(x, rows, columns):
     b = Builder("test")
-    assert fused_products(b.made, [product(b, x, columns, rows=rows)]) == []
+    assert fused_products(b.added, [product(b, x, columns, rows=rows)]) == []
 
 
 def test_a_matrix_that_is_computed_is_left_to_onnx_runtime():
     b = Builder("test")
     output = b.MatMul(X, b.Tanh(Operand(FLOAT32, (WIDTH, WIDTH))))
-    assert fused_products(b.made, [output]) == []
+    assert fused_products(b.added, [output]) == []
 
 
 def test_what_is_reshaped_and_reshaped_back_is_read_before():
@@ -105,9 +105,9 @@ def test_what_is_reshaped_and_reshaped_back_is_read_before():
     for last, same in ((WIDTH, True), (2 * WIDTH, False)):
         b = Builder("test")
         heads, back = Operand(FLOAT32, (None, LENGTH, 2, 4)), Operand(FLOAT32, (None, LENGTH, last))
-        b.made.append(OnnxNode("Reshape", (x, b.ints(0, 0, 2, 4)), (heads,), {}))
-        b.made.append(OnnxNode("Reshape", (heads, b.ints(0, LENGTH, last)), (back,), {}))
-        (only,) = fused_products(b.made, [product(b, back, rows=last)])
+        b.added.append(OnnxNode("Reshape", (x, b.ints(0, 0, 2, 4)), (heads,), {}))
+        b.added.append(OnnxNode("Reshape", (heads, b.ints(0, LENGTH, last)), (back,), {}))
+        (only,) = fused_products(b.added, [product(b, back, rows=last)])
         assert (only.x is x) == same
 
 
@@ -136,6 +136,6 @@ def test_sums_before_attention_give_the_same_answers(mask):
 
 def test_an_input_of_another_size_is_an_error():
     b = Builder("test")
-    (only,) = fused_products(b.made, [product(b, X)])
+    (only,) = fused_products(b.added, [product(b, X)])
     with pytest.raises(Error, match="a matrix of 8 rows"):
         only.output_shape((2, 5, WIDTH + 1))

@@ -34,7 +34,7 @@ def shown(island):
 def test_convolutions_one_after_another_are_not_taken_apart():
     b = Builder("test")
     output = b.Tanh(b.Relu(conv(b, b.Relu(conv(b, X)))))
-    island = parts_with_convolutions(b.made, [X], [output])
+    island = parts_with_convolutions(b.added, [X], [output])
     assert shown(island) == [["Transpose"], "conv", "conv", ["Transpose", "Tanh"]]
     assert island.models == 2
     assert island.pays
@@ -48,7 +48,7 @@ def test_convolutions_one_after_another_are_not_taken_apart():
 def test_nodes_that_need_nothing_of_a_convolution_run_with_the_first_model():
     b = Builder("test")
     output = b.Add(b.Tanh(X), b.Sigmoid(conv(b, X)))
-    island = parts_with_convolutions(b.made, [X], [output])
+    island = parts_with_convolutions(b.added, [X], [output])
     assert shown(island) == [["Tanh", "Transpose"], "conv", ["Transpose", "Sigmoid", "Add"]]
     assert not island.pays  # cuDNN computes nothing besides the convolution
 
@@ -56,7 +56,7 @@ def test_nodes_that_need_nothing_of_a_convolution_run_with_the_first_model():
 def test_an_output_of_a_convolution_has_its_channels_first():
     b = Builder("test")
     output = b.Relu(conv(b, X))
-    island = parts_with_convolutions(b.made, [X], [output])
+    island = parts_with_convolutions(b.added, [X], [output])
     assert shown(island) == [["Transpose"], "conv", ["Transpose"]]
     assert island.parts[-1].outputs == (output,)
 
@@ -69,7 +69,7 @@ def test_three_channels_become_four(dtype, before):
     b, kind = Builder("test"), DType.parse(dtype)
     x = Operand(kind, (None, 3, 6, 6), name="x")
     output = b.Relu(b.Conv(x, b.const(np.ones((8, 3, 3, 3)), kind), kernel_shape=[3, 3], pads=[1] * 4))
-    island = parts_with_convolutions(b.made, [x], [output])
+    island = parts_with_convolutions(b.added, [x], [output])
     assert shown(island) == [before, "conv", ["Transpose"]]
     first, conv, _ = island.parts
     assert conv.x.dtype == kind
@@ -78,8 +78,8 @@ def test_three_channels_become_four(dtype, before):
 
 def test_without_convolutions_there_is_one_part():
     b = Builder("test")
-    island = parts_with_convolutions(b.made, [X], [b.Tanh(X)])
-    assert shown(parts_with_convolutions(b.made, [X], [b.made[-1].outputs[0]])) == [["Tanh"]]
+    island = parts_with_convolutions(b.added, [X], [b.Tanh(X)])
+    assert shown(parts_with_convolutions(b.added, [X], [b.added[-1].outputs[0]])) == [["Tanh"]]
     assert not island.pays
 
 
@@ -88,7 +88,7 @@ def test_convolutions_with_other_nodes_between_them_are_left_to_onnx_runtime():
     x = X
     for _ in range(6):
         x = b.Tanh(b.Relu(conv(b, x)))
-    island = parts_with_convolutions(b.made, [X], [x])
+    island = parts_with_convolutions(b.added, [X], [x])
     assert shown(island).count("conv") == 6
     assert island.models == 7
     assert not island.pays
@@ -101,7 +101,7 @@ def test_products_are_cut_out_and_pay_if_there_are_several():
         output = x
         for _ in range(count):
             output = b.Tanh(b.Relu(b.MatMul(output, b.const(np.ones((8, 8)), FLOAT32))))
-        island = parts_with_products(b.made, [x], [output])
+        island = parts_with_products(b.added, [x], [output])
         assert shown(island) == ["product", ["Tanh"]] * count
         assert island.pays == (count == 4)
         assert island.parts[0].inputs == (x,)
@@ -114,15 +114,15 @@ def test_a_product_with_several_results_runs_before_the_first_that_reads_one():
 
     def product():
         made = Operand(FLOAT32, (None, 5, 8))
-        b.made.append(OnnxNode("MatMul", (x, b.const(np.ones((8, 8)), FLOAT32)), (made,), {}))
+        b.added.append(OnnxNode("MatMul", (x, b.const(np.ones((8, 8)), FLOAT32)), (made,), {}))
         return made
 
     queries = product()
     read = b.Tanh(queries)
     joined = Operand(FLOAT32, (None, 5, 8))
     inputs = (queries, product(), product())
-    b.made.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": 2}, CONTRIB))
-    island = parts_with_products(b.made, [x], [joined, read])
+    b.added.append(OnnxNode(ATTENTION, inputs, (joined,), {"num_heads": 2}, CONTRIB))
+    island = parts_with_products(b.added, [x], [joined, read])
     assert shown(island) == ["product", ["Tanh", ATTENTION]]
     assert island.parts[0].outputs == inputs
 
@@ -134,12 +134,12 @@ def test_what_nothing_reads_any_more_is_left_out():
     shapes = (None, 5, 8), (None, 5, 2, 4), (None, 5, 8), (None, 5, 8)
     made = tuple(Operand(FLOAT32, shape) for shape in shapes)
     matrix = b.const(np.ones((8, 8)), FLOAT32)
-    b.made += [
+    b.added += [
         OnnxNode("MatMul", (x, matrix), made[:1], {}),
         OnnxNode("Reshape", (made[0], b.ints(0, 0, 2, 4)), made[1:2], {}),
         OnnxNode("Reshape", (made[1], b.ints(0, 0, 8)), made[2:3], {}),
         OnnxNode("MatMul", (made[2], matrix), made[3:], {}),
     ]
-    island = parts_with_products(b.made, [x], made[3:])
+    island = parts_with_products(b.added, [x], made[3:])
     assert shown(island) == ["product", "product"]
     assert island.parts[1].inputs == island.parts[0].outputs

@@ -18,7 +18,7 @@ def conv(b, x):
 
 def shown(b, *outputs):
     """Who computes which ops; only Exp and Sqrt must stay."""
-    shares = island_shares(b.made, outputs, lambda node: node.op not in ("Exp", "Sqrt"), NodeForms.OPENVINO)
+    shares = island_shares(b.added, outputs, lambda node: node.op not in ("Exp", "Sqrt"), NodeForms.OPENVINO)
     return [
         (share.elsewhere, [node.op_type for node in share.part.model.model.graph.node]) for share in shares
     ]
@@ -60,7 +60,7 @@ def test_shares_pass_on_what_later_ones_need(also_early):
     early = b.Relu(conv(b, X))
     y = b.Add(b.Exp(early), X)
     shares = island_shares(
-        b.made, [y, early] if also_early else [y], lambda node: node.op != "Exp", NodeForms.OPENVINO
+        b.added, [y, early] if also_early else [y], lambda node: node.op != "Exp", NodeForms.OPENVINO
     )
     assert [(share.part.inputs, share.part.outputs) for share in shares] == [
         ((X,), (early,)),

@@ -33,8 +33,8 @@ def both(say, *shapes, improve=simplified, rtol=1e-5):
     outputs = say(b, *inputs)
     outputs = list(outputs) if isinstance(outputs, tuple) else [outputs]
     arrays = [numbers(*shape, seed=i) for i, shape in enumerate(shapes)]
-    better = improve(b.made, outputs)
-    before, after = (answers(nodes, inputs, outputs, arrays) for nodes in (b.made, better))
+    better = improve(b.added, outputs)
+    before, after = (answers(nodes, inputs, outputs, arrays) for nodes in (b.added, better))
     for expected, same in zip(before, after, strict=True):
         np.testing.assert_allclose(same, expected, rtol=rtol, atol=1e-5)
     return collections.Counter(node.op for node in better)
@@ -243,11 +243,11 @@ def test_captures_of_branches_keep_their_axis_order():
     y = b.Relu(b.transpose(x, TO_FIRST))
     inner = Builder("inner")
     z = inner.Neg(y)
-    body = Program([], [Step("z", "Neg", (y,), (z,), inner.made)], [z])
+    body = Program([], [Step("z", "Neg", (y,), (z,), inner.added)], [z])
     chosen = b.Equal(flag, b.const(1, INT64))
     out = Operand(FLOAT32)
-    b.made.append(OnnxNode("If", (chosen,), (out,), {"then_branch": body, "else_branch": body}))
+    b.added.append(OnnxNode("If", (chosen,), (out,), {"then_branch": body, "else_branch": body}))
     array = numbers(*SHAPE)
     for improve in (partial(rewritten, fewer_transposes), partial(rewritten, fuse_convolutions), simplified):
-        arrays = answers(improve(b.made, [out]), [x, flag], [out], [array, np.array(0)])
+        arrays = answers(improve(b.added, [out]), [x, flag], [out], [array, np.array(0)])
         np.testing.assert_array_equal(arrays[0], -np.maximum(array, 0).transpose(TO_FIRST))

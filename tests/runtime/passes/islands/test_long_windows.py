@@ -21,7 +21,7 @@ def convolution(weights, length, *, biased=False, **attrs):
     x = Operand(FLOAT32, (None, 1, *weights[2:-1], length), name="x")
     constants = [rng.normal(size=weights), rng.normal(size=weights[:1])][: 1 + biased]
     y = b.Conv(x, *(b.const(constant, FLOAT32) for constant in constants), **attrs)
-    return x, y, b.made
+    return x, y, b.added
 
 
 def answers(x, y, nodes, sequence, forms):

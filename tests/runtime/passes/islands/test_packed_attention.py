@@ -21,7 +21,7 @@ def attention(*, sources=(X, X, X), weights=WEIGHTS, heads=HEADS):
     parts = [b.MatMul(x, b.const(w, FLOAT32)) for x, w in zip(sources, weights, strict=True)]
     offsets, output = b.const(np.ones(3 * WIDTH), FLOAT32), Operand(FLOAT32, (None, 7, WIDTH))
     node = OnnxNode(ATTENTION, (*parts, offsets), (output,), {"num_heads": heads}, "com.microsoft")
-    return [*b.made, node], offsets, output
+    return [*b.added, node], offsets, output
 
 
 def test_the_parts_of_a_head_are_together():

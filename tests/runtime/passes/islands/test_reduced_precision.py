@@ -32,7 +32,7 @@ def network() -> tuple[Builder, Operand]:
 
 def test_products_and_what_follows_them_are_narrow_and_the_rest_is_not():
     b, output = network()
-    nodes = in_16_bits(b.made, [output])
+    nodes = in_16_bits(b.added, [output])
     assert types_of(nodes) == [
         "Cast:float16", "MatMul:float16", "Add:float16", "Relu:float16", "Cast:float32", "Softmax:float32",
     ]  # fmt: skip
@@ -42,7 +42,7 @@ def test_products_and_what_follows_them_are_narrow_and_the_rest_is_not():
 
 def test_nodes_without_a_kernel_stay_in_float32():
     b, output = network()
-    nodes = in_16_bits(b.made, [output], has_kernel=lambda node: node.op != "MatMul")
+    nodes = in_16_bits(b.added, [output], has_kernel=lambda node: node.op != "MatMul")
     assert types_of(nodes) == ["MatMul:float32", "Add:float32", "Relu:float32", "Softmax:float32"]
 
 
@@ -50,14 +50,14 @@ def test_nodes_of_another_library_need_no_kernel(monkeypatch):
     monkeypatch.setattr(precision_rewrites, "is_usual_convolution", lambda node: node.op == "MatMul")
     b, output = network()
     apart = IslandUse.CONVOLUTIONS_APART
-    nodes = in_16_bits(b.made, [output], has_kernel=lambda node: node.op != "MatMul", use=apart)
+    nodes = in_16_bits(b.added, [output], has_kernel=lambda node: node.op != "MatMul", use=apart)
     assert types_of(nodes)[:4] == ["Cast:float16", "MatMul:float16", "Add:float16", "Relu:float16"]
 
 
 def test_outputs_of_an_island_keep_their_type():
     b = Builder("test")
     output = b.MatMul(X, b.const(np.ones((4, 2)), FLOAT32))
-    nodes = in_16_bits(b.made, [output])
+    nodes = in_16_bits(b.added, [output])
     assert nodes[-1].op == "Cast"
     assert nodes[-1].outputs == (output,)
 
@@ -65,18 +65,18 @@ def test_outputs_of_an_island_keep_their_type():
 def test_what_follows_no_product_stays_as_it_is():
     b = Builder("test")
     output = b.Relu(b.Add(X, X))
-    assert in_16_bits(b.made, [output]) == b.made
+    assert in_16_bits(b.added, [output]) == b.added
 
 
 def test_constants_beyond_the_range_become_the_largest_number():
     b = Builder("test")
     product = b.MatMul(X, b.const(np.ones((4, 4)), FLOAT32))
     output = b.Add(product, b.const([-1e9, 1e9, -np.inf, np.nan], FLOAT32))
-    nodes = in_16_bits(b.made, [output])
+    nodes = in_16_bits(b.added, [output])
     mask = next(node for node in nodes if node.op == "Add").inputs[1].array
     np.testing.assert_array_equal(mask, np.array([-65504, 65504, -np.inf, np.nan], np.float16))
     (bfloat16,) = [
-        node.inputs[1].array for node in in_16_bits(b.made, [output], "bfloat16") if node.op == "Add"
+        node.inputs[1].array for node in in_16_bits(b.added, [output], "bfloat16") if node.op == "Add"
     ]
     assert bfloat16.dtype == ml_dtypes.bfloat16
     assert float(bfloat16[0]) == -1e9 or abs(float(bfloat16[0]) + 1e9) < 1e7
@@ -87,6 +87,6 @@ def test_indices_and_shapes_keep_their_types():
     product = b.MatMul(X, b.const(np.ones((4, 4)), FLOAT32))
     rows = b.Gather(product, b.ints(0), axis=1)
     output = b.Reshape(rows, b.ints(-1))
-    nodes = in_16_bits(b.made, [output])
+    nodes = in_16_bits(b.added, [output])
     assert types_of(nodes)[-3:] == ["Gather:float16", "Reshape:float16", "Cast:float32"]
     assert nodes[-2].inputs[1].dtype.name == "int64"

@@ -34,7 +34,7 @@ def gathered(op, attrs, indices: Operand, *, sizes_known: bool = False, mask: bo
     if mask:
         indices = b.BitwiseAnd(indices, b.const(np.iinfo(indices.dtype.numpy).max, indices.dtype))
     output = b.nodes(op, table, indices, dtype=FLOAT32, **attrs)[0]
-    return b.made, table, output
+    return b.added, table, output
 
 
 def run(nodes, inputs, outputs, arrays):
@@ -78,7 +78,7 @@ def test_negative_indices_to_which_the_size_is_added(added):
     size, zero = (b.const(number, INT32) for number in (added, 0))
     wrapped = b.Where(b.Less(indices, zero), b.Add(indices, size), indices)
     nodes, table, output = gathered("Gather", {}, wrapped, sizes_known=True, mask=True)
-    safe, flag = flagged(safe_indices, [*b.made, *nodes])
+    safe, flag = flagged(safe_indices, [*b.added, *nodes])
     live = rewritten(OnnxGraph.remove_unused, safe, [output, flag])
     assert ("Add" in [node.op for node in live]) is (added != 3)  # the kernel itself counts from the end
     for index in (-4, -3, -2, -1, 0, 2, 3):
@@ -103,7 +103,7 @@ def test_any_of_several_nodes_raises_the_flag():
     table = Operand(FLOAT32, (3, 4), name="table")
     places = [Operand(INT64, (1,), name=name) for name in "ijk"]
     outputs = [b.Gather(table, place) for place in places]
-    safe, flag = flagged(safe_indices, b.made)
+    safe, flag = flagged(safe_indices, b.added)
     for wrong in range(4):
         arrays = [np.array([3 if i == wrong else 0]) for i in range(3)]
         raised = run(safe, [table, *places], [*outputs, flag], [TABLE, *arrays])[-1]
@@ -113,4 +113,4 @@ def test_any_of_several_nodes_raises_the_flag():
 def test_sizes_of_shapes_need_no_check():
     b = Builder("test")
     b.Gather(b.Shape(Operand(FLOAT32, (None, None))), b.const(1, INT64), axis=0)
-    assert flagged(safe_indices, b.made) == (b.made, None)
+    assert flagged(safe_indices, b.added) == (b.added, None)

@@ -17,7 +17,7 @@ def convolution(channels=8, *, group=1, bias=True):
     weights = b.const(np.ones((16, channels // group, 3, 3)), FLOAT32)
     offset = [b.const(np.arange(16), FLOAT32)] if bias else []
     b.Conv(x, weights, *offset, kernel_shape=[3, 3], group=group)
-    return b.made
+    return b.added
 
 
 @pytest.mark.parametrize(

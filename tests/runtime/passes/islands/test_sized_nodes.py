@@ -52,7 +52,7 @@ def test_resizing_has_neither_branches_nor_computed_sizes(op):
 def test_results_have_the_shapes_that_follow():
     b, x = Builder("y"), Operand(FLOAT32, [None, 3])
     y = b.Relu(b.Concat(x, x, axis=0))
-    first, last = sized_nodes(b.made, [y], {x: (2, 3)})
+    first, last = sized_nodes(b.added, [y], {x: (2, 3)})
     assert first.inputs == (x, x)
     assert first.outputs[0].shape == (4, 3)
     assert last.outputs == (y,)
@@ -61,7 +61,7 @@ def test_results_have_the_shapes_that_follow():
 def test_a_size_that_is_an_output_stays_one():
     b, x = Builder("y"), Operand(FLOAT32, [None, 3])
     y = b.Shape(x)
-    (made,) = sized_nodes(b.made, [y], {x: (2, 3)})
+    (made,) = sized_nodes(b.added, [y], {x: (2, 3)})
     assert made.op == "Identity"
     assert made.inputs[0].array.tolist() == [2, 3]
     assert made.outputs == (y,)
@@ -70,10 +70,10 @@ def test_a_size_that_is_an_output_stays_one():
 def test_sizes_that_depend_on_elements_are_computed():
     b, x = Builder("y"), Operand(FLOAT32, [None])
     y = b.Shape(b.NonZero(x))
-    assert [node.op for node in sized_nodes(b.made, [y], {x: (5,)})] == ["NonZero", "Shape"]
+    assert [node.op for node in sized_nodes(b.added, [y], {x: (5,)})] == ["NonZero", "Shape"]
 
 
 def test_errors_are_left_to_the_run():
     b, x = Builder("y"), Operand(INT64, [None])
     y = b.Div(b.Shape(x), b.ints(0))
-    assert [node.op for node in sized_nodes(b.made, [y], {x: (5,)})] == ["Div"]
+    assert [node.op for node in sized_nodes(b.added, [y], {x: (5,)})] == ["Div"]

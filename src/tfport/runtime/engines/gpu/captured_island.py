@@ -31,7 +31,7 @@ class GraphKey(NamedTuple):
     """What a graph belongs to."""
 
     shapes: Shapes
-    places: tuple[int, ...] | None = None
+    memory: tuple[int, ...] | None = None
     """Addresses of the inputs that it reads; None if they are copied into memory of its own."""
 
 
@@ -58,8 +58,8 @@ class CapturedIsland:
         """A graph has one set of buffers, and all graphs of a session share what they compute in between."""
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
-        places = addresses(arrays) if is_in_place() else ()
-        key = GraphKey(tuple([array.shape for array in arrays]), places or None)
+        memory = addresses(arrays) if is_in_place() else ()
+        key = GraphKey(tuple([array.shape for array in arrays]), memory or None)
         with self._lock:
             graph = self._graphs.get(key)
             if graph is not None:
@@ -68,7 +68,7 @@ class CapturedIsland:
                 except EngineFailed:
                     self._without_graphs()
                 else:
-                    if places:
+                    if memory:
                         keep_replay(Replay(functools.partial(self._again, key), outputs))
                     return outputs
             outputs = self._island.run(arrays)
@@ -109,7 +109,7 @@ class CapturedIsland:
             return None
         with GPU_LOCK.running():
             sizes = tuple(tuple(output.shape) for output in outputs)
-            inputs = arrays if key.places else None
+            inputs = arrays if key.memory else None
             try:
                 return CudaGraph(island, self._stream, key.shapes, sizes, inputs)
             except Exception:  # such as too little memory for its buffers: the island runs without it
@@ -174,17 +174,17 @@ class CudaGraph:
 
         A `DeviceArray` that was read keeps what it read.
         """
-        made: list[Any] = []
+        results: list[Any] = []
         for output in self._outputs[: self._island.left]:
             if self._in_place:
-                made.append(DeviceArray(output.value, output))
+                results.append(DeviceArray(output.value, output))
             else:
-                made.append(copied := self._island.empty_like(output))
+                results.append(copied := self._island.empty_like(output))
                 self._stream.copy(copied.value.data_ptr(), output.value.data_ptr(), output.nbytes)
         for landing in self._landings:
             self._stream.land(*landing.copy)
         self._stream.wait()
-        return made + [landing.array.copy() for landing in self._landings]
+        return results + [landing.array.copy() for landing in self._landings]
 
 
 class _Landing:

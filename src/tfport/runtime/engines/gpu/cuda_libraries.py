@@ -1,4 +1,8 @@
-"""cuBLASLt's products and cuDNN's convolutions, called on a stream through their C interfaces."""
+"""cuBLASLt's products and cuDNN's convolutions, called on a stream through their C interfaces.
+
+Each adds a bias and applies a Relu in the same kernel. ONNX Runtime has such a convolution only for float32
+images with channels first.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,8 @@ if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.graph_stream import GraphStream
 
 
-# C libraries whose functions return a code, and objects of them that are destroyed with those of Python.
-
-
 class CLibrary:
-    """Calls functions of a library; a code that is not 0 is an Error."""
+    """Calls functions of a C library that return a code; one that is not 0 is an Error."""
 
     def __init__(self, library: Any, described_by: str) -> None:
         """`described_by`: the function that says what a code means."""
@@ -35,15 +36,15 @@ class CLibrary:
             describe.restype = ctypes.c_char_p
             raise Error(f"{function} fails: {describe(code).decode(errors='replace')}")
 
-    def made(self, create: str, destroy: str, *arguments: Any) -> LibraryObject:
-        """What a function creates; another one destroys it."""
+    def create(self, function: str, destroy: str, *arguments: Any) -> LibraryObject:
+        """The object that a function creates; `destroy` names the one that destroys it."""
         pointer = ctypes.c_void_p()
-        self.call(create, ctypes.byref(pointer), *arguments)
+        self.call(function, ctypes.byref(pointer), *arguments)
         return LibraryObject(pointer, getattr(self._library, destroy))
 
 
 class LibraryObject:
-    """Holds the pointer to an object, such as a descriptor of cuDNN."""
+    """The pointer to an object, such as a cuDNN descriptor, which is destroyed with this one."""
 
     def __init__(self, pointer: ctypes.c_void_p, destroy: Any) -> None:
         self.pointer, self._destroy = pointer, destroy
@@ -52,10 +53,7 @@ class LibraryObject:
         self._destroy(self.pointer)
 
 
-# cuBLASLt's product with a sum and a Relu in the same kernel, called on a stream.
-#
-# cuBLASLt takes matrices by columns, so that what is [rows, columns] here is transposed there:
-#
+# cuBLASLt stores matrices by columns, so that [rows, columns] here is transposed there:
 #     yᵀ [columns, positions]  =  w [columns, rows] · xᵀ [rows, positions]
 
 TYPES = {"float32": 0, "float16": 2, "bfloat16": 14}
@@ -84,7 +82,7 @@ class CublasLt(CLibrary):
         super().__init__(_library(), "cublasLtGetStatusName")
         self._stream = stream
         self.stream = ctypes.c_void_p(stream.address)
-        self.handle = self.made("cublasLtCreate", "cublasLtDestroy")
+        self.handle = self.create("cublasLtCreate", "cublasLtDestroy")
         self._fastest: dict[Any, int] = {}
 
     def prepared(self, product: FusedProduct, x: Sequence[int]) -> CublasLtProduct:
@@ -114,18 +112,17 @@ class CublasLt(CLibrary):
             times.append(time.perf_counter() - began)
         return min(times[1:])
 
-    def matrices(self, kind: int, rows: int, columns: int, count: int, stride: int) -> LibraryObject:
+    def matrices(self, dtype: int, rows: int, columns: int, count: int, stride: int) -> LibraryObject:
         """Matrices of the same size; with a stride of 0 it is the same one each time."""
         sizes = ctypes.c_uint64(rows), ctypes.c_uint64(columns), ctypes.c_int64(rows)
-        made = self.made("cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutDestroy", kind, *sizes)
-        self.set("cublasLtMatrixLayoutSetAttribute", made, COUNT, ctypes.c_int32(count))
-        self.set("cublasLtMatrixLayoutSetAttribute", made, STRIDE, ctypes.c_int64(stride))
-        return made
+        layout = self.create("cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutDestroy", dtype, *sizes)
+        self.set("cublasLtMatrixLayoutSetAttribute", layout, COUNT, ctypes.c_int32(count))
+        self.set("cublasLtMatrixLayoutSetAttribute", layout, STRIDE, ctypes.c_int64(stride))
+        return layout
 
-    def set(self, function: str, made: LibraryObject, attribute: int, value: Any) -> None:
-        self.call(
-            function, made.pointer, attribute, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value))
-        )
+    def set(self, function: str, descriptor: LibraryObject, attribute: int, value: Any) -> None:
+        size = ctypes.c_size_t(ctypes.sizeof(value))
+        self.call(function, descriptor.pointer, attribute, ctypes.byref(value), size)
 
 
 class CublasLtProduct:
@@ -133,18 +130,20 @@ class CublasLtProduct:
 
     def __init__(self, library: CublasLt, product: FusedProduct, positions: int) -> None:
         self._library = library
-        kind = TYPES[product.weights.dtype.name]
+        dtype = TYPES[product.weights.dtype.name]
         count, columns, rows = product.weights.shape
-        compute = TF32 if kind == FLOAT else FULL_FLOAT32
-        self._product = library.made("cublasLtMatmulDescCreate", "cublasLtMatmulDescDestroy", compute, FLOAT)
+        compute = TF32 if dtype == FLOAT else FULL_FLOAT32
+        self._product = library.create(
+            "cublasLtMatmulDescCreate", "cublasLtMatmulDescDestroy", compute, FLOAT
+        )
         self._set(TRANSPOSE_A, ctypes.c_int32(1))
         self._set(EPILOGUE, ctypes.c_uint32(WITH_BIAS_AND_RELU if product.relu else WITH_BIAS))
         self._set(BIAS_STRIDE, ctypes.c_int64(columns if count > 1 else 0))
-        self._weights = library.matrices(kind, rows, columns, count, rows * columns)
-        self._x = library.matrices(kind, rows, positions, count, 0)
-        self._output = library.matrices(kind, columns, positions, count, columns * positions)
+        self._weights = library.matrices(dtype, rows, columns, count, rows * columns)
+        self._x = library.matrices(dtype, rows, positions, count, 0)
+        self._output = library.matrices(dtype, columns, positions, count, columns * positions)
         self._algorithms = self._candidates()
-        self._key = product.weights.shape, kind, product.relu, positions
+        self._key = product.weights.shape, dtype, product.relu, positions
         self._chosen: int | None = None
         self.workspace = max(algorithm.workspace for algorithm in self._algorithms)
 
@@ -179,7 +178,7 @@ class CublasLtProduct:
     def _candidates(self) -> list[_Algorithm]:
         """Those that may be the fastest, the one that cuBLASLt prefers first."""
         library, offered, count = self._library, (_Algorithm * CANDIDATES)(), ctypes.c_int()
-        wanted = library.made("cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceDestroy")
+        wanted = library.create("cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceDestroy")
         most = ctypes.c_size_t(WORKSPACE)
         library.set("cublasLtMatmulPreferenceSetAttribute", wanted, MAX_WORKSPACE, most)
         parts = self._product, self._weights, self._x, self._output, self._output, wanted
@@ -213,9 +212,7 @@ def _library() -> Any:
     raise Error("cuBLASLt's library, libcublasLt.so, is not installed")
 
 
-# cuDNN's convolution with a sum and a Relu in the same kernel, called on a stream.
-#
-# ONNX Runtime has that kernel only for float32 images with their channels first.
+# Convolutions with cuDNN
 
 LIBRARY = "libcudnn.so.9"
 CUDNN_TYPES = {"float32": 0, "float16": 2, "bfloat16": 9}
@@ -237,32 +234,32 @@ class Cudnn(CLibrary):
             super().__init__(ctypes.CDLL(LIBRARY), "cudnnGetErrorString")
         except OSError as error:
             raise Error(f"{LIBRARY} does not load: {error}") from None
-        self.handle = self.made("cudnnCreate", "cudnnDestroy")
+        self.handle = self.create("cudnnCreate", "cudnnDestroy")
         self.call("cudnnSetStream", self.handle.pointer, ctypes.c_void_p(stream))
 
     def prepared(self, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> CudnnConvolution:
         return CudnnConvolution(self, conv, x, output)
 
-    def tensor(self, kind: int, shape: Sequence[int]) -> LibraryObject:
-        return self._described("Tensor", "Tensor4d", CHANNELS_LAST, kind, *_channels_first(shape))
+    def tensor(self, dtype: int, shape: Sequence[int]) -> LibraryObject:
+        return self._described("Tensor", "Tensor4d", CHANNELS_LAST, dtype, *_channels_first(shape))
 
-    def filter(self, kind: int, shape: Sequence[int]) -> LibraryObject:
-        return self._described("Filter", "Filter4d", kind, CHANNELS_LAST, *_channels_first(shape))
+    def filter(self, dtype: int, shape: Sequence[int]) -> LibraryObject:
+        return self._described("Filter", "Filter4d", dtype, CHANNELS_LAST, *_channels_first(shape))
 
     def activation(self, mode: int) -> LibraryObject:
         return self._described("Activation", "Activation", mode, PROPAGATE_NAN, ctypes.c_double(0))
 
     def convolution(self, conv: FusedConvolution, math: int) -> LibraryObject:
         numbers = *conv.pads, *conv.strides, *conv.dilations
-        made = self._described("Convolution", "Convolution2d", *numbers, CROSS_CORRELATION, FLOAT)
-        self.call("cudnnSetConvolutionMathType", made.pointer, math)
-        return made
+        descriptor = self._described("Convolution", "Convolution2d", *numbers, CROSS_CORRELATION, FLOAT)
+        self.call("cudnnSetConvolutionMathType", descriptor.pointer, math)
+        return descriptor
 
     def _described(self, kind: str, form: str, *numbers: Any) -> LibraryObject:
         """A descriptor of a kind, in a form of it."""
-        made = self.made(f"cudnnCreate{kind}Descriptor", f"cudnnDestroy{kind}Descriptor")
-        self.call(f"cudnnSet{form}Descriptor", made.pointer, *numbers)
-        return made
+        descriptor = self.create(f"cudnnCreate{kind}Descriptor", f"cudnnDestroy{kind}Descriptor")
+        self.call(f"cudnnSet{form}Descriptor", descriptor.pointer, *numbers)
+        return descriptor
 
 
 def _channels_first(shape: Sequence[int]) -> tuple[int, int, int, int]:
@@ -275,12 +272,12 @@ class CudnnConvolution:
     """A convolution of cuDNN for images of certain sizes."""
 
     def __init__(self, cudnn: Cudnn, conv: FusedConvolution, x: Sequence[int], output: Sequence[int]) -> None:
-        kind = CUDNN_TYPES[conv.weights.dtype.name]
+        dtype = CUDNN_TYPES[conv.weights.dtype.name]
         self._cudnn, self._handle = cudnn, cudnn.handle
-        self._x, self._output = cudnn.tensor(kind, x), cudnn.tensor(kind, output)
-        self._weights = cudnn.filter(kind, conv.weights.shape)
-        self._bias = cudnn.tensor(kind, (1, 1, 1, len(conv.bias)))
-        self._conv = cudnn.convolution(conv, DEFAULT_MATH if kind == FLOAT else TENSOR_CORES)
+        self._x, self._output = cudnn.tensor(dtype, x), cudnn.tensor(dtype, output)
+        self._weights = cudnn.filter(dtype, conv.weights.shape)
+        self._bias = cudnn.tensor(dtype, (1, 1, 1, len(conv.bias)))
+        self._conv = cudnn.convolution(conv, DEFAULT_MATH if dtype == FLOAT else TENSOR_CORES)
         self._activation = cudnn.activation(RELU if conv.relu else IDENTITY)
         size = ctypes.c_size_t()
         described = (part.pointer for part in (self._x, self._weights, self._conv, self._output))

@@ -1,4 +1,8 @@
-"""CUDA's runtime library, which ONNX Runtime has loaded, called for one GPU."""
+"""CUDA's runtime library, which ONNX Runtime has loaded: its functions, and copies between host and GPU.
+
+ONNX Runtime copies whole arrays, and waits for each. Here a batch is copied row by row from where the rows
+are, on its own stream, while the GPU computes another batch. The GPU reads pinned memory itself.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
 
 
 OUT_OF_MEMORY = 2
+ALREADY_PINNED, NOT_PINNED = 712, 713
+PORTABLE, NON_BLOCKING = 1, 1
+TO_DEVICE, TO_HOST = 1, 2
 ANY_CODE = -1
 VERSIONS = (13, 12)
 """Major versions of CUDA whose runtime library is looked for."""
@@ -45,8 +52,8 @@ class CudaRuntime:
         if code not in (0, allowed) and allowed != ANY_CODE:
             self._library.cudaGetErrorString.restype = ctypes.c_char_p
             message = self._library.cudaGetErrorString(code).decode(errors="replace")
-            kind = ResourceExhausted if code == OUT_OF_MEMORY else Error
-            raise kind(f"cuda:{self._index}: {function} fails: {message}")
+            error = ResourceExhausted if code == OUT_OF_MEMORY else Error
+            raise error(f"cuda:{self._index}: {function} fails: {message}")
 
 
 @functools.cache
@@ -61,16 +68,6 @@ def _runtime_libraries() -> tuple[Any, Any]:
         except OSError:
             continue
     raise Error("CUDA's runtime library, libcudart.so, is not installed")
-
-
-# Copies between the memory of the host and of a GPU, through CUDA's C interface.
-#
-# ONNX Runtime copies whole arrays, and waits for each. A batch is copied row by row from where the rows are,
-# on a stream of its own, while the GPU computes another batch. Pinned memory is read by the GPU itself.
-
-ALREADY_PINNED, NOT_PINNED = 712, 713
-PORTABLE, NON_BLOCKING = 1, 1
-TO_DEVICE, TO_HOST = 1, 2
 
 
 class DeviceCopies(Protocol):
@@ -150,13 +147,13 @@ class CudaCopies:
         with GPU_LOCK.running():  # returns the error of an earlier kernel, if there was one
             self._cuda.call("cudaMemGetInfo", ctypes.byref(free), ctypes.byref(total))
 
-    def _copy(self, stream: Any, target: int, source: int, size: int, kind: int) -> None:
+    def _copy(self, stream: Any, target: int, source: int, size: int, direction: int) -> None:
         addresses = ctypes.c_void_p(target), ctypes.c_void_p(source)
-        self._cuda.begin("cudaMemcpyAsync", *addresses, ctypes.c_size_t(size), kind, stream)
+        self._cuda.begin("cudaMemcpyAsync", *addresses, ctypes.c_size_t(size), direction, stream)
 
 
 class HostCopies:
-    """The host in place of a device, for tests: the same calls, in ordinary memory."""
+    """The host instead of a device, for tests: the same calls, in ordinary memory."""
 
     def pin(self, memory: NDArray[np.uint8]) -> None:
         pass

@@ -194,9 +194,8 @@ def _form(device: DeviceName, options: GpuOptions) -> IslandForm:
     )
 
 
-# Nodes that a GPU computes differently from TensorFlow, so that they stay on the host.
-#
-# Measured with ONNX Runtime 1.31's CUDA provider on recorded answers of TensorFlow (docs/evidence/gpu.md).
+# Nodes that a GPU computes differently from TensorFlow, so that they stay on the host: measured with
+# ONNX Runtime 1.31's CUDA provider on recorded TensorFlow answers (docs/evidence/gpu.md)
 
 DIFFERENT = {
     "NonMaxSuppression": "it selects other boxes where scores are equal or boxes are empty",
@@ -225,13 +224,11 @@ def is_refused(node: OnnxNode) -> bool:
     return first is not None and node.op in OF_TYPE.get(first.dtype.name, ())
 
 
-# Whether the weights of an island fit into the memory of a GPU, said before they are uploaded.
-
-
 def check_fit(device: DeviceName, needed: int, uploaded: int, limit: int) -> None:
     """Raise ResourceExhausted if `needed` bytes are not free, or exceed the limit with what was uploaded.
 
-    What runs need beyond the weights depends on their inputs, and is not known here.
+    It is called before weights are uploaded. What runs need beyond the weights depends on their inputs, and
+    is not known here.
     """
     if limit and needed + uploaded > limit:
         rest = f", of which {uploaded:,} are in use" if uploaded else ""
@@ -253,7 +250,7 @@ def free_bytes(index: int) -> int | None:
     return gpus[physical].free_bytes if physical is not None and physical < len(gpus) else None
 
 
-# The options of a session on a GPU as options of ONNX Runtime's providers.
+# A session's options as options of ONNX Runtime's providers
 
 HEURISTICS = "EXHAUSTIVE"
 """Which of cuDNN's heuristics chooses the kernel of a convolution: EXHAUSTIVE the one that takes longer,
@@ -296,16 +293,16 @@ def _tensorrt(device: DeviceName, options: GpuOptions) -> dict[str, Any]:
     from tfport.runtime.engines.choice_cache import default_folder
 
     folder = default_folder()
-    made: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "device_id": device.index,
         "trt_fp16_enable": int(options.precision == FLOAT16),
         "trt_bf16_enable": int(options.precision == BFLOAT16),
         "trt_load_user_initializer": 1,
     }
     if folder is not None:
-        made |= {"trt_engine_cache_enable": 1, "trt_engine_cache_path": str(folder / "tensorrt")}
-        made |= {"trt_timing_cache_enable": 1, "trt_timing_cache_path": str(folder / "tensorrt")}
-    return made
+        settings |= {"trt_engine_cache_enable": 1, "trt_engine_cache_path": str(folder / "tensorrt")}
+        settings |= {"trt_timing_cache_enable": 1, "trt_timing_cache_path": str(folder / "tensorrt")}
+    return settings
 
 
 def _text(options: dict[str, Any]) -> dict[str, str]:

@@ -102,10 +102,10 @@ class GpuIsland:
         """What a run returns: some of the outputs are wanted on the host."""
         return [*outputs[: self.left], *(output.value.numpy() for output in outputs[self.left :])]
 
-    def empty(self, shape: Sequence[int], kind: str) -> ort.OrtValue:
+    def empty(self, shape: Sequence[int], element_type: str) -> ort.OrtValue:
         """A tensor of the device without values; `kind` in ONNX Runtime's words, `tensor(float)`."""
         return ort.OrtValue.ortvalue_from_shape_and_type(
-            list(shape), ELEMENT_TYPES[kind], self.memory, self.index
+            list(shape), ELEMENT_TYPES[element_type], self.memory, self.index
         )
 
     def fill(self, value: ort.OrtValue, array: Any) -> None:

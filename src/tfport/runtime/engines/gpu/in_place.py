@@ -2,7 +2,7 @@
 
 A CUDA graph belongs to the memory that it was captured with. Usually inputs are copied there, and outputs
 from there. A caller who fills the same arrays again and again, and is done with the outputs before the next
-call, needs neither copy.
+call, needs neither copy (`RepeatedCalls`).
 """
 
 from __future__ import annotations
@@ -71,17 +71,16 @@ def last_replay() -> Replay | None:
 
 def addresses(arrays: Sequence[Any]) -> tuple[int, ...]:
     """Where the arrays lie in the memory of the device; nothing if one of them does not."""
-    places = [array.address for array in arrays if type(array) is DeviceArray]
-    return tuple(places) if len(places) == len(arrays) else ()
-
-
-# Call a model again with the same arrays of a GPU: its CUDA graph is launched again, nothing else is done.
-#
-# All that a call looks up and checks, such as names, shapes and the plan, is as it was in the call before.
+    found = [array.address for array in arrays if type(array) is DeviceArray]
+    return tuple(found) if len(found) == len(arrays) else ()
 
 
 class RepeatedCalls:
-    """A function of named arrays that are used where they are; any thread may call it."""
+    """A function of named arrays that are used where they are; any thread may call it.
+
+    Called with the same arrays again, it only launches the CUDA graph: names, shapes and the plan, which a
+    call looks up and checks, are those of the call before.
+    """
 
     def __init__(self, call: Callable[..., dict[str, Any]], state: Callable[[], Any]) -> None:
         """`state`: what the answer depends on besides the arrays; None if nothing may be left out."""
@@ -93,7 +92,7 @@ class RepeatedCalls:
         if last is not None and last.is_of(inputs) and last.state == self._state() is not None:
             results = last.again()
             if results is not None:
-                return dict(zip(last.names, [results[place] for place in last.places], strict=True))
+                return dict(zip(last.names, [results[index] for index in last.indices], strict=True))
         self._last = None
         state = self._state()
         answers: dict[str, Any] = self._call(**inputs)
@@ -110,7 +109,7 @@ class _Last(NamedTuple):
     state: Any
     again: Callable[[], list[Any] | None]
     names: list[str]
-    places: list[int]
+    indices: list[int]
     """Where the outputs with these names are among those of the graph."""
 
     def is_of(self, inputs: dict[str, Any]) -> bool:

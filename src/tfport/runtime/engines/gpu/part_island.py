@@ -117,13 +117,13 @@ class _BoundParts:
         values = dict(self._given)
         for index, part in enumerate(parts):
             if isinstance(part, ModelPart):
-                made = self._session_outputs(part, values)
-                known |= {operand: _tensor_of(value) for operand, value in made.items()}
+                results = self._session_outputs(part, values)
+                known |= {operand: _tensor_of(value) for operand, value in results.items()}
             else:
                 tensor = self._operation_size(part, [known[operand] for operand in part.inputs])
                 known |= dict.fromkeys(part.outputs, tensor)
-                made = {operand: self._empty(tensor) for operand in part.outputs}
-            values |= {o: value for o, value in made.items() if o not in self._given}
+                results = {operand: self._empty(tensor) for operand in part.outputs}
+            values |= {o: value for o, value in results.items() if o not in self._given}
             for operand in part.inputs:
                 if last[operand] == index and operand not in self._given:
                     del values[operand]
@@ -222,7 +222,7 @@ def _tensor_of(value: ort.OrtValue) -> _Tensor:
     return _Tensor(array.dtype, array.shape)
 
 
-# Where tensors lie in one block of memory, so that those that are needed at the same time do not overlap.
+# Where tensors lie in one block of memory: those needed at the same time do not overlap
 
 ALIGNMENT = 256
 """Of addresses, as CUDA's libraries assume it."""

@@ -1,8 +1,9 @@
-"""Which memory of the host is pinned, and pinned buffers that are used again.
+"""Pinned memory of the host: which memory is pinned, buffers that are used again, and fast uploads.
 
 pin(memory, copies)                     for all devices of this process
 PINNED.has(array)
 PinnedPool(copies).take(size)           back in the pool when no array uses it any more
+LargeUploads(copies, threads)           copies large arrays to a GPU through pinned buffers
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
 MAX_POOL_BYTES = 2**28
 """Pinned memory of a pool; what needs more uses ordinary memory."""
+LARGE = 4 << 20
+"""Bytes from which uploading an array through pinned buffers pays."""
+PART = 1 << 20
+"""Bytes of a pinned buffer for an upload."""
+MAX_THREADS = 6
+Range = tuple[int, int]
 
 
 class PinnedRanges:
@@ -90,21 +97,12 @@ class PinnedPool:
         return taken
 
 
-# Copy large arrays of the host to a GPU faster than CUDA copies ordinary memory.
-#
-# CUDA copies memory that is not pinned in one thread. Here several threads copy parts of an array into pinned
-# buffers, from which the GPU reads the others meanwhile.
-
-LARGE = 4 << 20
-"""Bytes of an array from which that pays."""
-PART = 1 << 20
-"""Bytes of a pinned buffer."""
-MAX_THREADS = 6
-Range = tuple[int, int]
-
-
 class LargeUploads:
-    """The threads, streams and pinned buffers for one device; any thread may copy, one at a time."""
+    """The threads, streams and pinned buffers for one device; any thread may copy, one at a time.
+
+    CUDA copies memory that is not pinned in one thread. Here several threads copy parts of an array into
+    pinned buffers, while the GPU reads other buffers.
+    """
 
     def __init__(self, copies: DeviceCopies, threads: int) -> None:
         self._copies = copies

@@ -1,4 +1,8 @@
-"""A node of an ONNX model as its translation reads it: values for inputs, and its attributes."""
+"""Nodes and values of an ONNX model as its translation to TensorFlow Lite reads them.
+
+ONNX has the channels of an image second, XNNPACK last. So a value remembers the order in which its axes lie,
+and a transposition changes only that; operators that move data are written where an order is required.
+"""
 
 from __future__ import annotations
 
@@ -53,30 +57,24 @@ class IslandNode:
 
 
 def attributes_of(node: pb.NodeProto) -> dict[str, Any]:
-    """The attributes of a node; those of kinds that no translated node has are None."""
-    kinds = pb.AttributeProto
+    """The attributes of a node; those of types that no translated node has are None."""
+    types = pb.AttributeProto
     attrs: dict[str, Any] = {}
     for attribute in node.attribute:
         match attribute.type:
-            case kinds.INT:
+            case types.INT:
                 attrs[attribute.name] = attribute.i
-            case kinds.FLOAT:
+            case types.FLOAT:
                 attrs[attribute.name] = attribute.f
-            case kinds.STRING:
+            case types.STRING:
                 attrs[attribute.name] = attribute.s.decode()
-            case kinds.INTS:
+            case types.INTS:
                 attrs[attribute.name] = list(attribute.ints)
-            case kinds.FLOATS:
+            case types.FLOATS:
                 attrs[attribute.name] = list(attribute.floats)
             case _:
                 attrs[attribute.name] = None
     return attrs
-
-
-# A value of an island while it is translated: a tensor whose axes may lie in another order, or a constant.
-#
-# ONNX has the channels of an image second, XNNPACK last. So a tensor remembers in which order its axes lie,
-# and a transposition changes only that; operators that move data are written where an order is required.
 
 
 class NotInLite(Error):
@@ -85,7 +83,7 @@ class NotInLite(Error):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IslandValue:
-    """What a name of an ONNX model stands for."""
+    """What a name of an ONNX model stands for: a tensor, or a constant."""
 
     sizes: tuple[int, ...]
     """In ONNX's order of the axes."""
@@ -106,7 +104,7 @@ class IslandValue:
             raise NotInLite("an input must be constant")
         return self.array
 
-    def place(self, axis: int) -> int:
+    def position(self, axis: int) -> int:
         """Where an axis lies in the tensor."""
         return self.order.index(axis % len(self.sizes))
 

@@ -1,4 +1,8 @@
-"""Writes operators of TensorFlow Lite over values whose axes may lie in another order (`island_value`)."""
+"""Write TensorFlow Lite models with fixed sizes, over values whose axes may lie in another order.
+
+`LiteScribe` decides on the order of axes (`island_node`), `LiteModelWriter` collects tensors, constants and
+operators.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+SCHEMA_VERSION = 3
+TYPES = {"float32": "FLOAT32", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "bool": "BOOL"}
 OPTIONS = {
     "ADD": "AddOptions", "AVERAGE_POOL_2D": "Pool2DOptions", "BATCH_MATMUL": "BatchMatMulOptions",
     "CAST": "CastOptions", "CONCATENATION": "ConcatenationOptions", "CONV_2D": "Conv2DOptions",
@@ -38,7 +44,7 @@ class LiteScribe:
 
     def __init__(self) -> None:
         self.model = LiteModelWriter()
-        self._turned: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._transposed: dict[tuple[int, tuple[int, ...]], int] = {}
         """Tensors in other orders, by the tensor and the order."""
         self._written: dict[tuple[int, tuple[int, ...]], int] = {}
         """Constants, by the array and the order."""
@@ -84,9 +90,9 @@ class LiteScribe:
         if value.order == order:
             return value.tensor
         key = (value.tensor, order)
-        if key not in self._turned:
-            self._turned[key] = self._moved(value, order).tensor
-        return self._turned[key]
+        if key not in self._transposed:
+            self._transposed[key] = self._moved(value, order).tensor
+        return self._transposed[key]
 
     def plain(self, value: IslandValue) -> int:
         return self.in_order(value, plain_order(value.sizes))
@@ -107,14 +113,8 @@ class LiteScribe:
         return self.add("TRANSPOSE", [value.tensor, perm], value.sizes, order)
 
 
-# Collects the tensors, constants and operators of a TensorFlow Lite model with fixed sizes.
-
-SCHEMA_VERSION = 3
-TYPES = {"float32": "FLOAT32", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "bool": "BOOL"}
-
-
 class LiteModelWriter:
-    """A model of one subgraph."""
+    """Collects the tensors, constants and operators of a model of one subgraph."""
 
     def __init__(self) -> None:
         self._numbers = lite_schema().enums["BuiltinOperator"].numbers

@@ -92,19 +92,17 @@ class LiteRt:
         return run
 
 
-# Interpreters of LiteRT for one model: one for each call that runs at the same time, up to a number.
-#
-# An interpreter has one set of tensors, so that two calls cannot share it. Each has its own copy of the
-# weights in XNNPACK's form.
-
-
 class Interpreters:
-    """Interpreters that are made when they are needed, and kept; the first one at once."""
+    """Interpreters for one model, created when they are needed and kept; the first one at once.
+
+    An interpreter has one set of tensors, so that two calls cannot share it. Each has its own copy of the
+    weights in XNNPACK's form.
+    """
 
     def __init__(self, content: bytes, threads: int) -> None:
         _announced()
-        self._made = functools.partial(_made, content, threads)
-        self._idle = [self._made()]
+        self._create = functools.partial(_interpreter, content, threads)
+        self._idle = [self._create()]
         self._free = threading.Semaphore(max(1, len(os.sched_getaffinity(0)) // threads))
 
     @contextlib.contextmanager
@@ -114,14 +112,14 @@ class Interpreters:
             try:
                 interpreter = self._idle.pop()
             except IndexError:
-                interpreter = self._made()
+                interpreter = self._create()
             try:
                 yield interpreter
             finally:
                 self._idle.append(interpreter)
 
 
-def _made(content: bytes, threads: int) -> Any:
+def _interpreter(content: bytes, threads: int) -> Any:
     from ai_edge_litert.interpreter import Interpreter
 
     try:
@@ -139,7 +137,7 @@ def _announced() -> None:
     x, y = (out.tensor([1], "float32") for _ in range(2))
     out.operator("RELU", [x], [y], "", {})
     with _without_errors():
-        _made(out.bytes([x], [y]), 1)
+        _interpreter(out.bytes([x], [y]), 1)
 
 
 @contextlib.contextmanager

@@ -143,11 +143,11 @@ def _array(tensor: pb.TensorProto, weights: Mapping[str, NDArray[Any]]) -> NDArr
     return np.frombuffer(tensor.raw_data, dtype).reshape(tuple(tensor.dims))
 
 
-# Nodes whose results are known before a run, as all sizes are: those that compute shapes.
-
-
 def known_value(node: IslandNode) -> IslandValue | None:
-    """The result of a node on constants, or the shape of a value; None if it is computed in each run."""
+    """The result of a node on constants, or the shape of a value; None if it is computed in each run.
+
+    All sizes are known, so that nodes that compute shapes need not run.
+    """
     if node.op in OF_SIZES:
         return constant_value(of_sizes(node.op, node.attrs, node.first.sizes))
     arrays = [value.array if value is not None else None for value in node.inputs]

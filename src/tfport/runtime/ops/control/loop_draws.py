@@ -39,7 +39,7 @@ class Draw:
     sizes: list[Size]
 
     @property
-    def kind(self) -> Any:
+    def dtype(self) -> Any:
         return self.context.outputs[0].numpy
 
 
@@ -72,7 +72,7 @@ class LoopDraws:
             return None
         shapes = [tuple(map(number, draw.sizes)) for draw in self.draws]
         needs = sum(
-            iterations * prod(shape) * draw.kind.itemsize
+            iterations * prod(shape) * draw.dtype.itemsize
             for shape, draw in zip(shapes, self.draws, strict=True)
         )
         scope = current_scope()

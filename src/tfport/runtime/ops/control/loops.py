@@ -273,5 +273,5 @@ def _stack(rows: Sequence[Any], item: Operand) -> Any:
         return rows[0][np.newaxis]
     if rows:
         return np.stack(rows)
-    kind = object if item.dtype == VARIANT else item.dtype.numpy
-    return np.zeros((0, *(size or 0 for size in item.shape or ())), kind)
+    dtype = object if item.dtype == VARIANT else item.dtype.numpy
+    return np.zeros((0, *(size or 0 for size in item.shape or ())), dtype)

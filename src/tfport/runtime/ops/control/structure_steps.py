@@ -66,9 +66,9 @@ def _lowered(
         raise CannotLower(f"it reads {other}")
     b = Builder(name)
     output = lower(b, *inputs)
-    if refused := next((node for node in b.made if not engine.takes(node)), None):
+    if refused := next((node for node in b.added if not engine.takes(node)), None):
         raise CannotLower(f"{engine.name} has no {refused.op} for these types")
-    return b.made, output if isinstance(output, Operand) else output[0]
+    return b.added, output if isinstance(output, Operand) else output[0]
 
 
 def _named(run: Callable[..., Any], name: str, op: str) -> Run:

@@ -107,8 +107,8 @@ class SparseBatch(Batch):
         if any(largest > size for size, largest in zip(sizes, most, strict=True)):
             raise RunFailed(f"an element of shape {most} does not fit the row shape {sizes}")
         rows = [np.full((t.size, 1), i) for i, t in enumerate(tensors)]
-        places = [np.indices(t.shape).reshape(t.ndim, -1).T for t in tensors]
-        indices = np.concatenate([np.hstack(both) for both in zip(rows, places, strict=True)])
+        within = [np.indices(t.shape).reshape(t.ndim, -1).T for t in tensors]
+        indices = np.concatenate([np.hstack(both) for both in zip(rows, within, strict=True)])
         out = np.empty(3, object)
         out[:] = [
             SerializedPart(indices.astype(np.int64)),
@@ -159,9 +159,9 @@ class Window(Dataset):
         return ElementIterator(step)
 
     def _part(self, index: int, taken: Sequence[Element]) -> Dataset:
-        made = Listed([(element[index],) for element in taken])
-        made.types, made.shapes = self.input.types[index : index + 1], self.input.shapes[index : index + 1]
-        return made
+        part = Listed([(element[index],) for element in taken])
+        part.types, part.shapes = self.input.types[index : index + 1], self.input.shapes[index : index + 1]
+        return part
 
     def cardinality(self) -> int:
         n = self.input.cardinality()

@@ -87,19 +87,19 @@ def _trace(
     if types and types[0].name != "variant":
         ranks = declared_ranks(attrs["output_types"], attrs["output_shapes"])
     outputs = [Operand(t, rank, name=node.name) for t, rank in zip(types, ranks, strict=True)]
-    made = Step(node.name, node.op, (*inputs, *around), tuple(outputs), run=run, effect=signature.stateful)
-    made.programs = tuple(programs.values())
-    return list(tracer.add(made))
+    step = Step(node.name, node.op, (*inputs, *around), tuple(outputs), run=run, effect=signature.stateful)
+    step.programs = tuple(programs.values())
+    return list(tracer.add(step))
 
 
-def _describe(made: Dataset, inputs: Sequence[Any], attrs: Attrs) -> None:
+def _describe(dataset: Dataset, inputs: Sequence[Any], attrs: Attrs) -> None:
     """Set the depth of a dataset, and the types and shapes of its elements."""
-    made.depth = 1 + max((value.depth for value in inputs if isinstance(value, Dataset)), default=0)
-    if made.depth > DEEPEST:
+    dataset.depth = 1 + max((value.depth for value in inputs if isinstance(value, Dataset)), default=0)
+    if dataset.depth > DEEPEST:
         raise RunFailed(f"more than {DEEPEST} datasets are chained")
-    if not made.types:
-        made.types = attrs.get("output_types") or attrs.get("Toutput_types") or ()
-        made.shapes = attrs.get("output_shapes") or ()
+    if not dataset.types:
+        dataset.types = attrs.get("output_types") or attrs.get("Toutput_types") or ()
+        dataset.shapes = attrs.get("output_shapes") or ()
 
 
 def _refuse_unnamed(kernel: Implementation, node: Node, attrs: Attrs, decided: frozenset[str]) -> None:

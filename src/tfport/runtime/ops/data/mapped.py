@@ -198,8 +198,8 @@ class GroupByWindow(Dataset):
         def opened(number: int) -> Iterator[Element]:
             window = Listed(groups.pop(number))
             window.types, window.shapes = self.input.types, self.input.shapes
-            (made,) = self.reduce([np.asarray(number, np.int64), window])
-            elements: Iterator[Element] = made.iterate()
+            (dataset,) = self.reduce([np.asarray(number, np.int64), window])
+            elements: Iterator[Element] = dataset.iterate()
             return elements
 
         def full() -> Iterator[Element]:

@@ -66,10 +66,10 @@ class Numbers(Dataset):
     def __init__(self, start: int, stop: int, step: int, dtype: DType) -> None:
         if step == 0:
             raise RunFailed("step must not be 0")
-        self.numbers, self.kind = range(start, stop, step), dtype.numpy
+        self.numbers, self.numpy_type = range(start, stop, step), dtype.numpy
 
     def iterate(self) -> Iterator[Element]:
-        return ((np.asarray(number).astype(self.kind),) for number in self.numbers)
+        return ((np.asarray(number).astype(self.numpy_type),) for number in self.numbers)
 
     def cardinality(self) -> int:
         # `len` fails for more elements than fit a machine word

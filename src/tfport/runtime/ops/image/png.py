@@ -1,7 +1,8 @@
-"""Decoder of PNG files that behaves as libpng does in TensorFlow, including 16-bit samples.
+"""Decode and encode PNG files as libpng does in TensorFlow, including 16-bit samples.
 
 Pillow reverses the row filters for pixels of up to four bytes. Larger pixels and interlaced files
 are unfiltered here, along diagonals, since each byte depends on those to its left and above it.
+The encoder writes libpng's bytes: its choice of row filters and its compression.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _DEPTHS = {
 _PASSES = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
 """Of interlaced files: first row and column, row and column step."""
 _GAMMA_OF_SRGB = 45455
+_CHUNK_BYTES = 8192
+"""Compressed bytes in a chunk."""
 
 
 class PngFile(NamedTuple):
@@ -240,12 +243,6 @@ def _samples(rows: Any, file: PngFile, width: int) -> Any:
 
 def chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-
-# Encoder of PNG files with the same bytes as libpng: its choice of row filters and its compression.
-
-_CHUNK_BYTES = 8192
-"""Compressed bytes in a chunk."""
 
 
 def encode(image: Any, compression: int) -> bytes:

@@ -1,8 +1,17 @@
-"""Message descriptors for DecodeProto and EncodeProto, from their `descriptor_source`.
+"""Message descriptors for DecodeProto and EncodeProto, and for messages without a .proto file.
 
-`local://` means the messages linked into TensorFlow; tfport has Example, GraphDef and the messages
-that they contain. `bytes://` is followed by a FileDescriptorSet. Any other source is the name of a
-file of the model.
+`descriptor_source` says where a model's descriptors are. `local://` means the messages linked into
+TensorFlow; tfport has Example, GraphDef and the messages that they contain. `bytes://` is followed by
+a FileDescriptorSet. Any other source is the name of a file of the model.
+
+Other messages are defined by a few lines of text, each field as `name=number type`. `*` means
+repeated; a type is a protobuf scalar or another message:
+
+    TREES = messages("tfport.trees", '''
+        Tree: nodes=1 *Node
+        Node: leaf=1 float, split=2 Split
+    ''')
+    TREES["Tree"].FromString(data)
 """
 
 from __future__ import annotations
@@ -121,15 +130,7 @@ def _field(field: Any) -> ProtoField:
     return ProtoField(field.number, field.type, repeated, repeated and bool(packed), default)
 
 
-# Protobuf messages defined by a few lines of text, for messages without a .proto file.
-#
-#     TREES = messages("tfport.trees", '''
-#         Tree: nodes=1 *Node
-#         Node: leaf=1 float, split=2 Split
-#     ''')
-#     TREES["Tree"].FromString(data)
-#
-# Each field is `name=number type`; `*` means repeated. A type is a protobuf scalar or another message.
+# Messages defined by text
 
 _SCALARS = [
     "double",

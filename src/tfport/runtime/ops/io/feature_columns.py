@@ -1,6 +1,7 @@
-"""Features to parse, and those of many Examples as columns.
+"""Features to parse, and those of many Examples or SequenceExamples as columns.
 
-A column has, for each key, the element count of each Example, and all elements.
+A column has, for each key, the element count of each Example, and all elements; that of a feature list also
+has the step count of each SequenceExample.
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import KIND_TAGS, elements
+from tfport.runtime.ops.io.feature_lists import LIST_TAGS, elements
 from tfport.runtime.ops.io.feature_maps import entries
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Spans
 
-_KINDS = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}
-_KIND_OF = {tag: kind for kind, tag in KIND_TAGS.items()}
+_NAMES = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}
+_DTYPE_OF_TAG = {tag: dtype for dtype, tag in LIST_TAGS.items()}
 
 
 class FeatureSpec(NamedTuple):
     """A feature to parse."""
 
     key: bytes
-    kind: str
+    dtype: str
     skips_empty: bool = False
     """Whether a Feature without a list counts as missing."""
 
@@ -51,7 +52,7 @@ class FeatureColumn(NamedTuple):
 def feature_specs(keys: Sequence[bytes], types: Sequence[Any]) -> list[FeatureSpec]:
     if len(keys) != len(types):
         raise RunFailed(f"keys and types must have the same length, found {len(keys)} and {len(types)}")
-    return [FeatureSpec(key, kind.name) for key, kind in zip(keys, types, strict=True)]
+    return [FeatureSpec(key, dtype.name) for key, dtype in zip(keys, types, strict=True)]
 
 
 def dense_features(
@@ -80,8 +81,8 @@ def _dense(key: bytes, default: Any, shape: Any) -> DenseFeature:
     return DenseFeature(key, default, inner, varies)
 
 
-def kind_of(default: Any) -> str:
-    return _KINDS.get(default.dtype) or str(default.dtype)
+def dtype_of(default: Any) -> str:
+    return _NAMES.get(default.dtype) or str(default.dtype)
 
 
 def columns(
@@ -94,11 +95,11 @@ def columns(
     present = np.zeros((len(order), rows), bool)
     present[which, spans.owner] = True
     values: dict[int, Any] = {}
-    for kind, first, last in _groups([specs[i].kind for i in order]):
+    for dtype, first, last in _groups([specs[i].dtype for i in order]):
         part = slice(bounds[first], bounds[last])
-        checked = _check_kind(buffer, spans.take(part), which[part], kind, [specs[i] for i in order], names)
+        checked = _check_dtype(buffer, spans.take(part), which[part], dtype, [specs[i] for i in order], names)
         try:
-            each, flat = elements(buffer, checked, kind)
+            each, flat = elements(buffer, checked, dtype)
         except MalformedMessage as malformed:
             raise RunFailed(f"{names[malformed.owner]}: one of its features is malformed") from None
         counts[which[part], checked.owner] = each
@@ -118,7 +119,7 @@ def find_entries(
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise RunFailed(f"feature keys must be unique, found `{twice.decode(errors='replace')}` twice")
-    order = sorted(range(len(specs)), key=lambda i: list(KIND_TAGS).index(_known(specs[i].kind)))
+    order = sorted(range(len(specs)), key=lambda i: list(LIST_TAGS).index(_known(specs[i].dtype)))
     spans, bounds = entries(buffer, maps, [keys[i] for i in order])
     which = np.repeat(np.arange(len(order)), np.diff(bounds))
     kept = np.ones(len(which), bool)
@@ -132,50 +133,47 @@ def find_entries(
     return spans, np.searchsorted(which, np.arange(len(order) + 1)), order
 
 
-def type_text(kind: str) -> str:
+def type_text(dtype: str) -> str:
     """TensorFlow's name of a feature's type in messages."""
-    return "float" if kind == "float32" else kind
+    return "float" if dtype == "float32" else dtype
 
 
-def _known(kind: str) -> str:
-    if kind not in KIND_TAGS:
-        raise RunFailed(f"unsupported feature type {kind}; a feature must be string, float32 or int64")
-    return kind
+def _known(dtype: str) -> str:
+    if dtype not in LIST_TAGS:
+        raise RunFailed(f"unsupported feature type {dtype}; a feature must be string, float32 or int64")
+    return dtype
 
 
-def _groups(kinds: Sequence[str]) -> list[tuple[str, int, int]]:
+def _groups(dtypes: Sequence[str]) -> list[tuple[str, int, int]]:
     """Ranges of the same type: the type, the first index and the index after the last."""
     groups = []
-    for kind in KIND_TAGS:
-        if kind in kinds:
-            first = kinds.index(kind)
-            groups.append((kind, first, first + kinds.count(kind)))
+    for dtype in LIST_TAGS:
+        if dtype in dtypes:
+            first = dtypes.index(dtype)
+            groups.append((dtype, first, first + dtypes.count(dtype)))
     return groups
 
 
-def _check_kind(
+def _check_dtype(
     buffer: MessageBuffer,
     spans: Spans,
     which: Ints,
-    kind: str,
+    dtype: str,
     specs: Sequence[FeatureSpec],
     names: Sequence[str],
 ) -> Spans:
-    wrong = (buffer.bytes[np.minimum(spans.start, buffer.size)] != KIND_TAGS[kind]) & (
+    wrong = (buffer.bytes[np.minimum(spans.start, buffer.size)] != LIST_TAGS[dtype]) & (
         spans.end > spans.start
     )
     if wrong.any():
         at = int(wrong.argmax())
-        actual = _KIND_OF.get(buffer.raw[spans.start[at]], "unknown")
+        actual = _DTYPE_OF_TAG.get(buffer.raw[spans.start[at]], "unknown")
         key = specs[which[at]].key.decode(errors="replace")
         raise RunFailed(
             f"{names[spans.owner[at]]}: Key: {key}. Data types don't match. "
-            f"Data type: {type_text(actual)} but expected type: {type_text(kind)}"
+            f"Data type: {type_text(actual)} but expected type: {type_text(dtype)}"
         )
     return spans
-
-
-# Feature lists of many SequenceExamples as columns: for each key the steps and their elements.
 
 
 class FeatureListColumn(NamedTuple):
@@ -198,22 +196,22 @@ def step_columns(
     for index, number in enumerate(order):
         part = spans.take(slice(bounds[index], bounds[index + 1]))
         try:
-            by_number[number] = _steps(buffer, part, specs[number].kind, rows)
+            by_number[number] = _steps(buffer, part, specs[number].dtype, rows)
         except MalformedMessage as malformed:
-            key = specs[number].key.decode(errors="replace")
+            key, dtype = specs[number].key.decode(errors="replace"), specs[number].dtype
             raise RunFailed(
-                f"{names[malformed.owner]}: feature list `{key}` must be a valid list of {specs[number].kind}"
+                f"{names[malformed.owner]}: feature list `{key}` must be a valid list of {dtype}"
             ) from None
     return [by_number[i] for i in range(len(specs))]
 
 
-def _steps(buffer: MessageBuffer, lists: Spans, kind: str, rows: int) -> FeatureListColumn:
+def _steps(buffer: MessageBuffer, lists: Spans, dtype: str, rows: int) -> FeatureListColumn:
     steps = buffer.repeated(lists, 0x0A)
     filled = steps.end > steps.start
-    if (wrong := filled & (buffer.bytes[steps.start] != KIND_TAGS[kind])).any():
+    if (wrong := filled & (buffer.bytes[steps.start] != LIST_TAGS[dtype])).any():
         raise MalformedMessage(int(steps.owner[wrong.argmax()]))
     present = np.zeros(rows, bool)
     present[lists.owner] = True
     return FeatureListColumn(
-        present, np.bincount(steps.owner, minlength=rows), *elements(buffer, steps, kind)
+        present, np.bincount(steps.owner, minlength=rows), *elements(buffer, steps, dtype)
     )

@@ -9,14 +9,14 @@ import numpy as np
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Row, Spans
 from tfport.runtime.ops.shared.arrays import expand_ranges, strings_array
 
-KIND_TAGS = {"string": 0x0A, "float32": 0x12, "int64": 0x1A}
+LIST_TAGS = {"string": 0x0A, "float32": 0x12, "int64": 0x1A}
 """The first byte of a Feature of each type."""
 _DELIMITED, _FIXED32, _VARINT = 0x0A, 0x0D, 0x08
 _LONG = 48
 """Above this average length, copying whole lists is faster than gathering their elements."""
 
 
-def elements(buffer: MessageBuffer, spans: Spans, kind: str) -> tuple[Ints, Any]:
+def elements(buffer: MessageBuffer, spans: Spans, dtype: str) -> tuple[Ints, Any]:
     """The number of elements of each Feature, and all elements.
 
     An empty span has no elements. Any other begins with the byte of its type; bytes after its list
@@ -27,7 +27,7 @@ def elements(buffer: MessageBuffer, spans: Spans, kind: str) -> tuple[Ints, Any]
     stop = np.where(filled, body + size, spans.end)
     lists = Spans(spans.owner, np.where(filled, body, spans.end), stop)
     _check(lists, stop > spans.end)
-    return _READ[kind](buffer, lists)
+    return _READ[dtype](buffer, lists)
 
 
 def _check(spans: Spans, wrong: Any) -> None:
@@ -100,12 +100,12 @@ def _varints(data: Any, sizes: Ints, lists: Spans) -> tuple[Ints, Any]:
     return seen[ends] - seen[ends - sizes], value.view(np.int64)
 
 
-def _unpacked(buffer: MessageBuffer, lists: Spans, read: Any, kind: Any) -> tuple[Ints, Any]:
+def _unpacked(buffer: MessageBuffer, lists: Spans, read: Any, dtype: Any) -> tuple[Ints, Any]:
     """Decode lists in the old encoding with a tag before each element."""
     parts = []
     for row in lists.rows():
         try:
-            parts.append(np.asarray(read(buffer, row), kind))
+            parts.append(np.asarray(read(buffer, row), dtype))
         except ValueError:
             raise MalformedMessage(row[0]) from None
     return np.array([len(part) for part in parts], np.int64), np.concatenate(parts)

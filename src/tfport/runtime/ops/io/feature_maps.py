@@ -123,8 +123,8 @@ def _key_indices(buffer: MessageBuffer, start: Ints, size: Ints, table: KeyTable
     read = [
         buffer.words[np.minimum(start + 8 * i, last)] & table.masks[i][shown] for i in range(len(table.words))
     ]
-    place = np.minimum(np.searchsorted(table.hashes, _hash(read, size)), none - 1)
-    same = table.lengths[place] == size
+    position = np.minimum(np.searchsorted(table.hashes, _hash(read, size)), none - 1)
+    same = table.lengths[position] == size
     for i, word in enumerate(read):
-        same &= table.words[i][place] == word
-    return np.where(same, table.order[place], none)
+        same &= table.words[i][position] == word
+    return np.where(same, table.order[position], none)

@@ -59,9 +59,9 @@ class MessageBuffer:
         end = np.cumsum([len(message) for message in messages], dtype=np.int64)
         self.messages = Spans(np.arange(len(end)), np.concatenate([[0], end])[:-1], end)
 
-    def view(self, kind: str) -> NDArray[Any]:
+    def view(self, dtype: str) -> NDArray[Any]:
         """The element of this type at each position, aligned or not."""
-        return np.ndarray((len(self.raw) - np.dtype(kind).itemsize + 1,), kind, self.raw, strides=(1,))
+        return np.ndarray((len(self.raw) - np.dtype(dtype).itemsize + 1,), dtype, self.raw, strides=(1,))
 
     def varint(self, at: int, end: int) -> tuple[int, int]:
         """The number at `at`, and its end; ValueError if it does not end before `end`."""

@@ -1,4 +1,9 @@
-"""Faster variants of ParseExample and ParseExampleV2 for small batches; constant inputs are prepared once."""
+"""Faster variants of ParseExample and ParseExampleV2 for small batches; constant inputs are prepared once.
+
+Plain Python reads a few Examples faster than NumPy does. It supports only the usual encoding: packed lists,
+keys before values, the requested types. Anything else raises `UnusualEncoding`; `feature_columns` reads every
+encoding and reports errors.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +19,17 @@ from tfport.runtime.ops.io.feature_columns import (
     DenseFeature,
     FeatureSpec,
     dense_features,
+    dtype_of,
     feature_specs,
-    kind_of,
 )
-from tfport.runtime.ops.io.feature_lists import KIND_TAGS
+from tfport.runtime.ops.io.feature_lists import LIST_TAGS
 
 MAX_EXAMPLES = 48
 """NumPy is faster for more Examples."""
 _MAX_BYTES = 1 << 12
 """NumPy is faster for larger Examples."""
+Cell = tuple[int, int] | None
+"""The start and end of a Feature; None if the Example does not have it."""
 Variant = Callable[[Sequence[Any]], Any] | None
 """A function of the input arrays that returns None if the kernel must be called."""
 
@@ -70,7 +77,7 @@ def _variant(names: Any, sparse: Any, dense: Any, ragged: Any) -> Variant:
         )
     except RunFailed:
         return None
-    dense_specs = [FeatureSpec(feature.key, kind_of(feature.default), skips_empty=True) for feature in fixed]
+    dense_specs = [FeatureSpec(feature.key, dtype_of(feature.default), skips_empty=True) for feature in fixed]
     reader = SmallBatchReader([*sparse_specs, *dense_specs, *ragged_specs])
     if names.size or not reader.is_supported or any(feature.varies for feature in fixed):
         return None
@@ -130,13 +137,7 @@ def _dense_values(feature: DenseFeature, size: int, cells: Any, counts: Sequence
     return out.reshape(rows, *feature.shape)
 
 
-# Reader of a few Examples in plain Python, which is faster than NumPy for small batches.
-#
-# It supports only the usual encoding: packed lists, keys before values, the requested types.
-# Anything else raises `UnusualEncoding`; `feature_columns` reads every encoding and reports errors.
-
-Cell = tuple[int, int] | None
-"""The start and end of a Feature; None if the Example does not have it."""
+# A reader of a few Examples in plain Python
 
 
 class UnusualEncoding(IndexError):
@@ -302,10 +303,12 @@ class SmallBatchReader:
     """Reads features of a few Examples as columns. Columns of the same type are slices of one array."""
 
     def __init__(self, specs: Sequence[FeatureSpec]) -> None:
-        self.kinds = [spec.kind for spec in specs]
+        self.dtypes = [spec.dtype for spec in specs]
         self._indices = {spec.key: i for i, spec in enumerate(specs)}
         self._skips_empty = [spec.skips_empty for spec in specs]
-        self.is_supported = len(self._indices) == len(specs) and all(kind in KIND_TAGS for kind in self.kinds)
+        self.is_supported = len(self._indices) == len(specs) and all(
+            dtype in LIST_TAGS for dtype in self.dtypes
+        )
 
     def read(self, messages: Sequence[bytes]) -> tuple[list[tuple[Cell, ...]], list[list[int]], list[Any]]:
         """By column: the cells and element counts of the Examples, and all elements."""
@@ -320,8 +323,8 @@ class SmallBatchReader:
         }
         all_cells = list(zip(*read, strict=True))
         counts = []
-        for kind, column in zip(self.kinds, all_cells, strict=True):
-            read_part, into = readers[kind]
+        for dtype, column in zip(self.dtypes, all_cells, strict=True):
+            read_part, into = readers[dtype]
             counts.append(list(map(read_part, messages, column, repeat(into))))
         objects = np.empty(len(texts), object)
         objects[:] = texts
@@ -332,8 +335,8 @@ class SmallBatchReader:
         }
         used = dict.fromkeys(flat, 0)
         values = []
-        for kind, each in zip(self.kinds, counts, strict=True):
-            first = used[kind]
-            used[kind] = last = first + sum(each)
-            values.append(flat[kind][first:last])
+        for dtype, each in zip(self.dtypes, counts, strict=True):
+            first = used[dtype]
+            used[dtype] = last = first + sum(each)
+            values.append(flat[dtype][first:last])
         return all_cells, counts, values

@@ -58,8 +58,8 @@ def batch_to_space(
     if written is not None:
         block = block_of(inputs, attrs)
         changed = _attributes(tracer, written, block, inputs[-1]) if block else None
-        if changed is not None and (made := _convolved(tracer, written, changed)) is not None:
-            return [made]
+        if changed is not None and (output := _convolved(tracer, written, changed)) is not None:
+            return [output]
     return tracer.plain(node, inputs, attrs)
 
 

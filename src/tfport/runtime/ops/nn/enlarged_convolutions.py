@@ -3,6 +3,10 @@
 Where the pixels of an image are repeated, a convolution multiplies the same pixel with several weights.
 A transposed convolution of the small image, with strides and the sums of these weights, gives the same
 with a half (in one dimension) to a third (in three) of the products, and without the large image.
+
+Models repeat pixels in three ways: ResizeNearestNeighbor by a power of two; a new axis, Tile and Reshape;
+Split into single rows and ConcatV2 of each row several times. That the sizes fit is proven with
+expressions of the unknown sizes (`symbolic_values`).
 """
 
 from __future__ import annotations
@@ -186,11 +190,7 @@ def summed_weights(weights: NDArray[Any], times: Sequence[int]) -> NDArray[Any]:
     return np.ascontiguousarray(mirrored, np.float32)
 
 
-# Find out that the pixels of an image are those of a smaller one, each repeated along the spatial axes.
-#
-# Models enlarge images so in three ways: ResizeNearestNeighbor by a power of two; a new axis, Tile and
-# Reshape; Split into single rows and ConcatV2 of each row several times. That the sizes fit is proven with
-# expressions of the unknown sizes (`symbolic_values`).
+# Images whose pixels are those of a smaller one, each repeated along the spatial axes
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,28 +41,28 @@ def size_of(dims: tuple[int, ...]) -> int:
     return math.prod(dims)
 
 
-def as_uniform(blocks: Any, kind: Any) -> Any:
+def as_uniform(blocks: Any, dtype: Any) -> Any:
     """Numbers in [0, 1): random mantissa bits of a number in [1, 2), minus 1."""
-    kind = np.dtype(kind)
-    if kind == np.float64:
+    dtype = np.dtype(dtype)
+    if dtype == np.float64:
         words = blocks.astype(np.uint64)
         bits = (words[..., 0::2] & np.uint64(0xFFFFF)) << np.uint64(32) | words[..., 1::2]
         return (bits | np.uint64(1023 << 52)).view(np.float64) - 1.0
-    if kind == np.float32:
+    if dtype == np.float32:
         bits = blocks & _MANTISSA
         bits |= _EXPONENT
         numbers = bits.view(np.float32)
         numbers -= _ONE
         return numbers
-    fraction, exponent = (10, 15) if kind == np.float16 else (7, 127)
+    fraction, exponent = (10, 15) if dtype == np.float16 else (7, 127)
     bits = blocks.astype(np.uint16) & np.uint16((1 << fraction) - 1) | np.uint16(exponent << fraction)
-    return (bits.view(kind).astype(np.float32) - np.float32(1)).astype(kind)
+    return (bits.view(dtype).astype(np.float32) - np.float32(1)).astype(dtype)
 
 
-def as_normal(blocks: Any, kind: Any) -> Any:
+def as_normal(blocks: Any, dtype: Any) -> Any:
     """The Box-Muller transform of pairs."""
-    kind = np.dtype(kind)
-    wide = np.float64 if kind == np.float64 else np.float32
+    dtype = np.dtype(dtype)
+    wide = np.float64 if dtype == np.float64 else np.float32
     numbers = as_uniform(blocks, wide)
     u, angle = numbers[..., 0::2], numbers[..., 1::2]
     # in double and rounded, since libm's float functions are nearly always correctly rounded
@@ -72,27 +72,27 @@ def as_normal(blocks: Any, kind: Any) -> Any:
     out = np.empty(numbers.shape, wide)
     out[..., 0::2] = np.sin(angle).astype(wide) * radius
     out[..., 1::2] = np.cos(angle).astype(wide) * radius
-    return out.astype(kind)
+    return out.astype(dtype)
 
 
-def as_full_int(blocks: Any, kind: Any) -> Any:
-    kind = np.dtype(kind)
-    if kind.itemsize == 4:
-        return blocks.view(kind)
+def as_full_int(blocks: Any, dtype: Any) -> Any:
+    dtype = np.dtype(dtype)
+    if dtype.itemsize == 4:
+        return blocks.view(dtype)
     words = blocks.astype(np.uint64)
-    return (words[..., 0::2] | words[..., 1::2] << np.uint64(32)).view(kind)
+    return (words[..., 0::2] | words[..., 1::2] << np.uint64(32)).view(dtype)
 
 
-def uniform(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
-    return _filled(philox, dims, kind, as_uniform)
+def uniform(philox: Philox, dims: tuple[int, ...], dtype: Any) -> Any:
+    return _filled(philox, dims, dtype, as_uniform)
 
 
-def normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
-    return _filled(philox, dims, kind, as_normal)
+def normal(philox: Philox, dims: tuple[int, ...], dtype: Any) -> Any:
+    return _filled(philox, dims, dtype, as_normal)
 
 
-def full_int(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
-    return _filled(philox, dims, kind, as_full_int)
+def full_int(philox: Philox, dims: tuple[int, ...], dtype: Any) -> Any:
+    return _filled(philox, dims, dtype, as_full_int)
 
 
 def uniform_int(philox: Philox, dims: tuple[int, ...], low: Any, high: Any) -> Any:
@@ -109,22 +109,22 @@ def uniform_int(philox: Philox, dims: tuple[int, ...], low: Any, high: Any) -> A
     return (bits % span + np.asarray(low).view(unsigned)).view(dtype)
 
 
-def _filled(philox: Philox, dims: tuple[int, ...], kind: Any, convert: Convert) -> Any:
-    kind, size = np.dtype(kind), size_of(dims)
-    group = group_of(kind)
-    return convert(philox.first(-(-size // group)), kind).reshape(-1)[:size].reshape(dims)
+def _filled(philox: Philox, dims: tuple[int, ...], dtype: Any, convert: Convert) -> Any:
+    dtype, size = np.dtype(dtype), size_of(dims)
+    group = group_of(dtype)
+    return convert(philox.first(-(-size // group)), dtype).reshape(-1)[:size].reshape(dims)
 
 
-def group_of(kind: Any) -> int:
+def group_of(dtype: Any) -> int:
     """How many numbers a block gives."""
-    return 2 if np.dtype(kind).itemsize == 8 else 4
+    return 2 if np.dtype(dtype).itemsize == 8 else 4
 
 
-def truncated_normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
+def truncated_normal(philox: Philox, dims: tuple[int, ...], dtype: Any) -> Any:
     """Normal numbers in (-2, 2): each group takes the accepted numbers of its part of the stream."""
-    kind, size = np.dtype(kind), size_of(dims)
-    group = group_of(kind)
-    wide = np.float64 if kind == np.float64 else np.float32
+    dtype, size = np.dtype(dtype), size_of(dims)
+    group = group_of(dtype)
+    wide = np.float64 if dtype == np.float64 else np.float32
     starts = np.arange(-(-size // group), dtype=np.uint64) * np.uint64(group * RESERVED // 4)
     out = np.empty((starts.size, group), wide)
     pending, blocks = np.arange(starts.size), 2 if group == 4 else 3
@@ -137,7 +137,7 @@ def truncated_normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
         taken = fits & (rank <= group) & enough[:, None]
         out[pending[enough]] = numbers[taken].reshape(-1, group)
         pending, blocks = pending[~enough], blocks * 2
-    return out.reshape(-1)[:size].reshape(dims).astype(kind)
+    return out.reshape(-1)[:size].reshape(dims).astype(dtype)
 
 
 class Streams:
@@ -156,15 +156,15 @@ class Streams:
 class Buffer:
     """Numbers for outputs that take one at a time, the last of a block first."""
 
-    def __init__(self, streams: Streams, convert: Convert, kind: Any) -> None:
-        self._streams, self._convert, self._kind = streams, convert, np.dtype(kind)
-        self._rows = np.empty((streams.at.size, group_of(kind)), kind)
+    def __init__(self, streams: Streams, convert: Convert, dtype: Any) -> None:
+        self._streams, self._convert, self._dtype = streams, convert, np.dtype(dtype)
+        self._rows = np.empty((streams.at.size, group_of(dtype)), dtype)
         self._left = np.zeros(streams.at.size, np.int64)
 
     def take(self, outputs: Any) -> Any:
         empty = outputs[self._left[outputs] == 0]
         if empty.size:
-            self._rows[empty] = self._convert(self._streams.next(empty), self._kind)
+            self._rows[empty] = self._convert(self._streams.next(empty), self._dtype)
             self._left[empty] = self._rows.shape[1]
         self._left[outputs] -= 1
         return self._rows[outputs, self._left[outputs]]

@@ -36,7 +36,7 @@ class RowDraw(NamedTuple):
     dims: tuple[int, ...]
 
     @property
-    def kind(self) -> Any:
+    def dtype(self) -> Any:
         return self.context.outputs[0].numpy
 
 
@@ -48,7 +48,7 @@ def draw_rows(draws: Sequence[RowDraw], rows: int) -> list[Any]:
         size = size_of(draw.dims)
         philox = generator_of(draw.context, *draw.seeds).reserve(rows * size * RESERVED)
         starts = np.arange(rows, dtype=np.uint64) * np.uint64(size * RESERVED)
-        reach = starts[:, None] + np.arange(-(-size // group_of(draw.kind)), dtype=np.uint64)
+        reach = starts[:, None] + np.arange(-(-size // group_of(draw.dtype)), dtype=np.uint64)
         by_key[philox.key].append((index, philox.counter, reach.reshape(-1)))
     for key, parts in by_key.items():
         blocks = joint_blocks(key, [(counter, offsets) for _, counter, offsets in parts])
@@ -59,5 +59,5 @@ def draw_rows(draws: Sequence[RowDraw], rows: int) -> list[Any]:
 
 def _as_rows(draw: RowDraw, rows: int, words: Any) -> Any:
     size = size_of(draw.dims)
-    numbers = DRAWS[draw.context.op](words, draw.kind)
+    numbers = DRAWS[draw.context.op](words, draw.dtype)
     return numbers.reshape(rows, -1)[:, :size].reshape(rows, *draw.dims)

@@ -21,7 +21,7 @@ _STIRLING = np.array([
 """The error of Stirling's formula for log k!, for k below 10."""
 
 
-def places(size: int, reserved: int = RESERVED) -> Any:
+def offsets(size: int, reserved: int = RESERVED) -> Any:
     return np.arange(size, dtype=np.uint64) * np.uint64(reserved)
 
 
@@ -47,7 +47,7 @@ def laid_out(drawn: Any, each: int, dims: tuple[int, ...]) -> Any:
 
 def gamma(philox: Philox, alpha: Any) -> Any:
     """Marsaglia and Tsang's method; for alpha < 1 through alpha + 1."""
-    streams = Streams(philox, places(alpha.size))
+    streams = Streams(philox, offsets(alpha.size))
     normals = Buffer(streams, as_normal, np.float64)
     uniforms = Buffer(streams, as_uniform, np.float64)
     small = alpha < 1
@@ -76,7 +76,7 @@ def gamma(philox: Philox, alpha: Any) -> Any:
 
 def poisson(philox: Philox, rate: Any) -> Any:
     """Knuth's product for rates below 10, else Hörmann's transformed rejection."""
-    uniforms = Buffer(Streams(philox, places(rate.size)), as_uniform, np.float64)
+    uniforms = Buffer(Streams(philox, offsets(rate.size)), as_uniform, np.float64)
     out = np.where(np.isinf(rate) & (rate > 0), np.inf, np.nan)
     few = np.flatnonzero(rate < 10)
     many = np.flatnonzero((rate >= 10) & np.isfinite(rate))
@@ -114,13 +114,13 @@ def _transform(uniforms: Buffer, rate: Any, pending: Any, out: Any) -> None:
         pending = pending[~fits]
 
 
-def binomial(philox: Philox, count: Any, prob: Any, kind: Any) -> Any:
+def binomial(philox: Philox, count: Any, prob: Any, dtype: Any) -> Any:
     """Geometric steps if few successes are expected, else Hörmann's rejection; `kind` is the input type."""
     out = np.full(count.size, np.nan)
     zero = (count <= 0) | (prob <= 0)
     flipped = ~zero & (prob > 0.5)
-    rare = np.where(flipped, (np.ones((), kind) - prob.astype(kind)).astype(np.float64), prob)
-    expected = (count.astype(kind) * rare.astype(kind)).astype(np.float64)
+    rare = np.where(flipped, (np.ones((), dtype) - prob.astype(dtype)).astype(np.float64), prob)
+    expected = (count.astype(dtype) * rare.astype(dtype)).astype(np.float64)
     random = ~zero & (prob < 1)
     out[zero] = 0
     sure = ~zero & (prob >= 1)
@@ -133,7 +133,7 @@ def binomial(philox: Philox, count: Any, prob: Any, kind: Any) -> Any:
 
 
 def _geometric(philox: Philox, count: Any, prob: Any, pending: Any, out: Any) -> None:
-    uniforms = Buffer(Streams(philox, places(count.size, 42)), as_uniform, np.float64)
+    uniforms = Buffer(Streams(philox, offsets(count.size, 42)), as_uniform, np.float64)
     reached = np.zeros(count.size)
     out[pending] = 0
     while pending.size:
@@ -143,7 +143,7 @@ def _geometric(philox: Philox, count: Any, prob: Any, pending: Any, out: Any) ->
 
 
 def _btrs(philox: Philox, count: Any, prob: Any, pending: Any, out: Any) -> None:
-    uniforms = Buffer(Streams(philox, places(count.size)), as_uniform, np.float64)
+    uniforms = Buffer(Streams(philox, offsets(count.size)), as_uniform, np.float64)
     while pending.size:
         n, p = count[pending], prob[pending]
         stddev = np.sqrt(n * p * (1 - p))

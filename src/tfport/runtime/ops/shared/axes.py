@@ -1,4 +1,7 @@
-"""Validation of axes, sizes and indices for host kernels that move elements."""
+"""Validation of shapes, axes, sizes, indices and scalars for host kernels.
+
+`axis_in`, for kernels that move elements, and `axis_of`, for numeric ones, word the same error differently.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 FEW = 8
 """Up to this many numbers are compared one by one: NumPy's calls take longer."""
+IS_NOT_IN = "{what}[{at}] = {index} is not in [0, {size})"
+"""TensorFlow's sentence about a bad index, in most ops."""
 
 
 def axis_in(axis: Any, rank: int, what: str = "axis") -> int:
@@ -42,17 +47,13 @@ def zero_of(dtype: np.dtype[Any]) -> Any:
 
 
 def full(shape: Iterable[int], value: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    made = np.empty(tuple(shape), dtype)
-    made[...] = value
-    return made
+    array = np.empty(tuple(shape), dtype)
+    array[...] = value
+    return array
 
 
-IS_NOT_IN = "{what}[{at}] = {index} is not in [0, {size})"
-"""TensorFlow's sentence about a bad index, in most ops."""
-
-
-def check_places(
-    places: NDArray[Any],
+def check_indices(
+    indices: NDArray[Any],
     size: int,
     what: str = "indices",
     sentence: str = IS_NOT_IN,
@@ -60,21 +61,21 @@ def check_places(
     may_be_negative: bool = False,
 ) -> None:
     """Raise TensorFlow's sentence if an index is not in [0, size), or only if it is too large."""
-    if not places.size:
+    if not indices.size:
         return
-    if places.size <= FEW:
-        numbers = places.reshape(-1).tolist()
+    if indices.size <= FEW:
+        numbers = indices.reshape(-1).tolist()
         if max(numbers) < size and (may_be_negative or min(numbers) >= 0):
             return
-    elif places.max() < size and (may_be_negative or places.min() >= 0):
+    elif indices.max() < size and (may_be_negative or indices.min() >= 0):
         return
-    bad = (places >= size) | ((places < 0) & (not may_be_negative))
+    bad = (indices >= size) | ((indices < 0) & (not may_be_negative))
     if bad.any():
-        at = first_place(bad)
-        raise RunFailed(sentence.format(what=what, at=text_of(at), index=places[at], size=size))
+        at = first_position(bad)
+        raise RunFailed(sentence.format(what=what, at=text_of(at), index=indices[at], size=size))
 
 
-def first_place(marked: NDArray[Any]) -> tuple[int, ...]:
+def first_position(marked: NDArray[Any]) -> tuple[int, ...]:
     """The position of the first element that is true."""
     return tuple(int(n) for n in np.unravel_index(int(marked.argmax()), marked.shape))
 
@@ -82,9 +83,6 @@ def first_place(marked: NDArray[Any]) -> tuple[int, ...]:
 def text_of(sizes: Iterable[int]) -> str:
     """Numbers as TensorFlow prints positions and shapes: `1,0`."""
     return ",".join(map(str, sizes))
-
-
-# Validation of shapes, axes and scalars for numeric host kernels.
 
 
 def same_shapes(*arrays: Any) -> None:

@@ -37,10 +37,10 @@ def numbers_of(operand: Operand, what: str) -> tuple[int, ...]:
 def axis_of(operand: Operand, rank: int, what: str = "the axis") -> int:
     """One axis, counted from the front."""
     axis = numbers_of(operand, what)
-    return place(axis[0], rank)
+    return axis_in(axis[0], rank)
 
 
-def place(axis: int, rank: int) -> int:
+def axis_in(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise CannotLower(f"axis {axis} is out of range")
     return axis % rank
@@ -53,7 +53,7 @@ def settled(b: Builder, x: Operand) -> Operand:
         return x
     if x.shape not in ((), (None,), (len(numbers),)) or (x.rank == 0 and len(numbers) != 1):
         return x  # the run reports a shape that does not fit
-    b.made.clear()
+    b.added.clear()
     return b.const(np.array(numbers, x.dtype.numpy).reshape(() if x.rank == 0 else -1), x.dtype)
 
 

@@ -23,9 +23,7 @@ def _is_narrow(dtype: np.dtype[Any]) -> bool:
     return dtype.itemsize == 2 and dtype.name in NARROW  # the size first: NumPy computes the name
 
 
-# The logistic function, with a small relative error also where it is tiny.
-
-
 def sigmoid(x: Any) -> Any:
+    """The logistic function, with a small relative error also where it is tiny."""
     # exp overflows only where the result is less than the smallest normal number: it becomes zero
     return 1 / (1 + np.exp(-x))

@@ -59,22 +59,22 @@ def _are_inside(rows: list[list[int]], dims: tuple[int, ...]) -> bool:
     return all(0 <= n < size for row in rows for n, size in zip(row, dims, strict=True))
 
 
-def few_places(indices: Any, dims: tuple[int, ...]) -> list[int] | None:
+def few_positions(indices: Any, dims: tuple[int, ...]) -> list[int] | None:
     """The flat positions of a few indices as numbers; None if there are more, or one is out of bounds."""
     if len(indices) > FEW:
         return None
     flat = []
     for row in indices.tolist():
-        place = 0
+        position = 0
         for at, size in zip(row, dims, strict=True):
             if not 0 <= at < size:
                 return None
-            place = place * size + at
-        flat.append(place)
+            position = position * size + at
+        flat.append(position)
     return flat
 
 
-def places(indices: Any, dims: tuple[int, ...]) -> Any:
+def flat_positions(indices: Any, dims: tuple[int, ...]) -> Any:
     """The flat position of each index in the dense tensor."""
     if len(dims) == 2:
         wide = indices.astype(np.int64, copy=False)
@@ -86,7 +86,7 @@ def places(indices: Any, dims: tuple[int, ...]) -> Any:
 def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
     """The indices of flat positions, one row each."""
     if isinstance(flat, list):
-        return np.array([_index_of(place, dims) for place in flat], np.int64).reshape(len(flat), len(dims))
+        return np.array([_index_of(number, dims) for number in flat], np.int64).reshape(len(flat), len(dims))
     out = np.empty((len(flat), len(dims)), np.int64)
     rest = flat
     for axis in range(len(dims) - 1, -1, -1):
@@ -94,10 +94,10 @@ def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
     return out
 
 
-def _index_of(place: int, dims: tuple[int, ...]) -> list[int]:
+def _index_of(position: int, dims: tuple[int, ...]) -> list[int]:
     index = []
     for size in dims[::-1]:
-        place, at = divmod(place, max(size, 1))
+        position, at = divmod(position, max(size, 1))
         index.append(at)
     return index[::-1]
 

@@ -79,7 +79,7 @@ def combinations(columns: Sequence[Features]) -> tuple[Any, list[Any]]:
 
 def joined(columns: Sequence[Features], which: Sequence[Any], separator: bytes) -> Any:
     texts = [[_text(v) for v in column.values.tolist()] for column in columns]
-    picked = [[text[i] for i in places.tolist()] for text, places in zip(texts, which, strict=True)]
+    picked = [[text[i] for i in indices.tolist()] for text, indices in zip(texts, which, strict=True)]
     return strings_array([separator.join(parts) for parts in zip(*picked, strict=True)])
 
 
@@ -90,8 +90,8 @@ def _text(value: Any) -> bytes:
 def hashed(columns: Sequence[Features], which: Sequence[Any], buckets: int, key: int) -> Any:
     """Hashes of crosses as in the older ops: integers are not hashed."""
     hashes = np.full(len(which[0]), key & (1 << 64) - 1, np.uint64)
-    for column, places in zip(columns, which, strict=True):
-        hashes = combine_hashes(hashes, as_words(column.values)[places])
+    for column, indices in zip(columns, which, strict=True):
+        hashes = combine_hashes(hashes, as_words(column.values)[indices])
     return bucket(hashes, buckets)
 
 

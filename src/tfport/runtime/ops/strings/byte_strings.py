@@ -1,4 +1,4 @@
-"""Helpers of the string kernels: object arrays of bytes, scalars, attributes, row splits."""
+"""Helpers of the string kernels: object arrays of bytes, scalars, attributes, changes of bytes, equality."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+MANY = 64
+"""From more strings than this on, `differ` is faster than comparing all of them."""
+_UNCHANGED = bytes(range(256))
 
 
 def string_array(values: Sequence[bytes], shape: Sequence[int] | None = None) -> NDArray[Any]:
@@ -43,14 +47,9 @@ def printable(text: bytes) -> str:
     return text[:100].decode(errors="backslashreplace")
 
 
-# A change of strings byte by byte: each byte becomes another one, or is removed.
-
-_UNCHANGED = bytes(range(256))
-
-
 @dataclass(frozen=True, slots=True)
 class ByteChange:
-    """What each byte becomes, and the bytes that are removed."""
+    """A change of strings byte by byte: what each byte becomes, and the bytes that are removed."""
 
     becomes: bytes
     removed: bytes = b""
@@ -79,17 +78,12 @@ def replaced_bytes(old: bytes, new: bytes) -> ByteChange:
     return ByteChange(_UNCHANGED.translate(bytes.maketrans(old, new * len(old))))
 
 
-# Compare many strings with one, where most are the same object.
-#
-# Padding is one object many times, so its addresses are compared first; only strings at other addresses are
-# compared byte by byte.
-
-MANY = 64
-"""From more strings than this on it is faster than comparing all of them."""
-
-
 def differ(strings: NDArray[Any], other: bytes) -> NDArray[np.bool_]:
-    """Whether each string differs from another one."""
+    """Whether each string differs from another one.
+
+    Padding is one object many times, so addresses are compared first; only strings at other addresses are
+    compared byte by byte.
+    """
     flat = np.ascontiguousarray(strings).reshape(-1)
     marked: NDArray[np.bool_] = np.frombuffer(flat, np.intp) != id(other)
     elsewhere = np.flatnonzero(marked)

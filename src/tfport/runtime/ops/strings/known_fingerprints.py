@@ -21,6 +21,10 @@ FEW = 24
 """Up to this many short strings are hashed one by one."""
 MOST_KNOWN = 1 << 14
 """When there would be more than this many fingerprints, the known ones are forgotten."""
+LONGEST = 64
+"""Maximum length of a short string, in bytes."""
+_K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
+_MASK = 0xFFFFFFFFFFFFFFFF
 
 
 class KnownFingerprints:
@@ -57,16 +61,8 @@ def _computed(strings: Sequence[bytes]) -> list[int]:
 FINGERPRINTS = KnownFingerprints()
 
 
-# FarmHash Fingerprint64 of one short string in plain Python; `fingerprints` hashes many at once.
-
-LONGEST = 64
-"""Maximum length of a short string, in bytes."""
-_K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
-_MASK = 0xFFFFFFFFFFFFFFFF
-
-
 def short_fingerprint64(string: bytes) -> int:
-    """The fingerprint of a string of at most `LONGEST` bytes."""
+    """The fingerprint of one string of at most `LONGEST` bytes; `fingerprints` hashes many at once."""
     n = len(string)
     if n > 32:
         return _up_to_64_bytes(string, n)

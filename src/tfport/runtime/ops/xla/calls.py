@@ -99,13 +99,13 @@ _BY_ELEMENT = frozenset(
 )
 
 
-def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, kinds: Sequence[DType]) -> Computation:
+def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, dtypes: Sequence[DType]) -> Computation:
     """The computation that an attribute names."""
     function, overrides = control.function_of(node, name, attrs)
     inner = Tracer(tracer.state, NoEngine())
     shapes: tuple[tuple[int, ...] | None, ...] = (None, ())
     for shape in shapes:  # arrays of any shape, or else one element at a time
-        args = [Operand(kind, shape, name=node.name) for kind in kinds]
+        args = [Operand(dtype, shape, name=node.name) for dtype in dtypes]
         program = inner.program(args, lambda args=args: inner.call(function, args, overrides))  # type: ignore[misc]
         if all(step.op in _BY_ELEMENT for step in program.steps):
             break
@@ -134,16 +134,16 @@ def _known(program: Program) -> str:
 
 
 def _step(
-    tracer: Tracer, node: Node, inputs: Sequence[Operand], kinds: Sequence[DType], run: Callable[..., Any]
+    tracer: Tracer, node: Node, inputs: Sequence[Operand], dtypes: Sequence[DType], run: Callable[..., Any]
 ) -> list[Operand]:
     """A step whose errors name its node."""
 
     def typed(arrays: Sequence[Any]) -> list[Any]:
         with np.errstate(all="ignore"):
-            return [np.asarray(a, k.numpy) for a, k in zip(run(*arrays), kinds, strict=True)]
+            return [np.asarray(a, k.numpy) for a, k in zip(run(*arrays), dtypes, strict=True)]
 
     named = naming_node(typed, node.name, node.op)
-    outputs = tuple(Operand(kind, None, name=node.name) for kind in kinds)
+    outputs = tuple(Operand(dtype, None, name=node.name) for dtype in dtypes)
     return list(
         tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why=NeverLowered.XLA_OP))
     )
@@ -156,11 +156,11 @@ def _ints(array: Any) -> list[int]:
 @structure("XlaReduce XlaVariadicReduce XlaVariadicReduceV2")
 def reduce(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     half = len(inputs) // 2
-    kinds = [operand.dtype for operand in inputs]
-    reducer = computation(tracer, node, "reducer", attrs, kinds)
+    dtypes = [operand.dtype for operand in inputs]
+    reducer = computation(tracer, node, "reducer", attrs, dtypes)
     axes = _ints(attrs["dimensions_to_reduce"])
     return _step(
-        tracer, node, inputs, kinds[:half], lambda *a: calls.reduce(a[:half], a[half:], axes, reducer)
+        tracer, node, inputs, dtypes[:half], lambda *a: calls.reduce(a[:half], a[half:], axes, reducer)
     )
 
 
@@ -226,9 +226,11 @@ def scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> 
 @structure("XlaVariadicSort")
 def variadic_sort(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     *sorted_, _dimension = inputs
-    kinds = [operand.dtype for operand in sorted_]
-    comparator = computation(tracer, node, "comparator", attrs, [k for kind in kinds for k in (kind, kind)])
-    return _step(tracer, node, inputs, kinds, lambda *a: calls.sort(a[:-1], int(a[-1]), comparator))
+    dtypes = [operand.dtype for operand in sorted_]
+    comparator = computation(
+        tracer, node, "comparator", attrs, [k for dtype in dtypes for k in (dtype, dtype)]
+    )
+    return _step(tracer, node, inputs, dtypes, lambda *a: calls.sort(a[:-1], int(a[-1]), comparator))
 
 
 structure("XlaIf")(control.if_)

@@ -18,10 +18,10 @@ Ints = Sequence[int]
 
 
 def dot_general(
-    lhs: Any, rhs: Any, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints, rhs_batch: Ints, kind: Any
+    lhs: Any, rhs: Any, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints, rhs_batch: Ints, dtype: Any
 ) -> Any:
     """The batch axes, then the free axes of each side."""
-    a, b = (widen(x.astype(kind)) for x in (lhs, rhs))
+    a, b = (widen(x.astype(dtype)) for x in (lhs, rhs))
     a_free = [i for i in range(a.ndim) if i not in (*lhs_contract, *lhs_batch)]
     b_free = [i for i in range(b.ndim) if i not in (*rhs_contract, *rhs_batch)]
     batch = tuple(a.shape[i] for i in lhs_batch)
@@ -31,7 +31,7 @@ def dot_general(
         raise RunFailed(f"shapes {list(lhs.shape)} and {list(rhs.shape)} do not match for this product")
     left = a.transpose([*lhs_batch, *a_free, *lhs_contract]).reshape(*batch, _size(a_shape), inner)
     right = b.transpose([*rhs_batch, *rhs_contract, *b_free]).reshape(*batch, inner, _size(b_shape))
-    return np.matmul(left, right).reshape((*batch, *a_shape, *b_shape)).astype(kind)
+    return np.matmul(left, right).reshape((*batch, *a_shape, *b_shape)).astype(dtype)
 
 
 def _size(shape: Ints) -> int:
@@ -82,13 +82,13 @@ def convolution(
     output_axes: Ints,
     feature_groups: int,
     batch_groups: int,
-    kind: Any,
+    dtype: Any,
     reverse: Sequence[bool] = (),
 ) -> Any:
     """Axes are in the order batch, feature, spatial; of the kernel output, input, spatial."""
     rank = len(strides)
-    x = widen(lhs.astype(kind)).transpose(input_axes)
-    k = widen(rhs.astype(kind)).transpose(kernel_axes)
+    x = widen(lhs.astype(dtype)).transpose(input_axes)
+    k = widen(rhs.astype(dtype)).transpose(kernel_axes)
     for axis, is_reversed in enumerate(reverse):
         k = np.flip(k, 2 + axis) if is_reversed else k
     if feature_groups * k.shape[1] != x.shape[1] or k.shape[0] % (feature_groups * batch_groups):
@@ -97,11 +97,11 @@ def convolution(
     x = dilated(x, [1, 1, *lhs_dilation], zero)
     x = padded(x, zero, [0, 0, *(p[0] for p in padding)], [0, 0, *(p[1] for p in padding)])
     patches = windows(x, [1, 1, *k.shape[2:]], [1, 1, *strides], [1, 1, *rhs_dilation])
-    batch, features, *places = patches.shape[: 2 + rank]
+    batch, features, *counts = patches.shape[: 2 + rank]
     groups = feature_groups * batch_groups
     # groups first, then window positions, then elements of a window
     split = patches.reshape(
-        batch_groups, batch // batch_groups, feature_groups, features // feature_groups, *places, *k.shape[2:]
+        batch_groups, batch // batch_groups, feature_groups, features // feature_groups, *counts, *k.shape[2:]
     )
     where, inside = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
     left = split.transpose([0, 2, 1, *where, 3, *inside])
@@ -109,9 +109,9 @@ def convolution(
     left = left.reshape(groups, -1, each)
     right = k.reshape(groups, k.shape[0] // groups, each).transpose(0, 2, 1)
     out = np.matmul(left, right)  # (groups, batch and positions, features of a group)
-    out = out.reshape(groups, batch // batch_groups, *places, k.shape[0] // groups)
-    out = np.moveaxis(out, -1, 1).reshape(k.shape[0], batch // batch_groups, *places)
-    return np.moveaxis(out, 0, 1).transpose(np.argsort(output_axes)).astype(kind)
+    out = out.reshape(groups, batch // batch_groups, *counts, k.shape[0] // groups)
+    out = np.moveaxis(out, -1, 1).reshape(k.shape[0], batch // batch_groups, *counts)
+    return np.moveaxis(out, 0, 1).transpose(np.argsort(output_axes)).astype(dtype)
 
 
 def dynamic_slice(x: Any, starts: Ints, sizes: Ints) -> Any:
@@ -143,25 +143,25 @@ def _starts(
     for i, axis in enumerate(axes):
         out[..., axis] = rows[..., i]
     for axis, of in zip(batching, indices_batching, strict=True):
-        place = of - (of > vector)
+        batch_axis = of - (of > vector)
         out[..., axis] = np.expand_dims(
-            np.arange(rows.shape[place]), [i for i in range(rows.ndim - 1) if i != place]
+            np.arange(rows.shape[batch_axis]), [i for i in range(rows.ndim - 1) if i != batch_axis]
         )
     return out
 
 
-def _places(starts: Any, sizes: Ints, window: Ints) -> tuple[Any, ...]:
+def _indices(starts: Any, sizes: Ints, window: Ints) -> tuple[Any, ...]:
     """An index for each axis of the operand, over (batch…, window…)."""
     batch = starts.ndim - 1
-    places = []
+    indices = []
     for axis in range(len(sizes)):
         index = starts[..., axis].reshape(*starts.shape[:-1], *[1] * len(window))
         if axis in window:
             at = window.index(axis)
             steps = np.arange(sizes[axis]).reshape([-1 if i == at else 1 for i in range(len(window))])
             index = index + steps.reshape(*[1] * batch, *steps.shape)
-        places.append(index)
-    return tuple(places)
+        indices.append(index)
+    return tuple(indices)
 
 
 def gather(
@@ -184,13 +184,13 @@ def gather(
         raise RunFailed(f"slices of shape {list(slice_sizes)} do not fit shape {list(operand.shape)}")
     starts = np.clip(starts, 0, room)
     window = [i for i in range(operand.ndim) if i not in (*collapsed, *operand_batching)]
-    gathered = operand[_places(starts, slice_sizes, window)]
+    gathered = operand[_indices(starts, slice_sizes, window)]
     gathered = np.broadcast_to(gathered, (*starts.shape[:-1], *(slice_sizes[i] for i in window)))
     batch = starts.ndim - 1
     return np.moveaxis(gathered, range(batch, batch + len(window)), offset_dims)
 
 
-def scatter_places(
+def scatter_indices(
     shape: Ints,
     indices: Any,
     update_shape: Ints,
@@ -210,7 +210,7 @@ def scatter_places(
         sizes[axis] = update_shape[of]
     fits = np.all((starts >= 0) & (starts + np.array(sizes) <= np.array(shape)), axis=-1)
     order = [i for i in range(len(update_shape)) if i not in update_window] + list(update_window)
-    return _places(starts, sizes, window), fits, order
+    return _indices(starts, sizes, window), fits, order
 
 
 def reduced_precision(x: Any, exponent_bits: int, mantissa_bits: int) -> Any:

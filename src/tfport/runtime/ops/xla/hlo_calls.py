@@ -128,10 +128,10 @@ def scatter(
     **numbers: Any,
 ) -> list[Any]:
     """Apply updates in order; those out of bounds are skipped."""
-    places, fits, order = hlo.scatter_places(operands[0].shape, indices, updates[0].shape, **numbers)
+    indexes, fits, order = hlo.scatter_indices(operands[0].shape, indices, updates[0].shape, **numbers)
     moved = [u.transpose(order) for u in updates]
-    shape = np.broadcast_shapes(*(p.shape for p in places), moved[0].shape) if places else moved[0].shape
-    spread = [np.broadcast_to(p, shape)[fits] for p in places]
+    shape = np.broadcast_shapes(*(p.shape for p in indexes), moved[0].shape) if indexes else moved[0].shape
+    spread = [np.broadcast_to(p, shape)[fits] for p in indexes]
     rows = [np.broadcast_to(u, shape)[fits] for u in moved]
     out = [o.copy() for o in operands]
     combine_at(out, tuple(spread), rows, computation)
@@ -139,16 +139,16 @@ def scatter(
 
 
 def combine_at(
-    out: Sequence[Any], places: tuple[Any, ...], rows: Sequence[Any], computation: Computation
+    out: Sequence[Any], positions: tuple[Any, ...], rows: Sequence[Any], computation: Computation
 ) -> None:
     """Combine rows into arrays in order; several may have the same index."""
     if len(out) == 1 and computation.known == SECOND:
-        out[0][places] = rows[0]  # the last of several for one index wins
+        out[0][positions] = rows[0]  # the last of several for one index wins
     elif len(out) == 1 and computation.ufunc is not None and out[0].dtype.kind != "V":
-        computation.ufunc.at(out[0], places, rows[0])
+        computation.ufunc.at(out[0], positions, rows[0])
     else:
         for at in range(rows[0].shape[0]):
-            where = tuple(p[at] for p in places)
+            where = tuple(p[at] for p in positions)
             new = computation.call(*(np.asarray(o[where]) for o in out), *(np.asarray(r[at]) for r in rows))
             for array, value in zip(out, new, strict=True):
                 array[where] = value
@@ -169,15 +169,15 @@ def select_and_scatter(
     low, high = [p[0] for p in padding], [p[1] for p in padding]
     unit = [1] * operand.ndim
     numbered = np.arange(operand.size, dtype=np.int64).reshape(operand.shape)
-    places = hlo.windows(hlo.padded(numbered, -1, low, high), size, strides, unit)
+    positions = hlo.windows(hlo.padded(numbered, -1, low, high), size, strides, unit)
     values = hlo.windows(hlo.padded(operand, operand.dtype.type(0), low, high), size, strides, unit)
     chosen = np.full(source.shape, -1, np.int64)
     best = np.zeros(source.shape, operand.dtype)
     for offset in np.ndindex(*size):
-        place, value = places[(..., *offset)], values[(..., *offset)]
+        position, value = positions[(..., *offset)], values[(..., *offset)]
         keeps = np.asarray(select.call(best, value)[0], np.bool_)
-        takes = (place >= 0) & ((chosen < 0) | ~keeps)
-        chosen, best = np.where(takes, place, chosen), np.where(takes, value, best)
+        takes = (position >= 0) & ((chosen < 0) | ~keeps)
+        chosen, best = np.where(takes, position, chosen), np.where(takes, value, best)
     out = np.broadcast_to(start, (operand.size,)).astype(operand.dtype).copy()
     selected = (chosen >= 0).reshape(-1)
     combine_at([out], (chosen.reshape(-1)[selected],), [source.reshape(-1)[selected]], scatter)

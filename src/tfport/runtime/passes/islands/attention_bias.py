@@ -69,7 +69,7 @@ def added_attention_bias(graph: IslandGraph) -> None:
         sums = [b.Add(o, b.const(array, o.dtype)) for o, array in zip(parts, vectors, strict=True)]
         rest = node.inputs[OFFSETS + 1 :]
         inputs = (*sums, None, *rest) if rest else tuple(sums)
-        graph.replace(node, *b.made, OnnxNode(node.op, inputs, node.outputs, node.attrs, node.domain))
+        graph.replace(node, *b.added, OnnxNode(node.op, inputs, node.outputs, node.attrs, node.domain))
 
 
 def _sum_after(attention: OnnxNode, graph: IslandGraph) -> tuple[OnnxNode, OnnxNode] | None:
@@ -95,7 +95,7 @@ def _without_offsets(attention: OnnxNode, offsets: NDArray[np.float32]) -> list[
     inputs = (moved, keys, values, None, *rest)
     while inputs[-1] is None:
         inputs = inputs[:-1]
-    return [*b.made, OnnxNode(ATTENTION, inputs, attention.outputs, attention.attrs, attention.domain)]
+    return [*b.added, OnnxNode(ATTENTION, inputs, attention.outputs, attention.attrs, attention.domain)]
 
 
 def _with_values(product: OnnxNode, add: OnnxNode, offsets: NDArray[np.float32]) -> Operand:

@@ -100,7 +100,7 @@ class _Rewrite:
             earlier = all_rows_of(b, node, self._rows)
             if earlier is None:
                 return False
-            self._before += b.made
+            self._before += b.added
             self._computed[key] = earlier
         for output, rows in zip(node.outputs, earlier, strict=True):
             self._rows.add(output, rows)
@@ -126,10 +126,10 @@ class _Rewrite:
         if parts is None:
             return False
         early, varying = parts.products(node)
-        for made in early:
-            self._take(made)
-        for made in varying:
-            self._keep(made)
+        for part in early:
+            self._take(part)
+        for part in varying:
+            self._keep(part)
         self._sums[node.outputs[0]] = varying[-1].outputs[0], early[-1].outputs[0]
         return True
 
@@ -150,7 +150,7 @@ class _Rewrite:
                 continue
             b = Builder(total.name.partition("#")[0])
             both = b.Add(early, term)
-            if self._is_early(b.made[-1]):
+            if self._is_early(b.added[-1]):
                 del self._sums[total]
                 self._sums[node.outputs[0]] = varying, both
                 return True
@@ -201,7 +201,7 @@ class JoinedParts:
         (first, start), *rest = self.varying
         joined = others.Concat(first, *(part for part, _ in rest), axis=-1) if rest else first
         others.MatMul(joined, _matrix_of(joined, start, weights))
-        return early.made, others.made
+        return early.added, others.added
 
 
 def joined_parts(

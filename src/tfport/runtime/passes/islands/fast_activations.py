@@ -61,7 +61,7 @@ def _softplus(node: OnnxNode) -> list[OnnxNode]:
     lost = b.Sub(power, b.Sub(total, unit))
     logarithm = b.Add(b.Log(total), b.Div(lost, total))
     positive = b.Max(x, zero)
-    return [*b.made, OnnxNode("Add", (positive, logarithm), node.outputs, {})]
+    return [*b.added, OnnxNode("Add", (positive, logarithm), node.outputs, {})]
 
 
 def _replaces_prelu(target: PassTarget) -> bool:
@@ -116,7 +116,7 @@ def _by_convolutions(node: OnnxNode, slope: NDArray[Any]) -> list[OnnxNode]:
     units = np.ones_like(slope)
     above = b.Relu(times(x, units))  # a Relu of x itself would leave the blocks if x is not in blocks
     below = times(b.Relu(times(x, -units)), -slope)
-    return [*b.made, OnnxNode("Add", (below, above), node.outputs, {})]
+    return [*b.added, OnnxNode("Add", (below, above), node.outputs, {})]
 
 
 def _by_maximum(node: OnnxNode, slope: NDArray[Any]) -> list[OnnxNode]:
@@ -128,6 +128,6 @@ def _by_maximum(node: OnnxNode, slope: NDArray[Any]) -> list[OnnxNode]:
     factor, zero = b.const(slope, FLOAT32), b.const(0, FLOAT32)
     if ((slope != 0) & (slope <= 1)).all():
         scaled = b.Mul(x, factor)
-        return [*b.made, OnnxNode("Max", (x, scaled), node.outputs, {})]
+        return [*b.added, OnnxNode("Max", (x, scaled), node.outputs, {})]
     above, below = b.Max(x, zero), b.Mul(b.Min(x, zero), factor)
-    return [*b.made, OnnxNode("Add", (above, below), node.outputs, {})]
+    return [*b.added, OnnxNode("Add", (above, below), node.outputs, {})]

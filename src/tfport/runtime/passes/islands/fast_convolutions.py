@@ -201,9 +201,9 @@ def _replaced(node: OnnxNode, sequence: _Sequence) -> list[OnnxNode]:
         lambda branch: _in_blocks(branch, node, sequence),
         lambda branch: branch.Conv(*node.inputs, **node.attrs, **_AS_IT_IS),
     )
-    *made, choice = b.made
+    *before, choice = b.added
     assert choice.outputs == (result,)
-    return [*made, OnnxNode(choice.op, choice.inputs, node.outputs, choice.attrs)]
+    return [*before, OnnxNode(choice.op, choice.inputs, node.outputs, choice.attrs)]
 
 
 def _in_blocks(b: Builder, node: OnnxNode, sequence: _Sequence) -> Operand:

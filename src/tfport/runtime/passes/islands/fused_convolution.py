@@ -205,4 +205,7 @@ def _separated(conv: OnnxNode) -> list[OnnxNode]:
     (result,) = b.nodes("Conv", x, weights, shape=output.shape, **conv.attrs)
     last = b.Transpose(result, perm=[0, *range(2, rank), 1])
     total = b.Add(last, bias)
-    return [*b.made, OnnxNode("Transpose", (total,), (output,), {"perm": [0, rank - 1, *range(1, rank - 1)]})]
+    return [
+        *b.added,
+        OnnxNode("Transpose", (total,), (output,), {"perm": [0, rank - 1, *range(1, rank - 1)]}),
+    ]

@@ -65,13 +65,13 @@ def safe_indices(graph: IslandGraph) -> None:
         inputs = (node.inputs[0], indices, *node.inputs[2:])
         flags.append(flag)
         safe = OnnxNode(node.op, inputs, node.outputs, node.attrs, node.domain, node.means)
-        graph.replace(node, *b.made, safe)
+        graph.replace(node, *b.added, safe)
     if flags:
         b = Builder("index")
         flag = flags[0]
         for other in flags[1:]:
             flag = b.Add(flag, other)
-        graph.append(*b.made)
+        graph.append(*b.added)
         graph.add_flag(flag)
 
 
@@ -90,15 +90,15 @@ def finite_inputs(graph: IslandGraph) -> None:
         wide = b.cast(operand, FLOAT32)  # sums of float16 overflow soon
         sums.append(b.nodes("ReduceSum", wide, keepdims=0, shape=())[0])
         if producer is None:
-            early += b.made
+            early += b.added
         else:
-            graph.replace(producer, producer, *b.made)
+            graph.replace(producer, producer, *b.added)
     b = Builder("finite")
     total, *others = sums
     for other in others:
         total = b.Add(total, other)
     flag = b.Mul(total, b.const(0, FLOAT32))  # of NaN and infinities, this is NaN
-    graph.nodes = [*early, *graph.nodes, *b.made]
+    graph.nodes = [*early, *graph.nodes, *b.added]
     graph.add_flag(flag)
 
 

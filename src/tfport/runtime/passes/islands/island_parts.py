@@ -204,7 +204,7 @@ class _Borders:
                 wide = b.cast(operand, border_type(operand.dtype))  # GPUs have no kernel that pads bfloat16
                 image = b.cast(b.Pad(wide, b.ints(*[0] * 5, channels - known, 0, 0)), operand.dtype)
             self._last[operand] = b.Transpose(image, perm=CHANNELS_LAST)
-            self.items += b.made
+            self.items += b.added
         return self._last[operand]
 
 

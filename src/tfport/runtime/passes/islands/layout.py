@@ -5,7 +5,7 @@ between two transposes. Moving through elementwise nodes, reductions, concatenat
 these meet and cancel.
 
 A Transpose is not added at once; its output is recorded as its input and a permutation
-(`layout_state`). A node that can work on another axis order has a rule: it adds the rewritten node and
+(`LayoutState`). A node that can work on another axis order has a rule: it adds the rewritten node and
 returns True, and the output is recorded the same way; or it adds nothing and returns False. Any other node
 gets a Transpose just before it.
 """
@@ -25,8 +25,6 @@ from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import island_pass
 from tfport.runtime.program import OnnxNode
 from tfport.startup.dataclass import dataclass
-
-# The state of the `layout` pass: operands that are transposes of others, and the new nodes.
 
 Perm = tuple[int, ...]
 
@@ -330,10 +328,10 @@ def _resize(state: LayoutState, node: OnnxNode) -> bool:
 def _shape(state: LayoutState, node: OnnxNode) -> bool:
     """Gathers the sizes in the original order instead of transposing."""
     x = state.transposed[_first(node)]
-    places = x.perm[node.attrs.get("start", 0) : node.attrs.get("end", len(x.perm))]
+    axes = x.perm[node.attrs.get("start", 0) : node.attrs.get("end", len(x.perm))]
     sizes = Operand(INT64, (len(x.perm),), name="sizes")
     state.nodes.append(OnnxNode("Shape", (x.inner,), (sizes,), {}))
-    state.nodes.append(OnnxNode("Gather", (sizes, state.ints(*places)), node.outputs, {"axis": 0}))
+    state.nodes.append(OnnxNode("Gather", (sizes, state.ints(*axes)), node.outputs, {"axis": 0}))
     return True
 
 

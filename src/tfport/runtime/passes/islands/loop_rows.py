@@ -65,7 +65,7 @@ class LoopRows(Mapping[Operand, Operand]):
                 rows.shape = (None,)
             else:
                 rows = b.Slice(self._sources[operand], b.ints(0), self._count, b.ints(0))
-            self.before += b.made
+            self.before += b.added
             same = [o for o, source in self._sources.items() if source is self._sources.get(operand)]
             self._of.update(dict.fromkeys((operand, *(o for o in same if o in self._of)), rows))
         return rows

@@ -119,6 +119,6 @@ def _in_parts(node: OnnxNode) -> list[OnnxNode]:
     deviation = b.Sqrt(b.Add(variance, b.const(node.attrs.get("epsilon", 1e-5), FLOAT32)))
     b.Mul(b.Div(centered, deviation), factor)
     if offset:
-        b.Add(b.made[-1].outputs[0], offset[0])
-    *others, end = b.made
+        b.Add(b.added[-1].outputs[0], offset[0])
+    *others, end = b.added
     return [*others, OnnxNode(end.op, end.inputs, node.outputs, end.attrs)]

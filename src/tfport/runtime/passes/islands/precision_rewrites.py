@@ -84,7 +84,7 @@ def _sigmoid(node: OnnxNode) -> list[OnnxNode]:
     x = node.inputs[0]
     b = Builder(node.outputs[0].name)
     below = b.Add(b.Exp(b.Neg(x)), b.const(1, node.outputs[0].dtype))
-    return [*b.made, OnnxNode("Reciprocal", (below,), node.outputs, {})]
+    return [*b.added, OnnxNode("Reciprocal", (below,), node.outputs, {})]
 
 
 @island_pass(when=GPU_HALF, bodies=False)

@@ -77,13 +77,13 @@ class _KnownSizes:
         program = node.attrs["then_branch" if condition else "else_branch"]
         inner = list(nodes_of(program))
         self._needed.update(captured_by(*inner))
-        made = [made for of_branch in inner for made in self.sized(of_branch)]
+        nodes = [nodes for of_branch in inner for nodes in self.sized(of_branch)]
         for result, operand in zip(program.results, node.outputs, strict=True):
             self._known[operand] = self._known.get(result, result)
             self._results[operand] = self._now(result)
             if operand in self._needed:
-                made.append(OnnxNode("Identity", (self._now(result),), (operand,), {}))
-        return made
+                nodes.append(OnnxNode("Identity", (self._now(result),), (operand,), {}))
+        return nodes
 
 
 def _known_array(node: OnnxNode, inputs: Sequence[Operand | None]) -> NDArray[Any] | None:

@@ -66,7 +66,7 @@ def layer_step(
         count = b.Shape(x, start=0, end=1) if lengths is None else b.unsqueeze(b.int64(lengths), 1)
         none = b.Equal(count, b.ints(0))
         states = [b.Where(none, start, state) for start, state in zip(first, states, strict=True)]
-    lowered = b.made if all(engine.takes(node) for node in b.made) else None
+    lowered = b.added if all(engine.takes(node) for node in b.added) else None
     optional = (lengths,) if lengths is not None else ()
     why = "" if lowered else f"{engine.name} does not take it"
     run = naming_node(_run(cell, lengths is not None), name, cell.kind)

@@ -1,4 +1,4 @@
-"""Convolutions and transposed ones, with constant weights, over rows or images."""
+"""Convolutions, transposed ones and pooling over rows or images; convolutions have constant weights."""
 
 from __future__ import annotations
 
@@ -95,11 +95,8 @@ def _with_rows(weights: NDArray[Any]) -> NDArray[Any]:
     return weights[:, :, None] if weights.ndim == 3 else weights
 
 
-# Images of TensorFlow Lite, with four axes and the channels last, from ONNX's images or rows.
-
-
 def image_sizes(x: IslandValue) -> tuple[int, int, int]:
-    """Height, width and channels; rows are images of one row."""
+    """Height, width and channels of an ONNX image; rows are images of one row."""
     match x.sizes:
         case (_, channels, width):
             return 1, width, channels
@@ -140,7 +137,7 @@ def zeros_around(
     return out.add("PAD", [image, out.pairs([(0, 0), *pads, (0, 0)])], padded).tensor
 
 
-# Pooling over windows, and over whole images.
+# Pooling over windows, and over whole images
 
 OPS = {"AveragePool": "AVERAGE_POOL_2D", "MaxPool": "MAX_POOL_2D", "GlobalMaxPool": "MAX_POOL_2D"}
 

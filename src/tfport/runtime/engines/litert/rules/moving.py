@@ -73,25 +73,30 @@ def concat(out: LiteScribe, node: IslandNode) -> IslandValue:
     sizes = list(leader.sizes)
     sizes[axis] = sum(value.sizes[axis] for value in values)
     tensors = [out.in_order(value, leader.order) for value in values]
-    return out.add("CONCATENATION", tensors, sizes, leader.order, axis=leader.place(axis))
+    return out.add("CONCATENATION", tensors, sizes, leader.order, axis=leader.position(axis))
 
 
 def gather(out: LiteScribe, node: IslandNode) -> IslandValue:
     """Elements at constant places of an axis."""
-    x, places = node.first, node.value(1).constant()
+    x, indices = node.first, node.value(1).constant()
     axis = node.attrs.get("axis", 0) % len(x.sizes)
     length = x.sizes[axis]
-    if places.ndim != 1 or not places.size or places.min() < -length or places.max() >= length:
+    if indices.ndim != 1 or not indices.size or indices.min() < -length or indices.max() >= length:
         raise NotInLite("Gather of such places")
-    sizes = [*x.sizes[:axis], len(places), *x.sizes[axis + 1 :]]
+    sizes = [*x.sizes[:axis], len(indices), *x.sizes[axis + 1 :]]
     return out.add(
-        "GATHER", [x.tensor, out.ints(*(places % length))], sizes, x.order, axis=x.place(axis), batch_dims=0
+        "GATHER",
+        [x.tensor, out.ints(*(indices % length))],
+        sizes,
+        x.order,
+        axis=x.position(axis),
+        batch_dims=0,
     )
 
 
 def slices(out: LiteScribe, node: IslandNode) -> IslandValue:
     x = node.first
-    starts, ends = ([int(place) for place in node.value(number).constant()] for number in (1, 2))
+    starts, ends = ([int(limit) for limit in node.value(number).constant()] for number in (1, 2))
     axes, steps = node.list_of("axes", 3) or range(len(starts)), node.list_of("steps", 4)
     steps = steps or [1] * len(starts)
     if min(steps) < 1:
@@ -100,7 +105,7 @@ def slices(out: LiteScribe, node: IslandNode) -> IslandValue:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         ranges[axis] = range(x.sizes[axis])[slice(start, end, step)]
     if max(steps) == 1:
-        return _part(out, x, [place.start for place in ranges], [len(place) for place in ranges])
+        return _part(out, x, [extent.start for extent in ranges], [len(extent) for extent in ranges])
     return _part_with_steps(out, x, ranges)
 
 
@@ -151,16 +156,16 @@ def blocks(out: LiteScribe, node: IslandNode) -> IslandValue:
 def _part(out: LiteScribe, x: IslandValue, begins: Sequence[int], sizes: Sequence[int]) -> IslandValue:
     if min(sizes) < 1:
         raise NotInLite("an empty part")
-    places = out.ints(*(begins[axis] for axis in x.order)), out.ints(*(sizes[axis] for axis in x.order))
-    return out.add("SLICE", [x.tensor, *places], sizes, x.order)
+    bounds = out.ints(*(begins[axis] for axis in x.order)), out.ints(*(sizes[axis] for axis in x.order))
+    return out.add("SLICE", [x.tensor, *bounds], sizes, x.order)
 
 
 def _part_with_steps(out: LiteScribe, x: IslandValue, ranges: Sequence[range]) -> IslandValue:
     lying = [ranges[axis] for axis in x.order]
     if not all(lying):
         raise NotInLite("an empty part")
-    places = [out.ints(*(getattr(place, end) for place in lying)) for end in ("start", "stop", "step")]
-    return out.add("STRIDED_SLICE", [x.tensor, *places], [len(place) for place in ranges], x.order)
+    bounds = [out.ints(*(getattr(extent, end) for extent in lying)) for end in ("start", "stop", "step")]
+    return out.add("STRIDED_SLICE", [x.tensor, *bounds], [len(extent) for extent in ranges], x.order)
 
 
 def _with_sizes(out: LiteScribe, x: IslandValue, sizes: Sequence[int]) -> IslandValue:

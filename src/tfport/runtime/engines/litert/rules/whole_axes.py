@@ -27,8 +27,8 @@ def global_mean(out: LiteScribe, node: IslandNode) -> IslandValue:
 
 def _reduced(out: LiteScribe, x: IslandValue, op: str, gone: set[int]) -> IslandValue:
     sizes = [1 if axis in gone else size for axis, size in enumerate(x.sizes)]
-    places = out.ints(*sorted(x.place(axis) for axis in gone))
-    return out.add(op, [x.tensor, places], sizes, x.order, keep_dims=True)
+    positions = out.ints(*sorted(x.position(axis) for axis in gone))
+    return out.add(op, [x.tensor, positions], sizes, x.order, keep_dims=True)
 
 
 def softmax(out: LiteScribe, node: IslandNode) -> IslandValue:

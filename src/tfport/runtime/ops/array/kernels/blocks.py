@@ -20,14 +20,14 @@ def space_to_batch_nd(input, block_shape, paddings):
     m = len(block)
     around = [(0, 0), *((int(a), int(z)) for a, z in paddings), *[(0, 0)] * (input.ndim - 1 - m)]
     shape = [a + n + z for n, (a, z) in zip(input.shape, around, strict=True)]
-    made = full(shape, zero_of(input.dtype), input.dtype)
-    made[tuple(slice(a, a + n) for n, (a, _) in zip(input.shape, around, strict=True))] = input
+    padded = full(shape, zero_of(input.dtype), input.dtype)
+    padded[tuple(slice(a, a + n) for n, (a, _) in zip(input.shape, around, strict=True))] = input
     if any(n % b for n, b in zip(shape[1:], block, strict=False)):
         raise RunFailed(f"the padded shape {shape} must be a multiple of the block {block}")
     split = [shape[0]]
     for n, b in zip(shape[1 : m + 1], block, strict=True):
         split += [n // b, b]
-    blocks = made.reshape(*split, *shape[m + 1 :])
+    blocks = padded.reshape(*split, *shape[m + 1 :])
     order = [
         *range(2, 2 * m + 1, 2),
         0,
@@ -55,11 +55,11 @@ def batch_to_space_nd(input, block_shape, crops):
     for i in range(m):
         order += [m + 1 + i, i]
     larger = [n * b for n, b in zip(space, block, strict=True)]
-    made = blocks.transpose(*order, *range(2 * m + 1, blocks.ndim)).reshape(batch, *larger, *rest)
+    image = blocks.transpose(*order, *range(2 * m + 1, blocks.ndim)).reshape(batch, *larger, *rest)
     ends = [n - int(z) for n, (_, z) in zip(larger, crops, strict=True)]
     if any(int(a) > end for (a, _), end in zip(crops, ends, strict=True)):
         raise RunFailed(f"crops {crops.tolist()} exceed the sizes {larger}")
-    return made[(slice(None), *(slice(int(a), end) for (a, _), end in zip(crops, ends, strict=True)))]
+    return image[(slice(None), *(slice(int(a), end) for (a, _), end in zip(crops, ends, strict=True)))]
 
 
 def _block(x, block_shape, around, what):

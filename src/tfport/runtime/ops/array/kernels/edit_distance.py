@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places
+from tfport.runtime.ops.shared.axes import check_indices
 
 
 @host("EditDistance")
@@ -32,12 +32,12 @@ def edit_distance(
     shape = tuple(int(n) for n in np.maximum(hypothesis_shape, truth_shape)[:-1])
     guesses = _sequences(hypothesis_indices, hypothesis_values, shape)
     truths = _sequences(truth_indices, truth_values, shape)
-    made = np.zeros(shape, np.float32)
+    distances = np.zeros(shape, np.float32)
     for at in guesses.keys() | truths.keys():
         guess, truth = guesses.get(at, []), truths.get(at, [])
         edits = _levenshtein(guess, truth)
-        made[at] = edits if not normalize else edits / len(truth) if truth else math.inf
-    return made
+        distances[at] = edits if not normalize else edits / len(truth) if truth else math.inf
+    return distances
 
 
 def _sequences(indices, values, shape):
@@ -45,7 +45,7 @@ def _sequences(indices, values, shape):
     if indices.ndim != 2 or indices.shape != (len(values), len(shape) + 1):
         raise RunFailed(f"indices {list(indices.shape)} do not match {len(values)} values")
     for axis, size in enumerate(shape):
-        check_places(indices[:, axis], size)
+        check_indices(indices[:, axis], size)
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for at, value in zip(map(tuple, indices[:, :-1].tolist()), values.tolist(), strict=True):
         sequences.setdefault(at, []).append(value)

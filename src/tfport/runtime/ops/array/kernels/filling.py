@@ -67,15 +67,15 @@ def lin_space(start, stop, num):
     if num <= 0:
         raise RunFailed(f"num must be positive, found {num}")
     count = int(num)
-    made = np.empty(count, start.dtype)
+    numbers = np.empty(count, start.dtype)
     if count > 1:
         wide = wide_type(start.dtype)
         step = (stop.astype(wide) - start.astype(wide)) / wide.type(count - 1)
-        made[:] = start.astype(wide) + step * np.arange(count).astype(wide)
-        made[-1] = stop
+        numbers[:] = start.astype(wide) + step * np.arange(count).astype(wide)
+        numbers[-1] = stop
     else:
-        made[0] = start
-    return made
+        numbers[0] = start
+    return numbers
 
 
 @host("OneHot")

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
-from tfport.runtime.ops.shared.axes import FEW, axis_in, check_places, first_place, full, text_of, zero_of
+from tfport.runtime.ops.shared.axes import FEW, axis_in, check_indices, first_position, full, text_of, zero_of
 
 
 @host("GatherV2")
@@ -20,7 +20,7 @@ def gather_v2(params, indices, axis, *, batch_dims):
     slices = params.shape[:at] + params.shape[at + 1 :]
     if not batch and 0 in slices:  # TensorFlow does not check indices if slices are empty
         return np.empty((*params.shape[:at], *indices.shape, *params.shape[at + 1 :]), params.dtype)
-    check_places(indices, params.shape[at])
+    check_indices(indices, params.shape[at])
     if not batch:
         return params.take(indices, at)
     if params.shape[:batch] != indices.shape[:batch]:
@@ -65,7 +65,7 @@ def gather_rows(groups, attrs):
 def gather(params, indices, *, validate_indices):
     if not params.ndim:
         raise RunFailed("params must have at least 1 axis, found a scalar")
-    check_places(indices, params.shape[0])
+    check_indices(indices, params.shape[0])
     return np.take(params, indices, 0)
 
 
@@ -97,15 +97,15 @@ def _gathered(params, indices, policy, name):
         raise RunFailed(f"indices have depth {depth}, params has rank {params.ndim}")
     if depth and params.size and indices.size:
         try:
-            places = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), params.shape[:depth])
+            positions = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), params.shape[:depth])
         except ValueError:  # one is out of bounds
             pass
         else:
-            return params.reshape(-1, *params.shape[depth:]).take(places, 0)
+            return params.reshape(-1, *params.shape[depth:]).take(positions, 0)
     sizes = np.array(params.shape[:depth])
     bad = ((indices < 0) | (indices >= sizes)).any(-1)
     if bad.any() and policy != "IGNORE":
-        at = first_place(bad)
+        at = first_position(bad)
         raise RunFailed(
             f"indices[{text_of(at)}] = {indices[at].tolist()} does not index into param shape "
             f"[{text_of(params.shape)}], node name: {name}"
@@ -130,9 +130,9 @@ def where(input):
         raise RunFailed("input must have at least 1 axis, found a scalar")
     if input.ndim == 2 and len(input) == 1:  # a batch of one
         columns = np.flatnonzero(input)
-        made = np.zeros((len(columns), 2), np.int64)
-        made[:, 1] = columns
-        return made
+        indices = np.zeros((len(columns), 2), np.int64)
+        indices[:, 1] = columns
+        return indices
     return np.argwhere(input)
 
 
@@ -142,7 +142,7 @@ def dynamic_partition(data, partitions, *, num_partitions):
         raise RunFailed(
             f"data {list(data.shape)} must begin with the axes of partitions {list(partitions.shape)}"
         )
-    check_places(partitions, num_partitions, "partitions")
+    check_indices(partitions, num_partitions, "partitions")
     rows = data.reshape(partitions.size, *data.shape[partitions.ndim :])
     flat = partitions.reshape(-1)
     return [rows[flat == i] for i in range(num_partitions)]
@@ -152,13 +152,13 @@ def dynamic_partition(data, partitions, *, num_partitions):
 def dynamic_stitch(indices, data):
     """Put rows at indices; the last of several for one index wins, missing indices are zero."""
     rest = data[0].shape[indices[0].ndim :]
-    for places, values in zip(indices, data, strict=True):
-        if values.shape != (*places.shape, *rest):
-            raise RunFailed(f"data {list(values.shape)} does not match indices {list(places.shape)}")
-    flat = np.concatenate([places.reshape(-1) for places in indices])
+    for positions, values in zip(indices, data, strict=True):
+        if values.shape != (*positions.shape, *rest):
+            raise RunFailed(f"data {list(values.shape)} does not match indices {list(positions.shape)}")
+    flat = np.concatenate([positions.reshape(-1) for positions in indices])
     count = int(flat.max()) + 1 if flat.size else 0
-    check_places(flat, count)
-    made = full((count, *rest), zero_of(data[0].dtype), data[0].dtype)
-    for places, values in zip(indices, data, strict=True):
-        made[places.reshape(-1)] = values.reshape(places.size, *rest)
-    return made
+    check_indices(flat, count)
+    stitched = full((count, *rest), zero_of(data[0].dtype), data[0].dtype)
+    for positions, values in zip(indices, data, strict=True):
+        stitched[positions.reshape(-1)] = values.reshape(positions.size, *rest)
+    return stitched

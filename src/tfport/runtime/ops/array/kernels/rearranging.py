@@ -23,11 +23,11 @@ def pack_scalars(groups, attrs):
         return lambda value: value[np.newaxis]
     if not values or not values[0].dtype.is_integer:
         return None
-    kind = values[0].dtype.numpy
+    dtype = values[0].dtype.numpy
 
     def packed(*arrays):
         numbers = [array.item() for array in arrays if not array.ndim]
-        return np.array(numbers, kind) if len(numbers) == len(arrays) else None
+        return np.array(numbers, dtype) if len(numbers) == len(arrays) else None
 
     return packed if all(value.rank in (0, None) for value in values) else None
 
@@ -118,11 +118,11 @@ def pad_v2(input, paddings, constant_values):
 
 def _padded(x, paddings, value):
     around = _paddings(x, paddings)
-    made = full(
+    padded = full(
         (before + n + after for n, (before, after) in zip(x.shape, around, strict=True)), value, x.dtype
     )
-    made[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, around, strict=True))] = x
-    return made
+    padded[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, around, strict=True))] = x
+    return padded
 
 
 def _paddings(x, paddings):

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places, first_place, full, sizes_of, text_of, zero_of
+from tfport.runtime.ops.shared.axes import check_indices, first_position, full, sizes_of, text_of, zero_of
 from tfport.runtime.ops.shared.precision import wide_type
 
 
@@ -34,20 +34,20 @@ def _kind(op):
     return next(kind for kind in _KINDS if op.endswith(kind))
 
 
-def _combine(made, places, updates, kind):
+def _combine(array, positions, updates, kind):
     """Apply updates to `made` in order, each at its index."""
     if kind == "Update":
-        made[places] = updates
+        array[positions] = updates
     elif kind == "Div":
         for i in range(len(updates)):
-            at = tuple(axis[i] for axis in places)
-            made[at] = _divided(made[at], updates[i])
-    elif kind in _CAREFUL and made.dtype.kind in "fV" and (np.isnan(made).any() or np.isnan(updates).any()):
+            at = tuple(axis[i] for axis in positions)
+            array[at] = _divided(array[at], updates[i])
+    elif kind in _CAREFUL and array.dtype.kind in "fV" and (np.isnan(array).any() or np.isnan(updates).any()):
         for i in range(len(updates)):
-            at = tuple(axis[i] for axis in places)
-            made[at] = _CAREFUL[kind](made[at], updates[i])
+            at = tuple(axis[i] for axis in positions)
+            array[at] = _CAREFUL[kind](array[at], updates[i])
     else:
-        _AT[kind].at(made, places, updates)
+        _AT[kind].at(array, positions, updates)
 
 
 def _divided(x, y):
@@ -84,15 +84,15 @@ def _scattered_nd(old, indices, updates, kind, policy):
     good = ((rows >= 0) & (rows < np.array(old.shape[:depth]))).all(-1)
     if not good.all():
         if policy != "IGNORE":
-            at = first_place(~good.reshape(indices.shape[:-1]))
+            at = first_position(~good.reshape(indices.shape[:-1]))
             raise RunFailed(
                 f"indices[{text_of(at)}] = {indices[at].tolist()} does not index into shape "
                 f"[{text_of(old.shape)}]"
             )
         rows, values = rows[good], values[good]
-    made = _wide_copy(old)
-    _combine(made, tuple(rows.T), values.astype(made.dtype), kind)
-    return made.astype(old.dtype)
+    array = _wide_copy(old)
+    _combine(array, tuple(rows.T), values.astype(array.dtype), kind)
+    return array.astype(old.dtype)
 
 
 @host("ScatterNd")
@@ -128,13 +128,13 @@ def _scattered(old, indices, updates, kind):
     wanted = (*indices.shape, *old.shape[1:])
     if updates.ndim and updates.shape != wanted:
         raise RunFailed(f"updates must have shape {list(wanted)}, found {list(updates.shape)}")
-    check_places(indices, old.shape[0])
+    check_indices(indices, old.shape[0])
     if not indices.size:
         return old
-    made = _wide_copy(old)
+    array = _wide_copy(old)
     rows = np.broadcast_to(updates, wanted).reshape(indices.size, *old.shape[1:])
-    _combine(made, (indices.reshape(-1),), rows.astype(made.dtype), kind)
-    return made.astype(old.dtype)
+    _combine(array, (indices.reshape(-1),), rows.astype(array.dtype), kind)
+    return array.astype(old.dtype)
 
 
 @host("ScatterUpdate ScatterAdd ScatterSub ScatterMul ScatterDiv ScatterMax ScatterMin")
@@ -159,6 +159,6 @@ def inplace(x, i, v, *, context):
         raise RunFailed(f"v {list(v.shape)} does not match indices {list(i.shape)}")
     if not i.size:
         return x
-    made = _wide_copy(x)
-    _combine(made, (i.reshape(-1) % x.shape[0],), v.reshape(-1, *x.shape[1:]).astype(made.dtype), kind)
-    return made.astype(x.dtype)
+    array = _wide_copy(x)
+    _combine(array, (i.reshape(-1) % x.shape[0],), v.reshape(-1, *x.shape[1:]).astype(array.dtype), kind)
+    return array.astype(x.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
-from tfport.runtime.ops.shared.axes import axis_in, check_places, sizes_of
+from tfport.runtime.ops.shared.axes import axis_in, check_indices, sizes_of
 
 _OTHER_THAN_ARRAYS = frozenset(("resource", "variant"))
 
@@ -20,8 +20,8 @@ def shape(input, *, out_type):
 
 @quick(shape)
 def shape_of_array(groups, attrs):
-    kind = attrs["out_type"].numpy
-    return (lambda x: np.array(x.shape, kind)) if groups[0].dtype.name not in _OTHER_THAN_ARRAYS else None
+    dtype = attrs["out_type"].numpy
+    return (lambda x: np.array(x.shape, dtype)) if groups[0].dtype.name not in _OTHER_THAN_ARRAYS else None
 
 
 @host("ShapeN")
@@ -169,7 +169,7 @@ def concat_offset(concat_dim, shape):
 def invert_permutation(x):
     if x.ndim != 1:
         raise RunFailed(f"the permutation must be a vector, found rank {x.ndim}")
-    check_places(x, len(x), "the permutation")
+    check_indices(x, len(x), "the permutation")
     if len(np.unique(x)) != len(x):
         raise RunFailed("the permutation has a duplicate")
     inverse = np.empty_like(x)

@@ -59,8 +59,8 @@ def strided_slice_grad(
     shape, begin, end, strides, dy, *, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 ):
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    made = full(sizes_of(shape), zero_of(dy.dtype), dy.dtype)
-    return _with_slice(made, index_of(made.shape, begin, end, strides, masks), dy, stretch=False)
+    zeros = full(sizes_of(shape), zero_of(dy.dtype), dy.dtype)
+    return _with_slice(zeros, index_of(zeros.shape, begin, end, strides, masks), dy, stretch=False)
 
 
 @host("TensorStridedSliceUpdate")
@@ -93,9 +93,9 @@ def strided_slice_assign(
 
 def _with_slice(old, index, value, *, stretch=True):
     """A copy of `old` with a slice replaced."""
-    made = old.copy()
-    wanted = made[(*index, ...)].shape
+    array = old.copy()
+    wanted = array[(*index, ...)].shape
     if value.shape != wanted and not stretch:
         raise RunFailed(f"the value must have shape {list(wanted)}, found {list(value.shape)}")
-    made[(*index, ...)] = np.broadcast_to(value, wanted)
-    return made
+    array[(*index, ...)] = np.broadcast_to(value, wanted)
+    return array

@@ -50,8 +50,8 @@ def _unique(x, axis, out_idx):
     first, where, counts = _distinct(
         rows.reshape(len(rows), math.prod(rows.shape[1:])) if rows.ndim > 1 else rows
     )
-    kind = out_idx.numpy
-    return np.take(x, first, at), where.astype(kind), counts.astype(kind)
+    dtype = out_idx.numpy
+    return np.take(x, first, at), where.astype(dtype), counts.astype(dtype)
 
 
 def _distinct(rows):
@@ -69,9 +69,9 @@ def _distinct(rows):
         **({} if keys.dtype == object else {"equal_nan": False}),
     )
     order = np.argsort(first, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return first[order], place[where.reshape(-1)], counts[order]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[where.reshape(-1)], counts[order]
 
 
 def _comparable(rows):

@@ -70,8 +70,8 @@ def _to_space(b, x, block, crops):
         order += [m + 1 + i, i]
     transposed = b.transpose(blocks, [*order, *range(2 * m + 1, rank + m)])
     larger = [times(b, size, n) for size, n in zip(space, block, strict=True)]
-    made = reshaped(b, transposed, [batch, *larger, *rest])
-    return _cropped(b, made, crops, block)
+    image = reshaped(b, transposed, [batch, *larger, *rest])
+    return _cropped(b, image, crops, block)
 
 
 def _cropped(b, x, crops, block):

@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
-from tfport.runtime.ops.shared.lowered_sizes import place, select, whole
+from tfport.runtime.ops.shared.lowered_sizes import axis_in, select, whole
 
 FEW = 1024
 """A filled tensor of known shape with up to this many elements is a constant."""
@@ -39,9 +39,9 @@ def _like(b, x, value):
         raise CannotLower("ONNX has no such type")
     if x.shape is not None and None not in x.shape and np.prod(x.shape) <= FEW:
         return b.const(np.full(x.shape, value), x.dtype)
-    made = b.Expand(b.const(value, x.dtype), b.Shape(x))
-    made.shape = x.shape
-    return made
+    filled = b.Expand(b.const(value, x.dtype), b.Shape(x))
+    filled.shape = x.shape
+    return filled
 
 
 @lower("Range")
@@ -87,19 +87,19 @@ def lin_space(b, start, stop, num):
 def one_hot(b, indices, depth, on_value, off_value, *, axis):
     """By comparison, since ONNX's OneHot counts negative indices from the end and TensorFlow does not."""
     rank = rank_of(indices, "indices")
-    at = rank if axis == -1 else place(axis, rank + 1)
+    at = rank if axis == -1 else axis_in(axis, rank + 1)
     size = whole(depth)
     if size is not None and size[0] < 0:
         raise CannotLower("depth is negative")
     if size is not None:
-        places = b.const(np.arange(size[0]).reshape([-1 if i == at else 1 for i in range(rank + 1)]), INT64)
+        numbers = b.const(np.arange(size[0]).reshape([-1 if i == at else 1 for i in range(rank + 1)]), INT64)
     else:
         # for a negative depth the range is empty, and the reshape to its absolute value fails
         counted = b.Range(b.const(0, INT64), b.reshape(b.int64(depth)), b.const(1, INT64))
-        places = b.Reshape(counted, b.Abs(b.vector(depth)), allowzero=1)
+        numbers = b.Reshape(counted, b.Abs(b.vector(depth)), allowzero=1)
         others = [i for i in range(rank + 1) if i != at]
-        places = b.unsqueeze(places, *others) if others else places
-    hot = b.Equal(b.unsqueeze(b.int64(indices), at), places)
+        numbers = b.unsqueeze(numbers, *others) if others else numbers
+    hot = b.Equal(b.unsqueeze(b.int64(indices), at), numbers)
     if _is(on_value, 1) and _is(off_value, 0):
         return b.cast(hot, on_value.dtype)
     return select(b, hot, on_value, off_value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tfport.graph.dtypes import BOOL, INT64
 from tfport.runtime.lower import CannotLower, lower, rank_of, structure
-from tfport.runtime.ops.shared.lowered_sizes import axis_of, never_negative, numbers_of, place, settled
+from tfport.runtime.ops.shared.lowered_sizes import axis_in, axis_of, never_negative, numbers_of, settled
 
 _COUNTED = ("bool", "float32", "int32", "int64", "uint8")
 """Types for which ONNX Runtime has NonZero."""
@@ -22,15 +22,15 @@ def gather_v2(b, params, indices, axis, *, batch_dims):
     if not batch_dims:
         return _gathered(b, params, indices, at)
     picked = rank_of(indices, "indices")
-    batch = place(batch_dims, picked + 1) if batch_dims > 0 else batch_dims + picked
+    batch = axis_in(batch_dims, picked + 1) if batch_dims > 0 else batch_dims + picked
     if not 0 <= batch <= min(picked, at):
         raise CannotLower("batch_dims is out of range")
     if batch == 0:
         return _gathered(b, params, indices, at)
     front = b.transpose(params, [*range(batch), at, *(i for i in range(batch, rank) if i != at)])
     # GatherND takes index vectors, here of one element
-    places = b.unsqueeze(b.int64(never_negative(b, indices)), picked)
-    gathered = b.GatherND(front, places, batch_dims=batch)
+    positions = b.unsqueeze(b.int64(never_negative(b, indices)), picked)
+    gathered = b.GatherND(front, positions, batch_dims=batch)
     new = picked - batch
     order = [
         *range(batch),

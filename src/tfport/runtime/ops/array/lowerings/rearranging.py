@@ -9,12 +9,12 @@ from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.ops.shared.lowered_sizes import (
     FIRST,
     LAST,
+    axis_in,
     axis_of,
     checked,
     cut,
     numbers_of,
     over,
-    place,
     settled,
     size_of,
     vector,
@@ -29,7 +29,7 @@ def pack(b, values, *, axis):
     rank = next((value.rank for value in values if value.rank is not None), None)
     if rank is None:
         raise CannotLower("the rank of the inputs is unknown")
-    at = place(axis, rank + 1)
+    at = axis_in(axis, rank + 1)
     parts = [_unsqueezed(b, value, at) for value in values]
     return settled(b, b.Concat(*parts, axis=at) if len(parts) > 1 else parts[0])
 
@@ -42,7 +42,7 @@ def _unsqueezed(b, x, axis):
 
 @lower("Unpack")
 def unpack(b, value, *, num, axis):
-    at = place(axis, rank_of(value))
+    at = axis_in(axis, rank_of(value))
     if num == 0:
         raise CannotLower("there are no outputs")
     if num == 1:
@@ -121,7 +121,7 @@ def transpose(b, x, perm):
     if x.dtype.numpy.kind not in "biufV":
         raise CannotLower("ONNX has no such type")
     axes = numbers_of(perm, "perm")
-    order = [place(axis, len(axes)) for axis in axes]
+    order = [axis_in(axis, len(axes)) for axis in axes]
     if x.rank not in (None, len(axes)) or len(set(order)) < len(order):
         raise CannotLower("perm is not a permutation of the axes")
     return b.transpose(x, order)
@@ -162,9 +162,9 @@ def _padded(b, x, paddings, value):
         return b.Pad(x, b.ints(*around.T.reshape(-1).tolist()), value)
     # a negative padding crops in ONNX; the reshape to a shape with its absolute value then fails
     pads = b.int64(paddings)
-    made = b.Pad(x, b.reshape(b.transpose(pads, [1, 0]), -1), value)
+    padded = b.Pad(x, b.reshape(b.transpose(pads, [1, 0]), -1), value)
     sizes = b.Add(b.Shape(x), b.ReduceSum(b.Abs(pads), b.ints(1), keepdims=0))
-    return b.Reshape(made, sizes, allowzero=1)
+    return b.Reshape(padded, sizes, allowzero=1)
 
 
 def _around(paddings, rank):
@@ -181,10 +181,10 @@ def mirror_pad(b, input, paddings, *, mode):
         if input.shape is not None and 0 in input.shape:
             raise CannotLower("the input is empty")
         return b.Pad(input, b.ints(*around.T.reshape(-1).tolist()), mode="reflect")
-    made = input
+    padded = input
     for axis, (before, after) in enumerate(around.tolist()):
-        made = _symmetric(b, made, axis, before, after)
-    return made
+        padded = _symmetric(b, padded, axis, before, after)
+    return padded
 
 
 def _symmetric(b, x, axis, before, after):
@@ -207,7 +207,7 @@ def reverse(b, tensor, dims):
 
 @lower("ReverseV2")
 def reverse_v2(b, tensor, axis):
-    axes = [place(number, rank_of(tensor)) for number in numbers_of(axis, "the axis")]
+    axes = [axis_in(number, rank_of(tensor)) for number in numbers_of(axis, "the axis")]
     if len(set(axes)) < len(axes):
         raise CannotLower("an axis is repeated")
     return cut(b, tensor, dict.fromkeys(axes, (LAST, FIRST, -1)))
@@ -216,7 +216,7 @@ def reverse_v2(b, tensor, axis):
 @lower("ReverseSequence")
 def reverse_sequence(b, input, seq_lengths, *, seq_dim, batch_dim):
     rank = rank_of(input)
-    along, batch = place(seq_dim, rank), place(batch_dim, rank)
+    along, batch = axis_in(seq_dim, rank), axis_in(batch_dim, rank)
     if along == batch:
         raise CannotLower("seq_dim and batch_dim are the same")
     lengths = b.int64(seq_lengths)
@@ -233,10 +233,10 @@ def roll(b, input, shift, axis):
     shifts, axes = numbers_of(shift, "shift"), numbers_of(axis, "the axis")
     if len(shifts) != len(axes):
         raise CannotLower("shift and axis differ in length")
-    made = input
+    rolled = input
     for by, number in zip(shifts, axes, strict=True):
-        made = _rolled(b, made, by, place(number, rank))
-    return made
+        rolled = _rolled(b, rolled, by, axis_in(number, rank))
+    return rolled
 
 
 def _rolled(b, x, by, axis):
@@ -247,10 +247,10 @@ def _rolled(b, x, by, axis):
         if not at:
             return x
         ahead, behind = cut(b, x, {axis: (0, at, 1)}), cut(b, x, {axis: (at, LAST, 1)})
-        made = b.Concat(behind, ahead, axis=axis)
+        rolled = b.Concat(behind, ahead, axis=axis)
     else:
         at = b.Mod(b.ints(-by), b.Max(size, b.ints(1)))
         ahead = b.Slice(x, b.ints(0), at, b.ints(axis))
-        made = b.Concat(b.Slice(x, at, b.ints(LAST), b.ints(axis)), ahead, axis=axis)
-    made.shape = x.shape
-    return made
+        rolled = b.Concat(b.Slice(x, at, b.ints(LAST), b.ints(axis)), ahead, axis=axis)
+    rolled.shape = x.shape
+    return rolled

@@ -67,17 +67,17 @@ def scattered(b, tensor, indices, updates, reduction, policy):
     sizes = sizes_of(b, tensor)
     count, width = product_of_sizes(b, sizes[:depth]), product_of_sizes(b, sizes[depth:])
     rows = reshaped(b, tensor, [count, width])
-    places = row_numbers(b, b.int64(indices), sizes[:depth])
+    positions = row_numbers(b, b.int64(indices), sizes[:depth])
     # the shape that updates must have
     wanted = [*sizes_of(b, indices, 0, len(indices.shape) - 1), *sizes[depth:]]
     values = updates if not wanted else in_shape(b, updates, wanted)
     number = product_of_sizes(b, wanted[: len(indices.shape) - 1])
     flat = reshaped(b, values, [number, width])
-    spread = b.Expand(b.reshape(places, -1, 1), vector(b, [number, width]))
+    spread = b.Expand(b.reshape(positions, -1, 1), vector(b, [number, width]))
     kind = {} if reduction == "none" else {"reduction": reduction}
-    made = reshaped(b, b.ScatterElements(rows, spread, flat, axis=0, **kind), sizes)
-    made.shape = tensor.shape
-    return made
+    result = reshaped(b, b.ScatterElements(rows, spread, flat, axis=0, **kind), sizes)
+    result.shape = tensor.shape
+    return result
 
 
 def check_type(x):
@@ -94,10 +94,10 @@ def in_shape(b, x, wanted):
 
 
 def product_of_sizes(b, sizes):
-    made: int | Operand = 1
+    product: int | Operand = 1
     for size in sizes:
-        made = times(b, made, size)
-    return made
+        product = times(b, product, size)
+    return product
 
 
 def row_numbers(b, indices, sizes):

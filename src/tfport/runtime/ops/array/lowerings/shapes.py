@@ -7,10 +7,10 @@ import numpy as np
 from tfport.graph.dtypes import INT32
 from tfport.runtime.lower import CannotLower, lower, rank_of, structure
 from tfport.runtime.ops.shared.lowered_sizes import (
+    axis_in,
     axis_of,
     checked,
     numbers_of,
-    place,
     settled,
     vector,
     whole,
@@ -62,7 +62,7 @@ def squeeze(b, input, *, squeeze_dims):
     if squeeze_dims and input.rank is None:
         return b.squeeze(input, *squeeze_dims)
     if squeeze_dims:
-        axes = [place(axis, rank_of(input)) for axis in squeeze_dims]
+        axes = [axis_in(axis, rank_of(input)) for axis in squeeze_dims]
     elif input.shape is not None and None not in input.shape:
         axes = [axis for axis, n in enumerate(input.shape) if n == 1]
     else:
@@ -82,15 +82,15 @@ def ensure_shape(b, input, *, shape):
         return input
     if rank_of(input) != len(shape.dims):
         raise CannotLower("the rank differs")
-    made, checks = input, 0
+    output, checks = input, 0
     for axis, (wanted, there) in enumerate(zip(shape.dims, input.shape, strict=True)):
         if wanted is not None and there is not None and wanted != there:
             raise CannotLower("a size differs")
         if wanted is not None and there is None:
-            made, checks = checked(b, made, axis, wanted), checks + 1
+            output, checks = checked(b, output, axis, wanted), checks + 1
     if checks > 1:  # ONNX Runtime merges several reshapes into one that may change the shape
         raise CannotLower("several sizes need a check")
-    return made
+    return output
 
 
 @structure("GuaranteeConst DeepCopy")
@@ -105,15 +105,15 @@ def broadcast_to(b, input, shape):
     wanted = b.vector(shape) if sizes is None else vector(b, sizes)
     if shape.rank != 1 or shape.shape[0] is None or shape.shape[0] < rank_of(input):
         raise CannotLower("the shape is not a vector, of unknown length, or too short")
-    made = b.Expand(input, wanted)
+    expanded = b.Expand(input, wanted)
     sizes, there = whole(shape), input.shape
     if sizes is not None and there is not None:
         if any(n < 0 for n in sizes) or len(there) > len(sizes):
             raise CannotLower("the shape is invalid")
         pairs = zip(sizes[len(sizes) - len(there) :], there, strict=True)
         if all(wide != 1 or narrow == 1 for wide, narrow in pairs):
-            return made
-    return b.Reshape(made, wanted, allowzero=1)
+            return expanded
+    return b.Reshape(expanded, wanted, allowzero=1)
 
 
 @lower("BroadcastArgs")

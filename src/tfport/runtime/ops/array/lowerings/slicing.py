@@ -32,10 +32,10 @@ def slice_(b, input, begin, size):
         return _slice_at_run_time(b, input, begin, size)
     if len(first) != rank or len(count) != rank or any(n < 0 for n in first) or any(n < -1 for n in count):
         raise CannotLower("begin or size is invalid")
-    made = input
+    output = input
     for axis in range(rank):
-        made = _span(b, made, axis, first[axis], count[axis])
-    return settled(b, made)
+        output = _span(b, output, axis, first[axis], count[axis])
+    return settled(b, output)
 
 
 def _span(b, x, axis, first, count):
@@ -65,10 +65,10 @@ def _slice_at_run_time(b, x, begin, size):
     rest = b.Sub(available, first)
     wanted = b.Where(b.Equal(count, b.ints(-1)), rest, count)
     bad = b.Or(b.Or(b.Less(first, zero), b.Less(wanted, zero)), b.Greater(wanted, rest))
-    made = b.Slice(x, first, b.Add(first, b.Max(wanted, zero)), axes)
+    part = b.Slice(x, first, b.Add(first, b.Max(wanted, zero)), axes)
     sizes = whole(size)
     shape = [None if sizes is None or n == -1 else n for n in sizes or (None,) * x.rank]
-    out = b.Reshape(made, b.Where(bad, b.ints(REFUSED), wanted), allowzero=1)
+    out = b.Reshape(part, b.Where(bad, b.ints(REFUSED), wanted), allowzero=1)
     out.shape = tuple(shape)
     return out
 
@@ -108,13 +108,13 @@ def strided_slice(
         raise CannotLower("strides is invalid")
     for axis, part in cuts.items():
         _check_start(part, input.shape[axis] if input.shape is not None else None, begin, steps)
-    made = _cut(b, input, cuts, begin, end, steps)
+    output = _cut(b, input, cuts, begin, end, steps)
     if gone := [axis for axis, part in cuts.items() if part.kind == ONE]:
-        made = b.squeeze(made, *gone)
+        output = b.squeeze(output, *gone)
     kept = [part for part in todo if part.kind != ONE]
     if new := [axis for axis, part in enumerate(kept) if part.kind == NEW]:
-        made = b.unsqueeze(made, *new)
-    return settled(b, made)
+        output = b.unsqueeze(output, *new)
+    return settled(b, output)
 
 
 def _check_start(part, size, begin, steps):

@@ -91,12 +91,12 @@ def _format_element(value):
 
 def _format_number(value):
     """The shorter of two lengths if it parses back to the same number, as in TensorFlow."""
-    short, long, kind = (15, 17, np.float64) if isinstance(value, np.float64) else (6, 9, np.float32)
+    short, long, dtype = (15, 17, np.float64) if isinstance(value, np.float64) else (6, 9, np.float32)
     value = float(value)
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     text = f"{value:.{short}g}"
-    return text if kind(text) == kind(value) else f"{value:.{long}g}"
+    return text if dtype(text) == dtype(value) else f"{value:.{long}g}"
 
 
 _ESCAPES = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}

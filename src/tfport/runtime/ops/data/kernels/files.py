@@ -1,4 +1,4 @@
-"""Datasets that read files of the model."""
+"""Datasets that read files of the model, or parse the `tf.train.Example` messages they contain."""
 
 from __future__ import annotations
 
@@ -61,9 +61,6 @@ def fixed_length_record_dataset_v2(
     return _files(filenames, compression_type, pieces(*sizes), context)
 
 
-# Datasets of parsed `tf.train.Example` messages: one tensor per key for each batch.
-
-
 @dataset("ParseExampleDataset ParseExampleDatasetV2 ExperimentalParseExampleDataset")
 def parse_example_dataset(
     input_dataset,
@@ -81,7 +78,7 @@ def parse_example_dataset(
     if list(input_dataset.types) != [STRING]:
         raise RunFailed(
             "the input must be a dataset of string vectors, "
-            f"found elements of {[kind.name for kind in input_dataset.types]}"
+            f"found elements of {[dtype.name for dtype in input_dataset.types]}"
         )
     whole(num_parallel_calls, "num_parallel_calls")
     keys = [as_keys(names) for names in (sparse_keys, dense_keys, ragged_keys)]
@@ -101,8 +98,8 @@ def parse_example_dataset(
         indices, values, shapes, dense, ragged_values, splits = parse(element[0], *arguments)
         sparse = [_variant(*parts) for parts in zip(indices, values, shapes, strict=True)]
         ragged = [
-            RaggedVariant([split.astype(kind.numpy)], value)
-            for value, split, kind in zip(ragged_values, splits, ragged_split_types, strict=True)
+            RaggedVariant([split.astype(dtype.numpy)], value)
+            for value, split, dtype in zip(ragged_values, splits, ragged_split_types, strict=True)
         ]
         named = zip([*keys[0], *keys[1], *keys[2]], [*sparse, *dense, *ragged], strict=True)
         return [tensor for _, tensor in sorted(named, key=lambda pair: pair[0])]

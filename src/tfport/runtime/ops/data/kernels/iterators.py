@@ -1,4 +1,4 @@
-"""Iterator ops: create, initialize with a dataset, get elements."""
+"""Ops that consume datasets: iterators, optionals, cardinality, a single element, table initialization."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ DEVICE = b"/job:localhost/replica:0/task:0/device:CPU:0"
 @host("Iterator IteratorV2", once=True)
 def iterator(*, shared_name, container, output_types, output_shapes, context):
     name = shared_name or context.name
-    made = DatasetIterator(name, output_types, output_shapes)
-    existing = context.state.resource(DatasetIterator, name, lambda: made)
+    new = DatasetIterator(name, output_types, output_shapes)
+    existing = context.state.resource(DatasetIterator, name, lambda: new)
     check_types(existing.types, output_types, f"iterator `{name}`")
     check_shapes(existing.shapes, output_shapes, f"iterator `{name}`")
     return existing
@@ -40,8 +40,8 @@ def anonymous_iterator(*, output_types, output_shapes, context):
 
 @host("AnonymousIteratorV2")
 def anonymous_iterator_v2(*, output_types, output_shapes, context):
-    made = DatasetIterator(context.name, output_types, output_shapes)
-    return made, made
+    iterator = DatasetIterator(context.name, output_types, output_shapes)
+    return iterator, iterator
 
 
 @structure("OneShotIterator")
@@ -58,7 +58,7 @@ def one_shot_iterator(
     factory = InnerProgram(program, tracer.engine, [])
     name = attrs.get("shared_name") or node.name
 
-    def made() -> Dataset:
+    def dataset() -> Dataset:
         outputs = factory.run([], [])
         if len(outputs) != 1 or not isinstance(outputs[0], Dataset):
             raise RunFailed(f"iterator `{name}`: its function must return one dataset")
@@ -66,7 +66,7 @@ def one_shot_iterator(
 
     def new() -> DatasetIterator:
         fresh = DatasetIterator(name, attrs["output_types"], attrs["output_shapes"])
-        fresh.make = made
+        fresh.make = dataset
         return fresh
 
     iterator = tracer.state.resource(DatasetIterator, name, new)
@@ -117,11 +117,8 @@ def delete_iterator(handle, deleter):
     """No effect: Python frees what is no longer referenced."""
 
 
-# Optionals: a tuple of tensors, or nothing.
-
-
 class Optional:
-    """Some tensors, or None."""
+    """A tuple of tensors, or None."""
 
     __slots__ = ("components",)
 
@@ -158,7 +155,7 @@ def get_value(optional, *, output_types, output_shapes):
     return list(optional.components)
 
 
-# Ops that consume a dataset: cardinality, single element, table initialization.
+# Whole datasets
 
 
 @host("DatasetCardinality")

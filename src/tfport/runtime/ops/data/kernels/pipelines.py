@@ -181,8 +181,8 @@ def _in_memory(filename):
 
 @host("AnonymousMemoryCache")
 def anonymous_memory_cache():
-    made = Memory()
-    return made, made
+    memory = Memory()
+    return memory, memory
 
 
 @host("DummyMemoryCache")

@@ -19,8 +19,8 @@ class DummySeeds:
 
 @host("AnonymousSeedGenerator")
 def anonymous_seed_generator(seed, seed2, reshuffle):
-    made = SeedGenerator(_seeds(seed, seed2), bool(reshuffle))
-    return made, made
+    generator = SeedGenerator(_seeds(seed, seed2), bool(reshuffle))
+    return generator, generator
 
 
 @host("DummySeedGenerator")

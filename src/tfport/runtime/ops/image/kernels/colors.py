@@ -1,4 +1,4 @@
-"""Conversion between RGB and HSV; adjustment of hue, saturation and contrast."""
+"""Colors of images: conversion between RGB and HSV, adjustments, and drawing of bounding boxes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def rgb_to_hsv(images):
 
 
 def _hsv(rgb: Any) -> Any:
-    kind = rgb.dtype.type
+    dtype = rgb.dtype.type
     r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     value = rgb.max(-1)
     spread = value - rgb.min(-1)
-    saturation = np.where(value > 0, spread / value, kind(0))
-    unit = kind(1) / (kind(6) * spread)
+    saturation = np.where(value > 0, spread / value, dtype(0))
+    unit = dtype(1) / (dtype(6) * spread)
     hue = np.where(
         r == value,
         unit * (g - b),
-        np.where(g == value, unit * (b - r) + kind(2) / kind(6), unit * (r - g) + kind(4) / kind(6)),
+        np.where(g == value, unit * (b - r) + dtype(2) / dtype(6), unit * (r - g) + dtype(4) / dtype(6)),
     )
-    hue = np.where(spread > 0, hue, kind(0))
-    return np.stack([np.where(hue < 0, hue + kind(1), hue), saturation, value], -1)
+    hue = np.where(spread > 0, hue, dtype(0))
+    return np.stack([np.where(hue < 0, hue + dtype(1), hue), saturation, value], -1)
 
 
 @host("HSVToRGB")
@@ -47,13 +47,13 @@ def hsv_to_rgb(images):
 
 
 def _rgb(hsv: Any) -> Any:
-    kind = hsv.dtype.type
-    hue, saturation, value = hsv[..., :1] * kind(6), hsv[..., 1:2], hsv[..., 2:]
+    dtype = hsv.dtype.type
+    hue, saturation, value = hsv[..., :1] * dtype(6), hsv[..., 1:2], hsv[..., 2:]
     bases = np.concatenate(
-        [abs(hue - kind(3)) - kind(1), kind(2) - abs(hue - kind(2)), kind(2) - abs(hue - kind(4))], -1
+        [abs(hue - dtype(3)) - dtype(1), dtype(2) - abs(hue - dtype(2)), dtype(2) - abs(hue - dtype(4))], -1
     )
-    pure = np.clip(bases, kind(0), kind(1))
-    return (kind(1) - saturation + saturation * pure) * value
+    pure = np.clip(bases, dtype(0), dtype(1))
+    return (dtype(1) - saturation + saturation * pure) * value
 
 
 def _scalar(value: Any, what: str) -> Any:
@@ -125,7 +125,7 @@ def adjust_contrast(images, contrast_factor, min_value, max_value):
     return np.maximum(np.minimum(_contrast(images, contrast_factor), most), least)
 
 
-# Drawing of bounding boxes on images.
+# Bounding boxes
 
 _COLORS = np.array(
     [

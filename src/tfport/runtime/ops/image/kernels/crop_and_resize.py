@@ -99,8 +99,8 @@ def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, T, method):
     _checked(shape, boxes, box_ind)
     if len(grads) != len(boxes) or grads.shape[3] != shape[3]:
         raise RunFailed(f"grads {list(grads.shape)} do not match {len(boxes)} boxes and images {list(shape)}")
-    kind = np.float64 if T.name == "float64" else np.float32
-    out = np.zeros(shape, kind)
+    dtype = np.float64 if T.name == "float64" else np.float32
+    out = np.zeros(shape, dtype)
     y = _axis(boxes[:, 0], boxes[:, 2], shape[1], grads.shape[1])
     x = _axis(boxes[:, 1], boxes[:, 3], shape[2], grads.shape[2])
     inside = y.inside[:, :, None, None] & x.inside[:, None, :, None]
@@ -108,12 +108,12 @@ def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, T, method):
     which = box_ind[:, None, None]
     if method == "nearest":
         rows, columns = round_away(y.at).astype(np.int64), round_away(x.at).astype(np.int64)
-        np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), grads.astype(kind))
+        np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), grads.astype(dtype))
         return out
     for rows, down in ((y.low, ONE - y.far), (y.high, y.far)):
         part = down[:, :, None, None] * grads
         for columns, across in ((x.low, ONE - x.far), (x.high, x.far)):
-            weighted = (across[:, None, :, None] * part).astype(kind)
+            weighted = (across[:, None, :, None] * part).astype(dtype)
             np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), weighted)
     return out
 

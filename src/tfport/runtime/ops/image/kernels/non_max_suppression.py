@@ -13,6 +13,9 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.image.tie_order import are_distinct, popped, sorted_order
 
+Overlap = Callable[[int, Any], Any]
+"""Function of a box index and an array of others: the overlap of the box with each of them."""
+
 
 def _scalar(value: Any, what: str) -> Any:
     if value.ndim:
@@ -84,12 +87,12 @@ def select_best(order: Any, overlap: Overlap, threshold: Any, count: int) -> lis
 def _select(scores: Any, overlap: Overlap, count: int, threshold: Any, least: Any) -> list[int]:
     candidates = np.flatnonzero(scores > least)
     order = candidates[np.argsort(-scores[candidates].astype(np.float64), kind="stable")]
-    kind = scores.dtype.type
-    return select_best(order, lambda box, others: overlap(box, others).astype(kind), kind(threshold), count)
+    dtype = scores.dtype.type
+    return select_best(order, lambda box, others: overlap(box, others).astype(dtype), dtype(threshold), count)
 
 
-def _padded(values: list[Any], size: int, kind: Any) -> Any:
-    out = np.zeros(size, kind)
+def _padded(values: list[Any], size: int, dtype: Any) -> Any:
+    out = np.zeros(size, dtype)
     out[: len(values)] = values
     return out
 
@@ -205,9 +208,9 @@ def _select_popped(candidates: Any, scores: Any, overlap: Overlap, threshold: An
         return select_best(candidates[np.argsort(-scores, kind="stable")], overlap, threshold, count)
     taken: list[int] = []
     left = np.ones(len(candidates), np.bool_)
-    for place in popped(scores):
-        if left[place]:
-            taken.append(int(candidates[place]))
+    for position in popped(scores):
+        if left[position]:
+            taken.append(int(candidates[position]))
             if len(taken) == count:
                 break
             left &= ~(overlap(taken[-1], candidates) > threshold)
@@ -226,25 +229,20 @@ def _image(
         taken = _select_popped(candidates, scores[candidates, k], overlap, threshold, limit)
         boxes_kept[k, : len(taken)], scores_kept[k, : len(taken)] = taken, scores[taken, k]
     order = sorted_order(scores_kept.reshape(-1))[: min(size, np.count_nonzero(boxes_kept >= 0))]
-    at, kinds = boxes_kept.reshape(-1)[order], order // max(limit, 1)
-    kept = boxes[at, np.minimum(kinds, boxes.shape[1] - 1)]
+    at, columns = boxes_kept.reshape(-1)[order], order // max(limit, 1)
+    kept = boxes[at, np.minimum(columns, boxes.shape[1] - 1)]
     out = np.zeros((size, 4), np.float32)
     out[: len(at)] = np.clip(kept, 0, 1) if clip else kept
     return (
         out,
-        _padded(scores[at, kinds], size, np.float32),
-        _padded(kinds, size, np.float32),
+        _padded(scores[at, columns], size, np.float32),
+        _padded(columns, size, np.float32),
         np.int32(len(at)),
     )
 
 
-# Soft suppression: each selected box lowers the scores of the boxes that it overlaps.
-#
-# As in TensorFlow, a score is lowered only when it is the best one: by the boxes selected since the last
-# time, the last of them first.
+# Soft suppression: each selected box lowers the scores of the boxes that it overlaps
 
-Overlap = Callable[[int, Any], Any]
-"""Function of a box index and an array of others: the overlap of the box with each of them."""
 MOST_BEST = 1024
 """Boxes for which weights are computed once for all."""
 MOST_WEIGHTS = 1 << 22
@@ -254,19 +252,23 @@ MOST_WEIGHTS = 1 << 22
 def select_softly(
     scores: Any, overlap: Overlap, count: int, least: Any, sigma: Any
 ) -> tuple[list[int], list[Any]]:
-    """The indices of at most `count` boxes and their scores, which are above `least`."""
-    kind = scores.dtype.type
-    least = kind(least)
+    """The indices of at most `count` boxes and their scores, which are above `least`.
+
+    As in TensorFlow, a score is lowered only when it is the best one: by the boxes selected since the last
+    time, the last of them first.
+    """
+    dtype = scores.dtype.type
+    least = dtype(least)
     candidates = np.flatnonzero(scores > least)
     pairs = zip(scores[candidates].tolist(), candidates.tolist(), strict=True)
     waiting = sorted((-score, box, 0) for score, box in pairs)
     best = [box for _, box, _ in waiting[: min(MOST_BEST, MOST_WEIGHTS // max(count, 1))]]
     taken: list[int] = []
     left: list[Any] = []
-    weights = _Weights(overlap, best, kind(-0.5) / sigma, kind)
+    weights = _Weights(overlap, best, dtype(-0.5) / sigma, dtype)
     while waiting and len(taken) < count:
         negative, box, seen = heapq.heappop(waiting)
-        score = before = kind(-negative)
+        score = before = dtype(-negative)
         for weight in weights.of(box, taken, seen) if seen < len(taken) else ():
             score = score * weight
             if score <= least:
@@ -285,8 +287,8 @@ class _Weights:
     For the boxes with the best scores, which are asked about again and again, it is computed once for all.
     """
 
-    def __init__(self, overlap: Overlap, best: list[int], scale: Any, kind: type[np.generic]) -> None:
-        self._overlap, self._scale, self._kind = overlap, scale, kind
+    def __init__(self, overlap: Overlap, best: list[int], scale: Any, dtype: type[np.generic]) -> None:
+        self._overlap, self._scale, self._dtype = overlap, scale, dtype
         self._best = np.array(best, np.int64)
         self._column = {box: column for column, box in enumerate(best)}
         self._rows: list[Any] = []
@@ -302,5 +304,5 @@ class _Weights:
         return (row[column] for row in self._rows[seen:][::-1])
 
     def _between(self, box: int, others: Any) -> Any:
-        near = self._overlap(box, others).astype(self._kind)
-        return np.exp((self._scale * near * near).astype(np.float32)).astype(self._kind)
+        near = self._overlap(box, others).astype(self._dtype)
+        return np.exp((self._scale * near * near).astype(np.float32)).astype(self._dtype)

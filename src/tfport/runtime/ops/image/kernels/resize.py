@@ -1,4 +1,4 @@
-"""Resizing of images: nearest neighbor, bilinear, bicubic and area, with all coordinate conventions."""
+"""Resizing of images with all coordinate conventions, ScaleAndTranslate, and the gradients of both."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def quantized_resize_bilinear(images, size, min, max, *, align_corners, half_pix
     return ((out + unit // 2) >> _BITS).astype(images.dtype), min, max
 
 
-# Gradients of the resizing ops with respect to the original image.
+# Gradients with respect to the original image
 
 
 def _check(grads, original):
@@ -145,10 +145,10 @@ def resize_bicubic_grad(grads, original_image, *, align_corners, half_pixel_cent
 
 def _resize_grad(taps, grads, original, align_corners, half_pixel_centers):
     _check(grads, original)
-    kind = np.float64 if original.dtype == np.float64 else np.float32
+    dtype = np.float64 if original.dtype == np.float64 else np.float32
     rows = taps(original.shape[1], grads.shape[1], align_corners, half_pixel_centers)
     columns = taps(original.shape[2], grads.shape[2], align_corners, half_pixel_centers)
-    wide = spread(grads.astype(kind), rows, 1, original.shape[1])
+    wide = spread(grads.astype(dtype), rows, 1, original.shape[1])
     return spread(wide, columns, 2, original.shape[2])
 
 
@@ -172,7 +172,7 @@ def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_cente
     return np.moveaxis(out, 2, 0)
 
 
-# ScaleAndTranslate with all of its sampling kernels, and its gradient.
+# ScaleAndTranslate with all of its sampling kernels, and its gradient
 
 
 def _sample_taps(

@@ -49,8 +49,8 @@ def crop_and_resize(b, image, boxes, box_ind, crop_size, *, method, extrapolatio
 
     def gathered(rows: Operand, columns: Operand) -> Operand:
         rows = b.unsqueeze(b.Mul(b.Add(first_row, rows), width), 2)
-        places = b.Add(rows, b.unsqueeze(columns, 1))
-        crops: Operand = b.cast(b.Gather(pixels, places, axis=0), FLOAT32)
+        positions = b.Add(rows, b.unsqueeze(columns, 1))
+        crops: Operand = b.cast(b.Gather(pixels, positions, axis=0), FLOAT32)
         return crops
 
     if method == "nearest":

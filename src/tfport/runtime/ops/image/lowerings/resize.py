@@ -99,7 +99,7 @@ def resize_nearest_neighbor(b, images, size, *, align_corners, half_pixel_center
             half_up = b.Floor(b.Add(position, b.const(0.5, FLOAT32))) if align_corners else b.Floor(position)
             at = resize_axis.inside(half_up)
         images = b.Gather(images, at, axis=axis)
-    return images if b.made else b.Identity(images)
+    return images if b.added else b.Identity(images)
 
 
 @lower("ResizeBilinear")

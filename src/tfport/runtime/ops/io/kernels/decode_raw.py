@@ -67,14 +67,14 @@ def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
     return _numbers(b"".join(padded), out_type.numpy, little_endian, (*input_bytes.shape, size // width))
 
 
-def _numbers(data: bytes, kind: np.dtype[Any], little_endian: bool, shape: tuple[int, ...]) -> NDArray[Any]:
-    if kind.kind == "b":
+def _numbers(data: bytes, dtype: np.dtype[Any], little_endian: bool, shape: tuple[int, ...]) -> NDArray[Any]:
+    if dtype.kind == "b":
         return np.frombuffer(data, np.uint8).astype(bool).reshape(shape)
     # bytes of complex numbers are swapped per part; ml_dtypes supports only the native byte order
-    width = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
+    width = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
     order = "<" if little_endian else ">"
     words = np.frombuffer(data, f"{order}u{width}").astype(f"=u{width}")
-    return words.view(kind).reshape(shape)
+    return words.view(dtype).reshape(shape)
 
 
 @host("DecodeCompressed")

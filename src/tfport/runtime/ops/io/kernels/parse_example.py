@@ -16,8 +16,8 @@ from tfport.runtime.ops.io.feature_columns import (
     FeatureSpec,
     columns,
     dense_features,
+    dtype_of,
     feature_specs,
-    kind_of,
     type_text,
 )
 from tfport.runtime.ops.io.feature_maps import top_level
@@ -122,7 +122,7 @@ def _read(
     dense: list[DenseFeature],
     ragged: list[FeatureSpec],
 ) -> tuple[list[FeatureColumn], list[FeatureColumn], list[FeatureColumn]]:
-    fixed = [FeatureSpec(feature.key, kind_of(feature.default), skips_empty=True) for feature in dense]
+    fixed = [FeatureSpec(feature.key, dtype_of(feature.default), skips_empty=True) for feature in dense]
     parsed = read_columns(MessageBuffer(messages), [*sparse, *fixed, *ragged], names)
     cut = len(sparse) + len(dense)
     return parsed[: len(sparse)], parsed[len(sparse) : cut], parsed[cut:]
@@ -190,7 +190,7 @@ def dense_values(feature: DenseFeature, column: FeatureColumn, names: Sequence[s
     if wrong.any():
         at = int(wrong.argmax())
         raise RunFailed(
-            f"{names[at]}: Key: {name}. Number of {type_text(kind_of(feature.default))} values != expected. "
+            f"{names[at]}: Key: {name}. Number of {type_text(dtype_of(feature.default))} values != expected. "
             f"Values size: {column.counts[at]} but output shape: {list(feature.shape)}"
         )
     shape = (len(column.counts), *feature.shape)
@@ -198,9 +198,9 @@ def dense_values(feature: DenseFeature, column: FeatureColumn, names: Sequence[s
         return column.values.reshape(shape)
     if not feature.default.size:
         at = int(column.present.argmin())
-        kind = type_text(kind_of(feature.default))
+        dtype = type_text(dtype_of(feature.default))
         raise RunFailed(
-            f"{names[at]}: Feature: {name} (data type: {kind}) is required but could not be found."
+            f"{names[at]}: Feature: {name} (data type: {dtype}) is required but could not be found."
         )
     out = np.empty((len(column.counts), size), feature.default.dtype)
     out[column.present] = column.values.reshape(-1, size)

@@ -16,8 +16,8 @@ from tfport.runtime.ops.io.feature_columns import (
     FeatureListColumn,
     FeatureSpec,
     columns,
+    dtype_of,
     feature_specs,
-    kind_of,
     step_columns,
 )
 from tfport.runtime.ops.io.feature_maps import top_level
@@ -180,7 +180,7 @@ def _list_dense(
 
 def _read(messages: list[bytes], names: Sequence[str], specs: SequenceSpecs) -> SequenceColumns:
     buffer = MessageBuffer(messages)
-    context = [*specs.sparse, *(FeatureSpec(d.key, kind_of(d.default)) for d in specs.dense), *specs.ragged]
+    context = [*specs.sparse, *(FeatureSpec(d.key, dtype_of(d.default)) for d in specs.dense), *specs.ragged]
     lists = [*specs.list_sparse, *(w for w, _, _ in specs.list_dense), *specs.list_ragged]
     try:
         first, second = top_level(buffer, 0x0A, 0x12)
@@ -216,7 +216,7 @@ def _padded(
         )
     longest = int(steps.lengths.max(initial=0))
     out = np.full(
-        (len(steps.lengths), longest, size), b"" if spec.kind == "string" else 0, steps.values.dtype
+        (len(steps.lengths), longest, size), b"" if spec.dtype == "string" else 0, steps.values.dtype
     )
     out[np.arange(longest) < steps.lengths[:, None]] = steps.values.reshape(-1, size)
     return out.reshape(len(steps.lengths), longest, *shape), steps.lengths

@@ -130,10 +130,10 @@ def stacked(parts: list[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> tuple[
 
 
 def _read(row: Any, dtype: DType) -> tuple[Any, Any, Any]:
-    kinds = (INT64, dtype, INT64)
+    dtypes = (INT64, dtype, INT64)
     indices, values, shape = (
-        part.array if isinstance(part, SerializedPart) else from_bytes(part, kind)
-        for part, kind in zip(row, kinds, strict=True)
+        part.array if isinstance(part, SerializedPart) else from_bytes(part, part_dtype)
+        for part, part_dtype in zip(row, dtypes, strict=True)
     )
     checked(indices, values, shape)
     return indices, values, shape

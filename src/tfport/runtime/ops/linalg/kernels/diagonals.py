@@ -35,9 +35,9 @@ def _matrix(x):
 def diag(diagonal):
     if not diagonal.ndim:
         raise RunFailed("the input must have at least 1 axis, found a scalar")
-    made = np.zeros((diagonal.size, diagonal.size), diagonal.dtype)
-    np.fill_diagonal(made, diagonal.reshape(-1))
-    return made.reshape(diagonal.shape * 2)
+    matrix = np.zeros((diagonal.size, diagonal.size), diagonal.dtype)
+    np.fill_diagonal(matrix, diagonal.reshape(-1))
+    return matrix.reshape(diagonal.shape * 2)
 
 
 @host("DiagPart")
@@ -54,9 +54,9 @@ def matrix_diag(diagonal):
     if not diagonal.ndim:
         raise RunFailed("the input must have at least 1 axis, found a scalar")
     n = diagonal.shape[-1]
-    made = full((*diagonal.shape, n), zero_of(diagonal.dtype), diagonal.dtype)
-    made[..., np.arange(n), np.arange(n)] = diagonal
-    return made
+    matrix = full((*diagonal.shape, n), zero_of(diagonal.dtype), diagonal.dtype)
+    matrix[..., np.arange(n), np.arange(n)] = diagonal
+    return matrix
 
 
 @host("MatrixDiagPart BatchMatrixDiagPart")
@@ -135,11 +135,11 @@ def _diagonals(x, k, padding_value, align):
     lowest, highest = _range(k)
     _check_range(lowest, highest, rows, columns)
     length = _longest(lowest, highest, rows, columns)
-    made = full((*x.shape[:-2], highest - lowest + 1, length), padding_value[()], x.dtype)
+    band = full((*x.shape[:-2], highest - lowest + 1, length), padding_value[()], x.dtype)
     for i, at in enumerate(range(highest, lowest - 1, -1)):
         down, across, span = _indices(at, rows, columns, length, align)
-        made[..., i, span] = x[..., down, across]
-    return made[..., 0, :] if lowest == highest else made
+        band[..., i, span] = x[..., down, across]
+    return band[..., 0, :] if lowest == highest else band
 
 
 def _set_diagonals(x, diagonal, lowest, highest, align):
@@ -153,14 +153,14 @@ def _set_diagonals(x, diagonal, lowest, highest, align):
     return _with_diagonals(x.copy(), diagonal, lowest, highest, align)
 
 
-def _with_diagonals(made, diagonal, lowest, highest, align):
-    rows, columns = made.shape[-2:]
+def _with_diagonals(matrix, diagonal, lowest, highest, align):
+    rows, columns = matrix.shape[-2:]
     length = diagonal.shape[-1]
     band = diagonal[..., None, :] if lowest == highest else diagonal
     for i, at in enumerate(range(highest, lowest - 1, -1)):
         down, across, span = _indices(at, rows, columns, length, align)
-        made[..., down, across] = band[..., i, span]
-    return made
+        matrix[..., down, across] = band[..., i, span]
+    return matrix
 
 
 def _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, align):
@@ -183,5 +183,5 @@ def _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, align):
         columns = least[1]
     if rows < least[0] or columns < least[1] or (rows != least[0] and columns != least[1]):
         raise RunFailed(f"diagonals of length {length} do not fit a matrix of {rows} by {columns}")
-    made = full((*batch, rows, columns), padding_value[()], diagonal.dtype)
-    return _with_diagonals(made, diagonal, lowest, highest, align)
+    matrix = full((*batch, rows, columns), padding_value[()], diagonal.dtype)
+    return _with_diagonals(matrix, diagonal, lowest, highest, align)

@@ -18,11 +18,11 @@ def _each(function: Callable[[Any], Any], x: Any) -> Any:
     x = square(x)
     flat = x.reshape(-1, *x.shape[-2:])
     out = np.empty_like(flat)
-    kind = np.complex128 if np.iscomplexobj(x) else np.float64
+    dtype = np.complex128 if np.iscomplexobj(x) else np.float64
     with warnings.catch_warnings():  # for singular matrices, whose results are not finite
         warnings.simplefilter("ignore")
         for i, matrix in enumerate(flat):
-            answer = function(matrix.astype(kind))
+            answer = function(matrix.astype(dtype))
             out[i] = answer if np.iscomplexobj(out) else np.real(answer)
     return out.reshape(x.shape)
 

@@ -27,8 +27,8 @@ def matrix_band_part(b, input, num_lower, num_upper):
 
 def _triangles(b, x, below, above):
     """Bands of matrices of any size: all of a side, or nothing beyond the main diagonal."""
-    made = x if above < 0 else b.Trilu(x, b.const(0, INT64), upper=0)
-    return made if below < 0 else b.Trilu(made, b.const(0, INT64), upper=1)
+    triangle = x if above < 0 else b.Trilu(x, b.const(0, INT64), upper=0)
+    return triangle if below < 0 else b.Trilu(triangle, b.const(0, INT64), upper=1)
 
 
 def _matrix(x):

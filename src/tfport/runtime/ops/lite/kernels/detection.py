@@ -1,4 +1,4 @@
-"""Detections from boxes, scores and anchors: what `TFLite_Detection_PostProcess` computes."""
+"""Detections from boxes, scores and anchors: `TFLite_Detection_PostProcess`, and non-maximum suppression."""
 
 from __future__ import annotations
 
@@ -100,23 +100,25 @@ def _by_class(suppressor: _Suppressor, scores: Any, per_class: int, limit: int) 
     return rows
 
 
-def _filled(corners: Any, scores: Any, rows: Any, places: Any, room: int, count: int) -> Any:
+def _filled(corners: Any, scores: Any, rows: Any, positions: Any, room: int, count: int) -> Any:
     """The outputs: chosen boxes with their classes and scores, then zeros."""
     boxes, classes, chosen = np.zeros((1, room, 4), np.float32), *np.zeros((2, 1, room), np.float32)
-    for place, (box, column) in zip(places, rows, strict=True):
-        boxes[0, place], classes[0, place], chosen[0, place] = corners[box], column, scores[box, column]
+    for position, (box, column) in zip(positions, rows, strict=True):
+        boxes[0, position], classes[0, position], chosen[0, position] = (
+            corners[box],
+            column,
+            scores[box, column],
+        )
     return boxes, classes, chosen, np.array([count], np.float32)
-
-
-# Non-maximum suppression as TensorFlow Lite does it.
-#
-# Unlike TensorFlow's, a box that overlaps a selected one by the limit is left out, also where a `sigma`
-# lowers the scores of boxes that overlap less. A selected box is a candidate again: it overlaps itself and is
-# left out, unless it has no area.
 
 
 @host("LiteNonMaxSuppression")
 def non_max_suppression(boxes, scores, most, overlap, lowest, sigma):
+    """Unlike in TensorFlow, a box that overlaps a selected one by the limit is left out, also with a `sigma`.
+
+    A `sigma` lowers the scores of boxes that overlap less. A selected box is a candidate again: it overlaps
+    itself and is left out, unless it has no area.
+    """
     limit, factor = max(0, int(most)), np.float32(-0.5) / sigma if sigma > 0 else np.float32(0)
     corners = np.concatenate(
         [np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])], 1

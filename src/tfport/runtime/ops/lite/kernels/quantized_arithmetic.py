@@ -1,4 +1,7 @@
-"""Arithmetic of two quantized tensors, as the reference kernels compute it."""
+"""Arithmetic of two quantized tensors, and conversions between real and quantized numbers.
+
+All are computed as TensorFlow Lite's reference kernels do.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ def prelu(
     return np.clip(result + y_zero, low, high).astype(T.numpy)
 
 
-# Conversions between real numbers and quantized ones, and between quantizations.
+# Conversions between real and quantized numbers, and between quantizations
 
 
 @host("LiteUnsigned")

@@ -1,4 +1,4 @@
-"""Convolutions of quantized tensors, as the reference kernels compute them."""
+"""Convolution, pooling and resizing of quantized images, as the reference kernels compute them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def requantized(sums: Any, bias: Any, multiplier: Any, shift: Any, y_zero: int, 
     return np.clip(scaled + y_zero, low, high)
 
 
-# Pooling and resizing of quantized images, as the reference kernels compute them.
+# Pooling and resizing
 
 
 @host("LiteAveragePool")
@@ -128,12 +128,12 @@ def integer_axis(size: int, target: int, align: bool, centers: bool) -> tuple[An
     scale = (1024 * size + target // 2) // max(target, 1)
     if align and target > 1:
         scale = (1024 * (size - 1) + (target - 1) // 2) // (target - 1)
-    place = np.arange(target) * scale
+    position = np.arange(target) * scale
     if centers:
-        place = place + scale // 2 - 512
-    low = np.maximum(_over_1024(place), 0)
-    high = np.minimum(_over_1024(place + 1023), size - 1)
-    return low, high, place - 1024 * low
+        position = position + scale // 2 - 512
+    low = np.maximum(_over_1024(position), 0)
+    high = np.minimum(_over_1024(position + 1023), size - 1)
+    return low, high, position - 1024 * low
 
 
 def _over_1024(x: Any) -> Any:
@@ -146,9 +146,9 @@ def real_axis(size: int, target: int, align: bool, centers: bool) -> tuple[Any, 
     scale = np.float32(size) / np.float32(max(target, 1))
     if align and target > 1:
         scale = np.float32(size - 1) / np.float32(target - 1)
-    place = np.arange(target).astype(np.float32)
+    position = np.arange(target).astype(np.float32)
     half = np.float32(0.5)
-    place = (place + half) * scale - half if centers else place * scale
-    low = np.maximum(np.floor(place).astype(np.int64), 0)
-    high = np.minimum(np.ceil(place).astype(np.int64), size - 1)
-    return low, high, place - low.astype(np.float32)
+    position = (position + half) * scale - half if centers else position * scale
+    low = np.maximum(np.floor(position).astype(np.int64), 0)
+    high = np.minimum(np.ceil(position).astype(np.int64), size - 1)
+    return low, high, position - low.astype(np.float32)

@@ -1,4 +1,4 @@
-"""LSTM layers of int8 with an int16 cell, as the kernels compute them."""
+"""Recurrent layers of int8, as the kernels compute them: LSTM with an int16 cell, SVDF with int16 memory."""
 
 from __future__ import annotations
 
@@ -89,9 +89,6 @@ def _product(x: Any, weights: Any) -> Any:
 
 def _normalized(gate: Any, norms: list[CellNorm], index: int) -> Any:
     return norms[index].applied(gate) if norms else gate
-
-
-# SVDF of int8 with an int16 memory, as the kernels compute it.
 
 
 @host("LiteIntegerSvdf")

@@ -89,8 +89,8 @@ def _softmax_of_int16(x: Any, beta: float, scale: float) -> Any:
     inverse_table = sampled(1.0 / INT16_RANGE, -32768, 2.0 / INT16_RANGE, lambda v: 1 / (1 + v), np.float64)
     factor = np.float64(np.float32(scale) * np.float32(beta)) / (10.0 / 65535.0)
     difference = x.astype(np.int64) - x.max(axis=-1, keepdims=True, initial=-32768).astype(np.int64)
-    places = np.clip(rescale(difference, *quantized_multiplier(float(factor))) + 32767, -32768, 32767)
-    exponentials = interpolated(exp_table, places).astype(np.int64)
+    steps = np.clip(rescale(difference, *quantized_multiplier(float(factor))) + 32767, -32768, 32767)
+    exponentials = interpolated(exp_table, steps).astype(np.int64)
     sums = np.sum(exponentials, axis=-1, keepdims=True)
     headroom = 32 - np.frexp(sums.astype(np.float64))[1].astype(np.int64)
     shifted = ((sums << (headroom - 1)) + (1 << 13)) >> 14

@@ -2,7 +2,7 @@
 
 The gates of an LSTM are those of input, forget, cell and output. Empty weights are left out: peepholes
 from the cell to the gates of input, forget and output; normalization of the sums of the gates; a
-projection of the output. `rounding` is that of hybrid kernels (`hybrid`).
+projection of the output. `rounding` is that of hybrid kernels (`hybrid_input`).
 """
 
 from __future__ import annotations
@@ -81,14 +81,13 @@ def _normal(x, scale, shift):
     return apart / np.sqrt(variance + EPSILON) * scale + shift
 
 
-# Activations rounded to the 8-bit steps of their rows, as TensorFlow Lite's hybrid kernels do.
-#
-# The steps are symmetric (-127 to 127, zero at 0) or asymmetric (-128 to 127, zero at a rounded point).
-# Halves are rounded away from zero.
-
-
 @host("LiteHybridInput")
 def hybrid_input(x, *, asymmetric, axis):
+    """Activations rounded to the 8-bit steps of their rows, as hybrid kernels do.
+
+    The steps are symmetric (-127 to 127, zero at 0) or asymmetric (-128 to 127, zero at a rounded point).
+    Halves are rounded away from zero.
+    """
     if not x.size:
         return x
     if asymmetric and math.prod(x.shape[:axis]) == 1:

@@ -1,4 +1,4 @@
-"""Words of a text in groups, and hashes of features: what on-device text models begin with."""
+"""What on-device text models begin with: groups of words, hashes of features, sparse lookups in tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def skip_gram(x, *, ngram_size, max_skip_size, include_all_ngrams):
     if 0 < ngram_size <= len(words):
         for chosen in _choices(len(words), ngram_size, max_skip_size):
             if len(chosen) == ngram_size or include_all_ngrams:
-                grams.append(b" ".join(words[place] for place in chosen))
+                grams.append(b" ".join(words[index] for index in chosen))
             if len(grams) > MOST_GRAMS:
                 raise RunFailed(f"the text has more than {MOST_GRAMS:,} groups of words")
     out = np.empty(len(grams), object)
@@ -43,7 +43,7 @@ def _words(text: bytes) -> list[bytes]:
 
 
 def _choices(count: int, size: int, skipped: int) -> Any:
-    """Increasing places with at most so many left out between two, longer groups before their beginnings."""
+    """Increasing indices with at most so many left out between two, longer groups before their beginnings."""
 
     def extended(chosen: tuple[int, ...]) -> Any:
         if len(chosen) < size:
@@ -61,23 +61,20 @@ def lsh_projection(hash, input, weight, *, sparse):
     items = [row.tobytes() for row in np.ascontiguousarray(input)]
     weights = weight.reshape(-1).astype(np.float64) if weight.size else np.ones(len(items))
     bits = np.zeros(hash.shape, np.int32)
-    for place in np.ndindex(hash.shape):
-        seed = np.float32(hash[place]).tobytes()
+    for index in np.ndindex(hash.shape):
+        seed = np.float32(hash[index]).tobytes()
         values = np.asarray(fingerprint64([seed + item for item in items])).view(np.int64)
         score = sum((weights * values).tolist())  # one after the other, as rounding depends on the order
-        bits[place] = score > 0
+        bits[index] = score > 0
     if not sparse:
         return bits.reshape(-1)
     powers = 1 << np.arange(hash.shape[1])[::-1]
     return ((bits * powers).sum(axis=1) + np.arange(len(bits)) * (1 << hash.shape[1])).astype(np.int32)
 
 
-# Rows of a table, combined, as the kernel computes them.
-
-
 @host("LiteEmbeddingLookupSparse")
 def embedding_lookup_sparse(ids, indices, shape, weights, table, *, combiner):
-    """The last axis of the sparse tensor is combined; a place that comes back later is combined anew."""
+    """Rows combined along the last axis of the sparse tensor; a position that comes back is combined anew."""
     sizes = tuple(int(size) for size in shape[:-1])
     if len(shape) != indices.shape[1] or not len(ids) == len(indices) == len(weights):
         raise RunFailed("the rows, indices, weights and shape of a sparse lookup do not fit together")
@@ -87,18 +84,18 @@ def embedding_lookup_sparse(ids, indices, shape, weights, table, *, combiner):
         raise RunFailed(f"an index of a sparse lookup is outside of the shape {list(shape)}")
     y = np.zeros((int(np.prod(sizes, dtype=np.int64)), *table.shape[1:]), np.float32)
     strides = np.cumprod([1, *sizes[:0:-1]], dtype=np.int64)[::-1][: len(sizes)]
-    places = indices[:, :-1].astype(np.int64) @ strides
-    for start, end in _runs(places):
-        place, factors = places[start], weights[start:end]
+    positions = indices[:, :-1].astype(np.int64) @ strides
+    for start, end in _runs(positions):
+        position, factors = positions[start], weights[start:end]
         for row, factor in zip(ids[start:end], factors, strict=True):
-            y[place] += table[row] * factor
+            y[position] += table[row] * factor
         if combiner != "SUM":
-            y[place] /= factors.sum() if combiner == "MEAN" else np.sqrt((factors * factors).sum())
+            y[position] /= factors.sum() if combiner == "MEAN" else np.sqrt((factors * factors).sum())
     return y.reshape(*sizes, *table.shape[1:])
 
 
-def _runs(places: Any) -> list[tuple[int, int]]:
+def _runs(positions: Any) -> list[tuple[int, int]]:
     """Where equal neighbors begin and end."""
-    changes = np.flatnonzero(np.diff(places)) + 1
-    ends = [0, *changes.tolist(), len(places)]
-    return list(pairwise(ends)) if len(places) else []
+    changes = np.flatnonzero(np.diff(positions)) + 1
+    ends = [0, *changes.tolist(), len(positions)]
+    return list(pairwise(ends)) if len(positions) else []

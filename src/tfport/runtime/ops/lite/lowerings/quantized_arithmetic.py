@@ -1,4 +1,7 @@
-"""Arithmetic of two quantized tensors, lowered to ONNX: in float32, between conversions that engines fuse."""
+"""Arithmetic of two quantized tensors, and conversions of quantized numbers, lowered to ONNX.
+
+Arithmetic is in float32, between conversions that engines fuse.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def prelu(
     return quantized(b, result, 1.0, y_zero, T, low, high)
 
 
-# Conversions between real numbers and quantized ones, lowered to ONNX.
+# Conversions between real and quantized numbers
 
 FLOAT64 = DType.parse("float64")
 

@@ -1,6 +1,7 @@
-"""Convolutions of quantized tensors, lowered to ONNX.
+"""Convolution, pooling and resizing of quantized images, lowered to ONNX.
 
-Bytes use QLinearConv. Of 16 bits, the sums are computed in float32: their error is far below one step.
+Convolutions of bytes use QLinearConv. For 16 bits, the sums are computed in float32: their error is far below
+one step.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ from tfport.runtime.ops.nn.windows import DataLayout
 NHWC = DataLayout("NHWC")
 TINY = np.float32(1e-30)
 """The scale of channels whose outputs are all zero."""
+AWAY = 1 - 2.0**-15
+"""A scale that moves averages away from zero, by less than they are from the next half and more than their
+rounding errors: so exact halves are rounded away from zero."""
+MOST_ELEMENTS = 49
 
 
 @lower("LiteConv")
@@ -132,12 +137,7 @@ def _windowed(
     return b.nodes(op, inner, *operands, kernel_shape=list(kernel), **window, **pads)[0]
 
 
-# Pooling and resizing of quantized images, lowered to ONNX.
-
-AWAY = 1 - 2.0**-15
-"""A scale that moves averages away from zero, by less than they are from the next half and more than their
-rounding errors: so exact halves are rounded away from zero."""
-MOST_ELEMENTS = 49
+# Pooling and resizing
 
 
 @lower("LiteAveragePool")
@@ -177,7 +177,7 @@ def resize_bilinear(b, x, size, *, T, align_corners, half_pixel_centers, offset,
         positions = integer_axis if in_integers else real_axis
         first, second, weight = positions(x.shape[axis], int(target), align_corners, half_pixel_centers)
         share = (weight / 1024 if in_integers else weight).reshape(-1, *[1] * (3 - axis))
-        parts = [b.Gather(y, b.ints(*places.tolist()), axis=axis) for places in (first, second)]
+        parts = [b.Gather(y, b.ints(*indices.tolist()), axis=axis) for indices in (first, second)]
         y = b.Add(b.Mul(parts[0], b.const(1 - share, FLOAT32)), b.Mul(parts[1], b.const(share, FLOAT32)))
     low, high = (0, 255) if T == UINT8 else (-32768, 32767)
     return quantized(b, y, AWAY if T == UINT8 else 1.0, offset, T, low, high)

@@ -1,4 +1,4 @@
-"""LSTM layers of TensorFlow Lite, lowered to ONNX where its LSTM computes the same."""
+"""LSTM layers and hybrid rounding of TensorFlow Lite, lowered to ONNX where it computes the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
+
+FLOAT64 = DType.parse("float64")
 
 
 @lower("LiteLstm")
@@ -37,13 +39,9 @@ def _reordered(gates):
     return np.concatenate([enter, leave, forget, cell])
 
 
-# Activations rounded to the 8-bit steps of their rows, lowered to ONNX.
-
-FLOAT64 = DType.parse("float64")
-
-
 @lower("LiteHybridInput")
 def hybrid_input(b, x, *, asymmetric, axis):
+    """Activations rounded to the 8-bit steps of their rows."""
     axes = range(axis, rank_of(x))
     if x.shape is None or any(size in (None, 0) for size in x.shape[axis:]):
         raise CannotLower("the size of a row is unknown")

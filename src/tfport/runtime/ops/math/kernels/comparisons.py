@@ -1,4 +1,4 @@
-"""Element-wise comparisons, logic and selection."""
+"""Element-wise comparisons, logic, selection, and ops on bits."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _one_of(condition: Any, t: Any, e: Any) -> Any:
     return t if condition else e
 
 
-# Bitwise ops and shifts.
+# Bits
 
 
 @host("BitwiseAnd")

@@ -1,4 +1,4 @@
-"""Bucketize, histograms and bin counts."""
+"""Bucketize, histograms, bin counts and isotonic regression."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def histogram_fixed_width(values, value_range, nbins, *, dtype):
         raise RunFailed("values must not be NaN")
     low, high = value_range.astype(np.float64)
     step = (high - low) / bins
-    places = np.clip(np.floor((values.reshape(-1).astype(np.float64) - low) / step), 0, bins - 1)
-    return np.bincount(places.astype(np.int64), minlength=bins)
+    buckets = np.clip(np.floor((values.reshape(-1).astype(np.float64) - low) / step), 0, bins - 1)
+    return np.bincount(buckets.astype(np.int64), minlength=bins)
 
 
 @host("Bincount")
@@ -76,17 +76,14 @@ def _check(arr: Any, bins: int) -> None:
 
 def _counted(rows: Any, bins: int, weights: Any, binary: bool) -> Any:
     """Count each number per row; numbers without a bin are ignored."""
-    made = np.zeros((len(rows), bins), weights.dtype)
+    counts = np.zeros((len(rows), bins), weights.dtype)
     there = rows < bins
     where = np.nonzero(there)
     if binary:
-        made[where[0], rows[there]] = 1
+        counts[where[0], rows[there]] = 1
     else:
-        np.add.at(made, (where[0], rows[there]), weights.reshape(rows.shape)[there] if weights.size else 1)
-    return made
-
-
-# Isotonic regression.
+        np.add.at(counts, (where[0], rows[there]), weights.reshape(rows.shape)[there] if weights.size else 1)
+    return counts
 
 
 @host("IsotonicRegression")

@@ -1,4 +1,4 @@
-"""Element-wise functions of one tensor: a table, and a few special ones."""
+"""Element-wise functions of one tensor, checks that numbers are finite, and conversions between types."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def round_to_even(x):
 @host("Complex")
 def make_complex(real, imag, *, Tout):
     real, imag = np.broadcast_arrays(real, imag)
-    made = np.empty(real.shape, Tout.numpy)
-    made.real, made.imag = real, imag
-    return made
+    array = np.empty(real.shape, Tout.numpy)
+    array.real, array.imag = real, imag
+    return array
 
 
 @host("Real")
@@ -100,33 +100,33 @@ def complex_abs(x, *, Tout):
     return np.abs(x)
 
 
-# CheckNumerics: raise if a value is not finite.
+# Checks that numbers are finite
 
 
 @host("CheckNumerics")
 def check_numerics(tensor, *, message):
     infinite, undefined = bool(np.any(np.isinf(tensor))), bool(np.any(np.isnan(tensor)))
-    kinds = [("Inf", infinite), ("NaN", undefined)]
-    return _checked(tensor, message, [name for name, present in kinds if present])
+    checks = [("Inf", infinite), ("NaN", undefined)]
+    return _checked(tensor, message, [name for name, present in checks if present])
 
 
 @host("CheckNumericsV2")
 def check_numerics_v2(tensor, *, message):
-    kinds = [
+    checks = [
         ("-Inf", bool(np.any(np.isneginf(widen(tensor))))),
         ("+Inf", bool(np.any(np.isposinf(widen(tensor))))),
         ("NaN", bool(np.any(np.isnan(tensor)))),
     ]
-    return _checked(tensor, message, [name for name, present in kinds if present])
+    return _checked(tensor, message, [name for name, present in checks if present])
 
 
-def _checked(tensor: Any, message: str, kinds: list[str]) -> Any:
-    if kinds:
-        raise RunFailed(f"{message} : Tensor had {' and '.join(kinds)} values")
+def _checked(tensor: Any, message: str, names: list[str]) -> Any:
+    if names:
+        raise RunFailed(f"{message} : Tensor had {' and '.join(names)} values")
     return tensor
 
 
-# Conversion between types: by value (Cast) and by bits (Bitcast).
+# Conversion by value (Cast) and by bits (Bitcast)
 
 PACKETS = {"float32": 32, "float64": 16, "float16": 16, "bfloat16": 8}
 """Elements that TensorFlow converts to a narrow integer at once: these saturate, the remaining ones wrap."""
@@ -154,54 +154,54 @@ def cast_integers(groups, attrs):
     """Sizes and indices are cast from one type of integers to another."""
     if not (attrs["SrcT"].is_integer and attrs["DstT"].is_integer):
         return None
-    kind = attrs["DstT"].numpy
-    return lambda x: x.astype(kind)
+    dtype = attrs["DstT"].numpy
+    return lambda x: x.astype(dtype)
 
 
-def converted(x: Any, kind: Any) -> Any:
+def converted(x: Any, dtype: Any) -> Any:
     """`x` converted to a type; values out of range become what TensorFlow's CPU kernels return."""
-    if x.dtype == kind:
+    if x.dtype == dtype:
         return x
-    if x.dtype.kind == "c" and np.dtype(kind).kind != "c":
+    if x.dtype.kind == "c" and np.dtype(dtype).kind != "c":
         x = x.real
-    if kind == np.bool_:
+    if dtype == np.bool_:
         return x != 0
-    if x.dtype.kind not in "fV" or np.dtype(kind).kind not in "iu":
-        return x.astype(kind)
+    if x.dtype.kind not in "fV" or np.dtype(dtype).kind not in "iu":
+        return x.astype(dtype)
     if x.dtype.name not in ("float32", "float64"):
-        return _to_integer(x.astype(np.float32), kind, PACKETS.get(x.dtype.name, 1))
-    return _to_integer(x, kind, PACKETS[x.dtype.name])
+        return _to_integer(x.astype(np.float32), dtype, PACKETS.get(x.dtype.name, 1))
+    return _to_integer(x, dtype, PACKETS[x.dtype.name])
 
 
-def _to_integer(x: Any, kind: Any, packet: int) -> Any:
-    kind = np.dtype(kind)
-    if kind == np.uint64:
+def _to_integer(x: Any, dtype: Any, packet: int) -> Any:
+    dtype = np.dtype(dtype)
+    if dtype == np.uint64:
         return _to_uint64(x)
-    if kind.itemsize == 8:
+    if dtype.itemsize == 8:
         return _within(x, np.int64)
-    if kind == np.int32:
+    if dtype == np.int32:
         return _within(x, np.int32)
-    wrapped = _within(x, np.int64).astype(kind) if kind == np.uint32 else _within(x, np.int32).astype(kind)
-    if kind == np.uint32:
+    wrapped = _within(x, np.int64).astype(dtype) if dtype == np.uint32 else _within(x, np.int32).astype(dtype)
+    if dtype == np.uint32:
         packet = PACKET_OF_UINT32
     whole = x.size // packet * packet
     if not whole:
         return wrapped
     wrapped = np.atleast_1d(wrapped)
     flat, head = wrapped.reshape(-1), x.reshape(-1)[:whole]
-    if kind == np.uint32:
-        flat[:whole] = np.where(head >= 2**31, _upper_half(head), _within(head, np.int32).astype(kind))
+    if dtype == np.uint32:
+        flat[:whole] = np.where(head >= 2**31, _upper_half(head), _within(head, np.int32).astype(dtype))
     else:
-        limits = np.iinfo(kind)
-        flat[:whole] = np.clip(_within(head, np.int32), limits.min, limits.max).astype(kind)
+        limits = np.iinfo(dtype)
+        flat[:whole] = np.clip(_within(head, np.int32), limits.min, limits.max).astype(dtype)
     return flat.reshape(x.shape)
 
 
-def _within(x: Any, kind: Any) -> Any:
+def _within(x: Any, dtype: Any) -> Any:
     """Round toward zero; out-of-range values and NaN become the smallest number, as on the processor."""
-    limits = np.iinfo(kind)
+    limits = np.iinfo(dtype)
     inside = (x >= float(limits.min)) & (x < float(limits.max) + (1.0 if limits.bits < 64 else 0.0))
-    return np.where(inside, np.where(inside, x, 0).astype(kind), limits.min)
+    return np.where(inside, np.where(inside, x, 0).astype(dtype), limits.min)
 
 
 def _upper_half(x: Any) -> Any:
@@ -216,13 +216,13 @@ def _to_uint64(x: Any) -> Any:
 
 @host("Bitcast")
 def bitcast(input, *, type):
-    kind = type.numpy
-    have, want = input.dtype.itemsize, kind.itemsize
+    dtype = type.numpy
+    have, want = input.dtype.itemsize, dtype.itemsize
     plain = np.ascontiguousarray(input).reshape(input.shape)
     if have == want:
-        return plain.view(kind)
+        return plain.view(dtype)
     if have > want:
-        return np.atleast_1d(plain).view(kind).reshape(*input.shape, have // want)
+        return np.atleast_1d(plain).view(dtype).reshape(*input.shape, have // want)
     if not input.ndim or input.shape[-1] * have != want:
         raise RunFailed(f"the last axis must have {want // have} elements to become one {type.name}")
-    return plain.view(kind).reshape(input.shape[:-1])
+    return plain.view(dtype).reshape(input.shape[:-1])

@@ -1,4 +1,4 @@
-"""Matrix products and cross products."""
+"""Matrix products, cross products and Einstein summation."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def cross(a, b):
     return np.stack([x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in pairs], axis=-1)
 
 
-# Einstein summation, with equations parsed as TensorFlow does.
+# Einstein summation, with equations parsed as TensorFlow does
 
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*")
 
@@ -144,11 +144,11 @@ def _spread(answer: Any, once: list[str], kept: list[str]) -> Any:
     for label in once:
         axis_of[label] = at
         at += ellipsis if label == "..." else 1
-    places = np.indices(answer.shape, sparse=True)
+    indices = np.indices(answer.shape, sparse=True)
     for label in kept:
         axes = range(axis_of[label], axis_of[label] + (ellipsis if label == "..." else 1))
         shape += [answer.shape[i] for i in axes]
-        index += [places[i] for i in axes]
-    made = np.zeros(shape, answer.dtype)
-    made[tuple(index)] = answer
-    return made
+        index += [indices[i] for i in axes]
+    array = np.zeros(shape, answer.dtype)
+    array[tuple(index)] = answer
+    return array

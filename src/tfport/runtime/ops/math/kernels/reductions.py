@@ -65,13 +65,13 @@ def reduce_min(input, reduction_indices, *, keep_dims):
 
 
 @functools.cache
-def _lowest(kind: Any) -> Any:
-    return np.iinfo(kind).min if kind.kind in "iu" else kind.type(-np.inf)
+def _lowest(dtype: Any) -> Any:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else dtype.type(-np.inf)
 
 
 @functools.cache
-def _highest(kind: Any) -> Any:
-    return np.iinfo(kind).max if kind.kind in "iu" else kind.type(np.inf)
+def _highest(dtype: Any) -> Any:
+    return np.iinfo(dtype).max if dtype.kind in "iu" else dtype.type(np.inf)
 
 
 @host("All")

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places, full
+from tfport.runtime.ops.shared.axes import check_indices, full
 from tfport.runtime.ops.shared.precision import widen
 
 _REDUCE = {"Sum": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum}
@@ -42,15 +42,15 @@ def _starts(segment_ids):
 def _reduced(data, segment_ids, count, kind):
     """Reduce sorted segments; empty segments get the op's default."""
     wide = widen(data)
-    made = full((count, *data.shape[1:]), _EMPTY[kind], wide.dtype)
+    results = full((count, *data.shape[1:]), _EMPTY[kind], wide.dtype)
     if data.shape[0]:
         starts, ids = _starts(segment_ids)
         function = _REDUCE["Sum" if kind == "Mean" else kind]
         rows = function.reduceat(wide, starts, axis=0, dtype=wide.dtype)
         if kind == "Mean":
             rows = _divide(rows, np.diff([*starts, len(segment_ids)]))
-        made[ids] = rows
-    return made.astype(data.dtype)
+        results[ids] = rows
+    return results.astype(data.dtype)
 
 
 def _divide(rows, counts):
@@ -90,18 +90,18 @@ def _unsorted(data, segment_ids, count, kind):
         )
     rest = data.shape[segment_ids.ndim :]
     rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
-    check_places(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
+    check_indices(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
     rows, ids = rows[ids >= 0], ids[ids >= 0]
     wide = widen(rows)
-    made = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
+    results = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
     if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
         # in order, since TensorFlow's comparison keeps the newer value if either is NaN
         for at, row in zip(ids, wide, strict=True):
-            kept = made[at] > row if kind == "Max" else made[at] < row
-            made[at] = np.where(kept, made[at], row)
+            kept = results[at] > row if kind == "Max" else results[at] < row
+            results[at] = np.where(kept, results[at], row)
     else:
-        _REDUCE[kind].at(made, ids, wide)
-    return made.astype(data.dtype)
+        _REDUCE[kind].at(results, ids, wide)
+    return results.astype(data.dtype)
 
 
 def _empty(kind, dtype):
@@ -138,31 +138,31 @@ def _gathered(data, indices, segment_ids, count, op):
         )
     if not data.ndim:
         raise RunFailed("data must have at least 1 axis, found a scalar")
-    check_places(indices, data.shape[0], "indices", BAD_INDEX)
+    check_indices(indices, data.shape[0], "indices", BAD_INDEX)
     rows = widen(data[indices])
     _check_sorted(rows, segment_ids)
-    made = _reduced(rows, segment_ids, count, "Sum")
+    results = _reduced(rows, segment_ids, count, "Sum")
     if "Mean" in op or "SqrtN" in op:
-        counts = np.maximum(np.bincount(segment_ids, minlength=count), 1).astype(made.dtype)
+        counts = np.maximum(np.bincount(segment_ids, minlength=count), 1).astype(results.dtype)
         divisor = np.sqrt(counts) if "SqrtN" in op else counts
-        made = made / divisor.reshape(-1, *[1] * (made.ndim - 1))
-    return made.astype(data.dtype)
+        results = results / divisor.reshape(-1, *[1] * (results.ndim - 1))
+    return results.astype(data.dtype)
 
 
 @host("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad")
 def sparse_segment_grad(grad, indices, segment_ids, output_dim0, *, context):
     count = int(output_dim0.reshape(()))
-    check_places(indices, count)
+    check_indices(indices, count)
     return _spread(grad, indices, segment_ids, count, context.op)
 
 
 @host("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2")
 def sparse_segment_grad_v2(grad, indices, segment_ids, dense_output_dim0, *, context):
     """Only the rows that have a gradient, and their sorted indices."""
-    check_places(indices, int(dense_output_dim0.reshape(())))
-    places, compact = np.unique(indices, return_inverse=True)
-    rows = _spread(grad, compact.reshape(-1), segment_ids, len(places), context.op)
-    return rows, places.astype(indices.dtype)
+    check_indices(indices, int(dense_output_dim0.reshape(())))
+    distinct, compact = np.unique(indices, return_inverse=True)
+    rows = _spread(grad, compact.reshape(-1), segment_ids, len(distinct), context.op)
+    return rows, distinct.astype(indices.dtype)
 
 
 def _spread(grad, indices, segment_ids, count, op):
@@ -171,12 +171,12 @@ def _spread(grad, indices, segment_ids, count, op):
             "indices and segment_ids must be vectors of the same length, "
             f"found shapes {list(indices.shape)} and {list(segment_ids.shape)}"
         )
-    check_places(segment_ids, grad.shape[0], "segment_ids")
+    check_indices(segment_ids, grad.shape[0], "segment_ids")
     rows = widen(grad)[segment_ids]
     if "Mean" in op or "SqrtN" in op:
         counts = np.bincount(segment_ids, minlength=grad.shape[0])[segment_ids].astype(rows.dtype)
         divisor = np.sqrt(counts) if "SqrtN" in op else counts
         rows = rows / divisor.reshape(-1, *[1] * (rows.ndim - 1))
-    made = np.zeros((count, *grad.shape[1:]), rows.dtype)
-    np.add.at(made, indices, rows)
-    return made.astype(grad.dtype)
+    results = np.zeros((count, *grad.shape[1:]), rows.dtype)
+    np.add.at(results, indices, rows)
+    return results.astype(grad.dtype)

@@ -95,7 +95,7 @@ def betainc(a, b, x):
     return np.where(outside, np.nan, special.betainc(a, b, x))
 
 
-# Incomplete gamma functions, and their derivatives with respect to the first argument.
+# Incomplete gamma functions, and their derivatives with respect to the first argument
 
 MOST_TERMS = 100_000
 

@@ -40,9 +40,9 @@ def approx_top_k(
 ):
     """The exact result, as TensorFlow gives it on a CPU."""
     x = np.moveaxis(input, reduction_dimension, -1)
-    values, places = _top(x if is_max_k else -x, k)
+    values, indices = _top(x if is_max_k else -x, k)
     values = values if is_max_k else -values
-    return np.moveaxis(values, -1, reduction_dimension), np.moveaxis(places, -1, reduction_dimension)
+    return np.moveaxis(values, -1, reduction_dimension), np.moveaxis(indices, -1, reduction_dimension)
 
 
 def _top(x, k):
@@ -56,8 +56,8 @@ def _top(x, k):
         order = np.argsort(~keys, axis=-1, kind="stable")
     else:
         order = np.argsort(-keys, axis=-1, kind="stable")
-    places = order[..., :k]
-    return np.take_along_axis(x, places, -1), places
+    indices = order[..., :k]
+    return np.take_along_axis(x, indices, -1), indices
 
 
 @host("NthElement")
@@ -65,9 +65,9 @@ def nth_element(input, n, *, reverse):
     at = int(n.reshape(()))
     if not input.ndim or not 0 <= at < input.shape[-1]:
         raise RunFailed(f"n={at} is out of range for the last axis, shape {list(input.shape)}")
-    place = input.shape[-1] - 1 - at if reverse else at
+    index = input.shape[-1] - 1 - at if reverse else at
     keys = widen(input)
-    return np.partition(keys, place, -1)[..., place].astype(input.dtype)
+    return np.partition(keys, index, -1)[..., index].astype(input.dtype)
 
 
 @host("LowerBound")
@@ -83,7 +83,7 @@ def upper_bound(sorted_inputs, values, *, out_type):
 @quick(upper_bound)
 def few_upper_bounds(groups, attrs):
     """A few values in one sorted row, which is prepared once: NumPy's calls take longer than the search."""
-    row, kind = groups[0].array, attrs["out_type"].numpy
+    row, dtype = groups[0].array, attrs["out_type"].numpy
     if row is None or row.ndim != 2 or len(row) != 1 or row.dtype.kind not in "fiu" or np.isnan(row).any():
         return None
     (limits,) = row.tolist()
@@ -91,7 +91,7 @@ def few_upper_bounds(groups, attrs):
     def bounds(_, values):
         if values.ndim != 2 or len(values) != 1 or values.size > FEW:
             return None
-        return np.array([[bisect_right(limits, value) for value in values[0].tolist()]], kind)
+        return np.array([[bisect_right(limits, value) for value in values[0].tolist()]], dtype)
 
     return bounds
 
@@ -102,12 +102,12 @@ def _bounds(rows, values, side):
             "sorted_inputs and values must be matrices with the same number of rows, "
             f"found shapes {list(rows.shape)} and {list(values.shape)}"
         )
-    made = np.empty(values.shape, np.int64)
+    bounds = np.empty(values.shape, np.int64)
     for i, (row, wanted) in enumerate(zip(rows, values, strict=True)):
-        made[i] = np.searchsorted(row, wanted, side)
+        bounds[i] = np.searchsorted(row, wanted, side)
     if side == "left" and values.dtype.kind == "f":
-        made[np.isnan(values)] = 0  # no value is less than NaN
-    return made
+        bounds[np.isnan(values)] = 0  # no value is less than NaN
+    return bounds
 
 
 @host("InTopK")

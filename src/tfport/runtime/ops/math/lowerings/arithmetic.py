@@ -38,10 +38,10 @@ def power(b, x, y):
         return b.Pow(x, y)
     # ONNX Runtime computes in floats, where large powers do not wrap
     if y.array is not None and y.array.ndim == 0 and int(y.array) in (1, 2, 3):
-        made = x
+        product = x
         for _ in range(int(y.array) - 1):
-            made = b.Mul(made, x)
-        return made if made is not x else b.Identity(x)
+            product = b.Mul(product, x)
+        return product if product is not x else b.Identity(x)
     raise CannotLower("integer powers wrap")
 
 

@@ -1,4 +1,4 @@
-"""Comparisons, logic and selection, lowered to ONNX."""
+"""Comparisons, logic, selection and bitwise ops, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.math.lowerings.arithmetic import would_broadcast
 from tfport.runtime.ops.shared.same_name import same_name
 
+same_name("BitwiseAnd BitwiseOr BitwiseXor Invert:BitwiseNot")
 same_name("Less LessEqual:LessOrEqual Greater GreaterEqual:GreaterOrEqual LogicalAnd:And LogicalOr:Or")
 
 
@@ -57,8 +58,3 @@ def _where(b: Builder, condition: Operand, t: Operand, e: Operand) -> Operand:
         return b.Where(condition, t, e)
     # ONNX Runtime has Where for numbers only
     return b.Or(b.And(condition, t), b.And(b.Not(condition), e))
-
-
-# Bitwise ops, lowered to ONNX.
-
-same_name("BitwiseAnd BitwiseOr BitwiseXor Invert:BitwiseNot")

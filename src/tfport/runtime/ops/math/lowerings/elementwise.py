@@ -1,4 +1,7 @@
-"""Element-wise functions of one tensor, lowered to ONNX."""
+"""Element-wise functions of one tensor, and casts, lowered to ONNX.
+
+Casts are lowered where both agree on values out of range.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,13 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.ops.shared.same_name import same_name
 from tfport.runtime.program import ONNX_TYPES
+
+_BITS = {"int32": 31, "int64": 63}
+_WHOLE = frozenset([*_BITS, "bool"])
+_HALF = frozenset(["float16", "bfloat16"])
+_PLAIN = frozenset(["float32", "float64", *_HALF])
+SATURATES = platform.machine() not in ("x86_64", "AMD64")
+"""Whether the engine turns NaN into 0 and large numbers into the nearest integer, unlike x86."""
 
 same_name(
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Exp Floor Inv:Reciprocal IsInf IsNan:IsNaN Log "
@@ -60,16 +70,6 @@ def log1p(b, x):
     return b.Where(b.IsInf(u), b.Log(u), small)
 
 
-# Casts, lowered to ONNX where both agree on values out of range.
-
-_BITS = {"int32": 31, "int64": 63}
-_WHOLE = frozenset([*_BITS, "bool"])
-_HALF = frozenset(["float16", "bfloat16"])
-_PLAIN = frozenset(["float32", "float64", *_HALF])
-SATURATES = platform.machine() not in ("x86_64", "AMD64")
-"""Whether the engine turns NaN into 0 and large numbers into the nearest integer, unlike x86."""
-
-
 @lower("Cast")
 def cast(b, x, *, SrcT, DstT, Truncate):
     if Truncate:
@@ -85,9 +85,9 @@ def cast(b, x, *, SrcT, DstT, Truncate):
     return b.cast(x, DstT)
 
 
-def _integer_of(b, x, kind):
+def _integer_of(b, x, dtype):
     """The integer part; the smallest integer for NaN and numbers out of range, as TensorFlow on x86-64."""
     wide = b.cast(x, FLOAT32) if x.dtype.name in _HALF else x
-    limit = 2 ** _BITS[kind.name]
+    limit = 2 ** _BITS[dtype.name]
     fits = b.And(b.Greater(wide, b.const(-limit - 1, wide.dtype)), b.Less(wide, b.const(limit, wide.dtype)))
-    return b.Where(fits, b.cast(wide, kind), b.const(-limit, kind))
+    return b.Where(fits, b.cast(wide, dtype), b.const(-limit, dtype))

@@ -1,4 +1,9 @@
-"""Matrix products, lowered to ONNX."""
+"""Matrix products and Einstein summation, lowered to ONNX.
+
+A summation becomes a matrix product, or ONNX's own Einsum where it is not one. A label of both inputs is a
+batch axis if the output keeps it, and summed if not; any other is free. The inputs are transposed to `batch,
+free, summed` and `batch, summed, free`, and multiplied.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,8 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.math.kernels.matmul import terms_of
 from tfport.runtime.ops.nn.onnx_fused_ops import lower_fused_ops
 from tfport.runtime.ops.nn.windows import DataLayout
+
+Sizes = dict[str, int | None]
 
 
 @lower("MatMul")
@@ -33,9 +40,9 @@ def _product(b: Builder, x: Operand, y: Operand, transpose_x: bool, transpose_y:
         return b.Gemm(x, y, transA=int(transpose_x), transB=int(transpose_y))
     x = b.transpose(x, [1, 0]) if transpose_x else x
     y = b.transpose(y, [1, 0]) if transpose_y else y
-    made: Operand = b.MatMul(x, y)
-    made.shape = made.shape or (None, None)
-    return made
+    product: Operand = b.MatMul(x, y)
+    product.shape = product.shape or (None, None)
+    return product
 
 
 @lower("BatchMatMul")
@@ -78,14 +85,6 @@ def fused_matmul(b, a, b_, args, *, transpose_a, transpose_b, fused_ops, epsilon
     return lower_fused_ops(b, product, DataLayout("NHWC"), args, fused_ops, epsilon, leakyrelu_alpha)
 
 
-# Einstein summation as a matrix product, or as ONNX's own Einsum where it is not one.
-#
-# A label of both inputs is a batch axis if the output keeps it, and summed if not; any other is free.
-# The inputs are transposed to `batch, free, summed` and `batch, summed, free`, and multiplied.
-
-Sizes = dict[str, int | None]
-
-
 @lower("Einsum")
 def einsum(b, inputs, *, equation):
     try:
@@ -97,11 +96,11 @@ def einsum(b, inputs, *, equation):
     if len(inputs) == 1 and len(set(output)) == len(terms[0]) == len(output):
         return b.transpose(b.Identity(inputs[0]), [terms[0].index(c) for c in output])
     if len(inputs) == 2:
-        before = len(b.made)
+        before = len(b.added)
         try:
             return _einsum_product(b, inputs[0], inputs[1], terms[0], terms[1], output)
         except CannotLower:
-            del b.made[before:]
+            del b.added[before:]
     plain = f"{','.join(terms)}->{output}"
     return b.nodes("Einsum", *inputs, equation=plain, shape=(None,) * len(output))[0]
 
@@ -111,8 +110,8 @@ def _without_ellipsis(inputs: list[Operand], terms: list[str], output: str) -> t
     free = [c for c in string.ascii_letters if c not in "".join(terms)]
     ranks = [rank_of(o) - len(t.replace("...", "")) for o, t in zip(inputs, terms, strict=True)]
     labels = "".join(free[: max(ranks)])
-    made = [t.replace("...", labels[len(labels) - n :]) for t, n in zip(terms, ranks, strict=True)]
-    return made, output.replace("...", labels)
+    plain = [t.replace("...", labels[len(labels) - n :]) for t, n in zip(terms, ranks, strict=True)]
+    return plain, output.replace("...", labels)
 
 
 def _check(inputs: list[Operand], terms: list[str], output: str) -> None:
@@ -163,18 +162,18 @@ def _einsum_product(b: Builder, x: Operand, y: Operand, left: str, right: str, o
     # without a batch, MatMul treats leading row axes as batch axes
     kept = [*batch, *rows] if rows and not batch else batch
     folded = [] if rows and not batch else [rows]
-    made = b.MatMul(
+    product = b.MatMul(
         _folded(b, x, len(kept), [*folded, summed], sizes),
         _folded(b, y, len(batch), [summed, columns], sizes),
     )
     if all(len(group) < 2 for group in (*folded, columns)):
         gone = [len(kept) + i for i, group in enumerate((*folded, columns)) if not group]
-        made = b.squeeze(made, *gone) if gone else made
+        product = b.squeeze(product, *gone) if gone else product
     else:
         labels = [c for group in (*folded, columns) for c in group]
-        made = b.Reshape(made, b.ints(*[0] * len(kept), *_one_unknown([sizes[c] for c in labels])))
+        product = b.Reshape(product, b.ints(*[0] * len(kept), *_one_unknown([sizes[c] for c in labels])))
     order = [*batch, *rows, *columns]
-    return b.transpose(made, [order.index(c) for c in output])
+    return b.transpose(product, [order.index(c) for c in output])
 
 
 def _folded(b: Builder, x: Operand, kept: int, groups: list[list[str]], sizes: Sizes) -> Operand:

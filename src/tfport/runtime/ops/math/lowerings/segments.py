@@ -36,6 +36,6 @@ def _segments(b, data, segment_ids, num_segments, reduction, nothing):
     spread = b.Expand(rows, vector(b, [number, width]))
     more = known[0] + 1 if known else b.Add(count, b.ints(1))
     base = filled(b, data, [more, width], nothing)
-    made = b.ScatterElements(base, spread, flat, axis=0, reduction=reduction)
-    kept = b.Slice(made, b.ints(0), count, b.ints(0))
+    reduced = b.ScatterElements(base, spread, flat, axis=0, reduction=reduction)
+    kept = b.Slice(reduced, b.ints(0), count, b.ints(0))
     return reshaped(b, kept, [known[0] if known else count, *rest])

@@ -30,5 +30,5 @@ def erfc(b, x):
     tail = b.Mul(t, b.Exp(b.Sub(fit, b.Mul(size, size))))
     zero, two = b.const(0, FLOAT32), b.const(2, FLOAT32)
     result = b.Where(b.Less(x, zero), b.Sub(two, tail), tail)
-    b.made[-1].means = (ERFC, x)
+    b.added[-1].means = (ERFC, x)
     return result

@@ -39,5 +39,5 @@ def _top(b, x, k, index_type, axis=-1, largest=True):
     """Always sorted, as no order is promised otherwise; the first of equal elements comes first."""
     if not rank_of(x):
         raise CannotLower("the input is a scalar")
-    values, places = b.nodes("TopK", x, k, outputs=2, axis=axis, largest=int(largest), sorted=1)
-    return values, b.cast(places, index_type)
+    values, indices = b.nodes("TopK", x, k, outputs=2, axis=axis, largest=int(largest), sorted=1)
+    return values, b.cast(indices, index_type)

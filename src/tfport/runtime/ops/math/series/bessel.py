@@ -1,7 +1,10 @@
-"""Bessel functions of the first and second kind, J and Y, of the orders 0 and 1.
+"""Bessel functions J and Y of the first and second kind, and modified ones I and K, of the orders 0 and 1.
 
-In float32 a polynomial up to 2, then modulus and phase. In float64 a ratio up to 5, then Hankel's
+J and Y: in float32 a polynomial up to 2, then modulus and phase. In float64 a ratio up to 5, then Hankel's
 expansion. The zeros of J are factors of the formulas, which keeps the precision near them.
+
+I and K: Chebyshev series. A function with the suffix `e` is scaled: I by exp(-|x|), K by exp(x). In
+float32 the first terms of each series, which are the smallest, are left out.
 """
 
 from __future__ import annotations
@@ -102,10 +105,7 @@ def _hankel(m: Functions, y: Any, order: int) -> tuple[Any, Any, Any, Any]:
     return p, q, y + PHASE[order], math.sqrt(TWO_OVER_PI) / m.sqrt(y)
 
 
-# Modified Bessel functions I and K of the orders 0 and 1 as Chebyshev series.
-#
-# A function with the suffix `e` is scaled: I by exp(-|x|), K by exp(x). In float32 the first terms of
-# each series, which are the smallest, are left out.
+# Modified Bessel functions
 
 SHORT = {
     ("i0", "near"): 18, ("i0", "far"): 7, ("i1", "near"): 17, ("i1", "far"): 7,

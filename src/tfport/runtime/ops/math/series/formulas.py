@@ -1,4 +1,8 @@
-"""The formula of each special function, by op."""
+"""The formula of each special function, by op.
+
+The Bessel functions are in `bessel`. Integrals without a closed form (Dawson's, the exponential, Fresnel's
+and Spence's) have the same coefficients in float32 and float64.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,12 @@ import numpy as np
 from tfport.runtime.ops.math.series import bessel
 from tfport.runtime.ops.math.series.polynomials import Functions, Ratio, coefficients, odd, polynomial, ratio
 
-# Integrals without a closed form: Dawson's, the exponential, Fresnel's and Spence's.
-#
-# The coefficients are the same in float32 and float64.
-
 EULER = 0.5772156649015329
 FRESNEL_ENDS = 36974.0
 """Beyond this the kernel gives 0.5."""
 ZETA_2 = math.pi**2 / 6
+TAIL = 0.13533528323661269189
+"""exp(-2): below this, and above one minus this, `ndtri` is computed from a logarithm."""
 
 
 def dawsn(m: Functions, x: Any, double: bool) -> Any:
@@ -97,18 +99,13 @@ def spence(m: Functions, x: Any, double: bool) -> Any:
     log = m.log(y)
     value = m.where(is_small, ZETA_2 - log * m.log1p(-y) - value, value)
     value = m.where(x > 1.5, log * log * -0.5 - value, value)
-    for place, exact in ((1.0, 0.0), (0.0, ZETA_2)):
-        value = m.where(m.equal(x, place), exact, value)
+    for point, exact in ((1.0, 0.0), (0.0, ZETA_2)):
+        value = m.where(m.equal(x, point), exact, value)
     return m.where(x < 0.0, math.nan, value)
 
 
-# The quantile of the normal distribution, and the inverse of the error function by it.
-
-TAIL = 0.13533528323661269189
-"""exp(-2): below this, and above one minus this, the quantile is computed from a logarithm."""
-
-
 def ndtri(m: Functions, x: Any, double: bool) -> Any:
+    """The quantile of the normal distribution."""
     parts = coefficients()["ndtri"]
     is_low = x <= 1.0 - TAIL
     p = m.where(is_low, x, 1.0 - x)

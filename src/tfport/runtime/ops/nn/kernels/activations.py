@@ -1,4 +1,4 @@
-"""Activation functions, and the gradients of activations and of some element-wise functions."""
+"""Activation functions and BiasAdd, and the gradients of these and of some element-wise functions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def relu(features):
 
 @host("Relu6")
 def relu6(features):
-    kind = features.dtype.type
-    return np.minimum(np.maximum(features, kind(0)), kind(6))
+    dtype = features.dtype.type
+    return np.minimum(np.maximum(features, dtype(0)), dtype(6))
 
 
 @host("LeakyRelu")
@@ -47,8 +47,8 @@ def elu(features):
 @host("Selu")
 def selu(features):
     x = widen(features)
-    kind = x.dtype.type
-    return np.where(x < 0, kind(SELU_SCALE_ALPHA) * np.expm1(x), kind(SELU_SCALE) * x)
+    dtype = x.dtype.type
+    return np.where(x < 0, dtype(SELU_SCALE_ALPHA) * np.expm1(x), dtype(SELU_SCALE) * x)
 
 
 @host("Softplus")
@@ -112,8 +112,8 @@ def elu_grad(gradients, outputs):
 def selu_grad(gradients, outputs):
     same_shapes(gradients, outputs)
     g, y = widen(gradients), widen(outputs)
-    kind = y.dtype.type
-    return np.where(y < 0, g * (y + kind(SELU_SCALE_ALPHA)), g * kind(SELU_SCALE))
+    dtype = y.dtype.type
+    return np.where(y < 0, g * (y + dtype(SELU_SCALE_ALPHA)), g * dtype(SELU_SCALE))
 
 
 @host("SoftplusGrad")
@@ -169,7 +169,7 @@ def _widened(y: Any, dy: Any) -> tuple[Any, Any]:
     return widen(y), widen(dy)
 
 
-# BiasAdd and its gradient.
+# BiasAdd
 
 
 def _channel_axis(rank: int, data_format: str) -> int:

@@ -1,4 +1,7 @@
-"""Batch normalization with the statistics of the batch or with learned statistics, and its gradient."""
+"""Batch normalization, with statistics of the batch or learned ones, and local response normalization.
+
+Both come with their gradients.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +175,7 @@ def batch_norm_with_global_normalization(
     return (x - widen(m)) * (rate * widen(gamma) if scale_after_normalization else rate) + widen(beta)
 
 
-# Local response normalization across channels, and its gradient.
+# Local response normalization across channels
 
 
 def _sum_of_neighbors(x: Any, radius: int) -> Any:

@@ -1,4 +1,7 @@
-"""Convolutions with two or three spatial axes, including grouped and depthwise convolutions."""
+"""Convolutions with two or three spatial axes, including grouped, depthwise and fused convolutions.
+
+TensorFlow's optimizer and TensorFlow.js fuse convolutions with other ops.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,7 @@ def conv(input, filter, *, strides, padding, explicit_paddings, data_format, dil
     return out.reshape(*batch, *out.shape[1:])
 
 
-# Convolutions that TensorFlow's optimizer or TensorFlow.js fused with other ops.
+# Fused convolutions
 
 
 @host("_FusedConv2D")

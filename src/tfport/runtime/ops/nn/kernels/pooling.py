@@ -1,4 +1,4 @@
-"""Max and average pooling, and max pooling with the index of each maximum."""
+"""Max and average pooling, max pooling with the index of each maximum, and their gradients."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def max_pool_with_argmax(input, *, ksize, strides, Targmax, padding, include_bat
     return window_argmax(input, win, include_batch_in_index)
 
 
-# Gradients of max and average pooling.
+# Gradients
 
 
 def _max_grad(

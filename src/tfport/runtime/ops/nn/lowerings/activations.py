@@ -1,4 +1,4 @@
-"""Activation functions and their gradients, lowered to ONNX."""
+"""Activation functions, their gradients and BiasAdd, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -146,9 +146,6 @@ def softsign_grad(b, gradients, features):
     _check_same_shape(gradients, features)
     root = b.Add(b.Abs(features), b.const(1, features.dtype))
     return b.Div(gradients, b.Mul(root, root))
-
-
-# BiasAdd, lowered to ONNX.
 
 
 @lower("BiasAdd")

@@ -1,7 +1,7 @@
-"""Batch normalization, lowered to ONNX.
+"""Batch normalization and local response normalization, lowered to ONNX.
 
 Learned statistics become one factor and one offset per channel in the layout of the op. That
-needs no transposes, and `onnx.fuse_convolutions` folds both into a preceding convolution.
+needs no transposes, and `passes.islands.convolutions` folds both into a preceding convolution.
 """
 
 from __future__ import annotations
@@ -139,13 +139,10 @@ def batch_norm_with_global_normalization(
             raise CannotLower("the number of channels is unknown")
         scale = b.const(np.ones(gamma.shape[0]), gamma.dtype)
     # float16 and bfloat16 are computed in float32 and rounded once
-    kind = FLOAT32 if t.dtype.name in ("float16", "bfloat16") else t.dtype
-    x, factor, offset, mean, variance = (b.cast(o, kind) for o in (t, scale, beta, m, v))
+    dtype = FLOAT32 if t.dtype.name in ("float16", "bfloat16") else t.dtype
+    x, factor, offset, mean, variance = (b.cast(o, dtype) for o in (t, scale, beta, m, v))
     normalized = affine(b, x, DataLayout("NHWC"), factor, offset, mean, variance, variance_epsilon)
     return b.cast(normalized, t.dtype)
-
-
-# Local response normalization, lowered to ONNX.
 
 
 @lower("LRN")

@@ -1,4 +1,4 @@
-"""Convolutions, lowered to ONNX."""
+"""Convolutions, lowered to ONNX, also those that TensorFlow's optimizer or TensorFlow.js fused."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def conv(
     return convolution(b, layout, input, filter, strides, dilations, padding, explicit)
 
 
-# Convolutions that TensorFlow's optimizer or TensorFlow.js fused with other ops, lowered to ONNX.
+# Fused convolutions
 
 
 @lower("_FusedConv2D", filter_format=("HWIO",), num_host_args=(0,))

@@ -76,20 +76,20 @@ def quantized_mul(x, y, min_x, max_x, min_y, max_y, *, Toutput):
 def quantized_add(x, y, min_x, max_x, min_y, max_y, *, Toutput):
     ends = scalars(min_x, max_x), scalars(min_y, max_y)
     total = sum_range(*ends)
-    kind = Toutput.numpy
-    parts = [_in_range(q, *own, *total, kind) for q, own in zip((x, y), ends, strict=True)]
+    dtype = Toutput.numpy
+    parts = [_in_range(q, *own, *total, dtype) for q, own in zip((x, y), ends, strict=True)]
     return parts[0] + parts[1], *total
 
 
-def _in_range(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, kind: Any) -> Any:
+def _in_range(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, dtype: Any) -> Any:
     """Convert integers from one range to another, by a whole number of steps each."""
     if q.size == 1:
-        return from_float(to_float(q, low, high, q.dtype), new_low, new_high, kind)
+        return from_float(to_float(q, low, high, q.dtype), new_low, new_high, dtype)
     zero, unit = (
-        int(from_float_unclamped(to_float(np.array(n), low, high, q.dtype), new_low, new_high, kind))
+        int(from_float_unclamped(to_float(np.array(n), low, high, q.dtype), new_low, new_high, dtype))
         for n in (0, 1)
     )
-    return np.clip(zero + q.astype(np.int64) * (unit - zero), *limits(kind)).astype(kind)
+    return np.clip(zero + q.astype(np.int64) * (unit - zero), *limits(dtype)).astype(dtype)
 
 
 @host("QuantizedBiasAdd")
@@ -199,7 +199,7 @@ def quantized_batch_norm(
     scale_after_normalization,
 ):
     """In fixed point: a factor and an offset per channel, in steps of the output range."""
-    kind = out_type.numpy
+    dtype = out_type.numpy
     total = np.float32(-(1 << 20)), np.float32(1 << 20)
     mean, spread, shift, factor = (
         to_float(q, *scalars(low, high), q.dtype)
@@ -212,8 +212,8 @@ def quantized_batch_norm(
     )
     scale = np.float32(1) / np.sqrt(spread + np.float32(variance_epsilon))
     scale = scale * factor if scale_after_normalization else scale
-    scales, offsets = (from_float(x, *total, kind) for x in (scale, -mean * scale + shift))
-    unit = int(from_float(np.float32(1), *total, kind))
-    x = from_float(to_float(t, *scalars(t_min, t_max), t.dtype), *total, kind)
+    scales, offsets = (from_float(x, *total, dtype) for x in (scale, -mean * scale + shift))
+    unit = int(from_float(np.float32(1), *total, dtype))
+    x = from_float(to_float(t, *scalars(t_min, t_max), t.dtype), *total, dtype)
     product = x * scales
-    return np.trunc(product / unit).astype(kind) + offsets, *total
+    return np.trunc(product / unit).astype(dtype) + offsets, *total

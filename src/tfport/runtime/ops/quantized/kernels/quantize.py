@@ -1,4 +1,4 @@
-"""Conversion of floats to quantized types and back."""
+"""Conversion of floats to quantized types and back, and between the ranges of quantized tensors."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def _along(axis: int, x: Any, *ranges: Any) -> list[Any]:
 def quantize_v2(
     input, min_range, max_range, *, T, mode, round_mode, narrow_range, axis, ensure_minimum_range
 ):
-    kind = T.numpy
+    dtype = T.numpy
     low, high = _along(axis, input, min_range, max_range)
     if np.any(low > high):
         raise RunFailed("max_range must be at least min_range")
     low = np.minimum(np.float32(0), low)
     room = np.maximum(np.float32(1), np.maximum(np.abs(min_like(axis, min_range, low)), np.abs(high)))
     high = np.maximum(np.float32(0), np.maximum(high, low + room * np.float32(ensure_minimum_range)))
-    lowest, highest = limits(kind)
+    lowest, highest = limits(dtype)
     if mode == "MIN_FIRST":
         if axis != -1:
             raise RunFailed(f"mode MIN_FIRST does not support an axis, found {axis}")
-        if kind == np.uint8:
+        if dtype == np.uint8:
             whole = np.rint((input - low) * (np.float32(255) / (high - low)))
         else:
-            whole = from_float_fast(input, low, high, kind)
+            whole = from_float_fast(input, low, high, dtype)
     elif mode == "MIN_COMBINED":
         scale = np.float32(highest - lowest) / (high - low)
         moved = (np.clip(input, low, high) - low) * scale
@@ -73,7 +73,7 @@ def quantize_v2(
         scale = np.minimum(from_low, from_high).astype(np.float32)
         low, high = np.float32(lowest) / scale, np.float32(highest) / scale
         whole = _ROUND[round_mode](np.clip(input, low, high) * scale)
-    whole = np.clip(np.nan_to_num(np.asarray(whole, np.float64)), *limits(kind)).astype(kind)
+    whole = np.clip(np.nan_to_num(np.asarray(whole, np.float64)), *limits(dtype)).astype(dtype)
     return whole, *(np.reshape(end, () if axis == -1 else -1).astype(np.float32) for end in (low, high))
 
 
@@ -84,23 +84,23 @@ def min_like(axis: int, min_range: Any, low: Any) -> Any:
 
 @host("Dequantize")
 def dequantize(input, min_range, max_range, *, mode, narrow_range, axis, dtype):
-    kind = input.dtype
+    quantized = input.dtype
     low, high = _along(axis, input, min_range, max_range)
-    lowest, highest = limits(kind)
+    lowest, highest = limits(quantized)
     if mode == "MIN_FIRST":
         if axis != -1 or dtype.name != "float32":
             raise RunFailed(
                 "mode MIN_FIRST supports only float32 outputs without an axis, "
                 f"found {dtype.name} with axis={axis}"
             )
-        return to_float_fast(input, low, high, kind)
+        return to_float_fast(input, low, high, quantized)
     x = input.astype(np.float32)
     if mode == "MIN_COMBINED":
         scale = (high - low) / np.float32(float(highest) - float(lowest))
         half = np.float32((float(highest) - float(lowest) + 1) / 2) if lowest else np.float32(0)
         return (x + half) * scale + low
     scale = high / np.float32(highest)
-    if lowest or (narrow_range and kind == np.uint8):
+    if lowest or (narrow_range and quantized == np.uint8):
         scale = np.maximum(low / np.float32(lowest + narrow_range), scale)
     return x * scale
 
@@ -196,7 +196,7 @@ def quantize_and_dequantize_v3(
     )
 
 
-# Requantize: convert quantized tensors to a requested range, or to the range of their values.
+# Requantization to a requested range, or to the range of the values
 
 
 @host("RequantizationRange")
@@ -231,13 +231,13 @@ def quantize_down_and_shrink_range(input, input_min, input_max, *, out_type):
     return _narrowed(input, low, high, new_low, new_high, out_type.numpy), new_low, new_high
 
 
-def _narrowed(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, kind: Any) -> Any:
+def _narrowed(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, dtype: Any) -> Any:
     """Convert integers to another range; from 32 to 8 bits in fixed point with 16 fractional bits."""
-    if q.dtype != np.int32 or kind != np.uint8:
-        return from_float(to_float(q, low, high, q.dtype), new_low, new_high, kind)
+    if q.dtype != np.int32 or dtype != np.uint8:
+        return from_float(to_float(q, low, high, q.dtype), new_low, new_high, dtype)
     span, wanted = np.float32(high - low), np.float32(new_high - new_low)
     if wanted == 0:
-        return np.zeros(q.shape, kind)
+        return np.zeros(q.shape, dtype)
     unit = 1 << 16
     scale = int(255.0 * unit * float(span) / float(wanted))
     middle = int(
@@ -245,7 +245,7 @@ def _narrowed(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, kind: An
     )
     bottom = int(unit * (float(new_low) * 255.0) / float(wanted))
     fixed = (q.astype(np.int64) * scale >> 32) + (middle - bottom + (unit >> 1))
-    return np.clip(fixed >> 16, 0, 255).astype(kind)
+    return np.clip(fixed >> 16, 0, 255).astype(dtype)
 
 
 @host("RequantizationRangePerChannel")
@@ -263,7 +263,7 @@ def requantize_per_channel(
     input, input_min, input_max, requested_output_min, requested_output_max, *, out_type
 ):
     low, high = scalars(requested_output_min, requested_output_max)
-    kind = out_type.numpy
+    dtype = out_type.numpy
     steps = np.maximum(np.abs(input_min), np.abs(input_max)) / np.float32(1 << 31)
-    scale = steps * (np.float32(limits(kind)[1]) / max(abs(low), abs(high)))
-    return np.clip(np.rint(input.astype(np.float32) * scale), *limits(kind)), low, high
+    scale = steps * (np.float32(limits(dtype)[1]) / max(abs(low), abs(high)))
+    return np.clip(np.rint(input.astype(np.float32) * scale), *limits(dtype)), low, high

@@ -29,9 +29,9 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     rows = lengths.pop() if lengths else 1
     most = MOST_ELEMENTS if Tsplits.numpy.itemsize == 8 else (1 << 31) - 1
     if starts.dtype.kind in "iu" and rows <= FEW:
-        made = _few_ranges(bounds, rows, most)
-        if made is not None:
-            return made
+        few = _few_ranges(bounds, rows, most)
+        if few is not None:
+            return few
     if (deltas == 0).any():
         raise RunFailed(f"deltas must not be 0, found {excerpt(deltas)}")
     counts = np.broadcast_to(_range_sizes(starts, limits, deltas), rows)
@@ -76,8 +76,8 @@ def _repeated(bounds: Any, counts: Any) -> Any:
 def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
     """The numbers of elements; 0 where a range goes the other way."""
     if start.dtype.kind in "iu":
-        kind = np.int64 if _are_moderate(start, limit, delta) else object
-        counts = -((start.astype(kind) - limit) // delta.astype(kind))
+        dtype = np.int64 if _are_moderate(start, limit, delta) else object
+        counts = -((start.astype(dtype) - limit) // delta.astype(dtype))
         return np.maximum(counts, 0).astype(np.int64)
     back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
     counts = np.ceil(np.abs((limit - start) / delta))

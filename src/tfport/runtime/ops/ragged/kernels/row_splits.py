@@ -1,4 +1,4 @@
-"""Ragged tensors as values and row splits: convert to dense or sparse, gather."""
+"""Ragged tensors as values and row splits: conversion, gathering, bin counts, feature crosses, empty rows."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tfport.runtime.ops.sparse.row_counts import bincounts, rows_of_splits, spar
 @host("RaggedTensorToTensor")
 def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors, *, row_partition_types):
     if (
-        made := _equal_rows(shape, values, default_value, row_partition_tensors, row_partition_types)
+        dense := _equal_rows(shape, values, default_value, row_partition_tensors, row_partition_types)
     ) is not None:
-        return made
+        return dense
     rows, levels = _partitions(row_partition_tensors, row_partition_types, len(values) if values.ndim else 0)
     dims = _dense_shape(shape, rows, levels, values)
     if default_value.ndim and default_value.ndim >= values.ndim:
@@ -51,16 +51,16 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
         return out
     out = out.reshape(math.prod(dims[: 1 + len(levels)]), *element)
     kept = np.arange(rows) < dims[0]
-    place = np.where(kept, np.arange(rows), 0)
+    position = np.where(kept, np.arange(rows), 0)
     for lengths, size in zip(levels, dims[1:], strict=False):
         row = np.repeat(np.arange(len(lengths)), lengths)
-        if len(lengths) > len(place):
-            raise RunFailed(f"expected {len(place)} rows, found {len(lengths)}")
+        if len(lengths) > len(position):
+            raise RunFailed(f"expected {len(position)} rows, found {len(lengths)}")
         inner = within_rows(lengths)
         kept = kept[row] & (inner < size)
-        place = np.where(kept, place[row] * size + inner, 0)
-    count = min(len(place), len(values))
-    out[place[:count][kept[:count]]] = values[:count][kept[:count]]
+        position = np.where(kept, position[row] * size + inner, 0)
+    count = min(len(position), len(values))
+    out[position[:count][kept[:count]]] = values[:count][kept[:count]]
     return out.reshape(dims)
 
 
@@ -194,9 +194,6 @@ def _are_all(indices: Any, rows: int) -> bool:
     return len(indices) == rows <= FEW and indices.tolist() == list(range(rows))
 
 
-# Bin counts of ragged rows.
-
-
 @host("RaggedBincount")
 def ragged_bincount(splits, values, size, weights, *, binary_output):
     rows, row_of = rows_of_splits(splits, len(values))
@@ -207,9 +204,6 @@ def ragged_bincount(splits, values, size, weights, *, binary_output):
 def ragged_count(splits, values, weights, *, minlength, maxlength, binary_output):
     rows, row_of = rows_of_splits(splits, len(values))
     return sparse_counts(rows, row_of, values, weights, minlength, maxlength, binary_output)
-
-
-# RaggedCross: feature crosses with ragged columns.
 
 
 @host("RaggedCross")
@@ -230,9 +224,6 @@ def ragged_cross(
         hashed(columns, which, num_buckets, hash_key) if hashed_output else joined(columns, which, b"_X_")
     )
     return values, np.concatenate([[0], np.cumsum(totals)])
-
-
-# RaggedFillEmptyRows and its gradient.
 
 
 @host("RaggedFillEmptyRows")

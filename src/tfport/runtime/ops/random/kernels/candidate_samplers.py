@@ -79,8 +79,8 @@ class _Learned(_Uniform):
         self.weights = np.ones(size, np.int64)
 
     def sample(self, words: _Words) -> int:
-        place = words.below(int(self.weights.sum()))
-        return int(np.searchsorted(np.cumsum(self.weights), place, side="right"))
+        drawn = words.below(int(self.weights.sum()))
+        return int(np.searchsorted(np.cumsum(self.weights), drawn, side="right"))
 
     def chance(self, values: Any) -> Any:
         return self.weights[values].astype(np.float32) / np.float32(self.weights.sum())
@@ -238,7 +238,7 @@ def accidental_hits(true_classes, sampled_candidates, *, num_true, seed, seed2):
         )
     if sampled_candidates.ndim != 1:
         raise RunFailed(f"sampled_candidates must be a vector, found shape {list(sampled_candidates.shape)}")
-    place = {value: i for i, value in enumerate(sampled_candidates.tolist())}
-    hits = [(i, place[v]) for i, row in enumerate(true_classes.tolist()) for v in row if v in place]
+    index_of = {value: i for i, value in enumerate(sampled_candidates.tolist())}
+    hits = [(i, index_of[v]) for i, row in enumerate(true_classes.tolist()) for v in row if v in index_of]
     indices, ids = np.array(hits, np.int64).reshape(-1, 2).T
     return indices.astype(np.int32), ids, np.full(len(hits), _LEAST, np.float32)

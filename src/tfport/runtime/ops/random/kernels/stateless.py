@@ -185,12 +185,9 @@ def shuffled(value: Any, reserve: Any) -> Any:
     return value[np.array(order)]
 
 
-# RandomIndexShuffle: the position of an index in a permutation that is never stored.
-
-
 @host("RandomIndexShuffle")
 def random_index_shuffle(index, seed, max_index, *, rounds):
-    """The position of an index in a permutation of [0, max_index]."""
+    """The position of an index in a permutation of [0, max_index], which is never stored."""
     count = max(index.size, max_index.size, seed.size // 3)
     if index.ndim > 1 or (index.ndim == 1 and index.size != count):
         raise RunFailed(f"index must be a scalar or a vector, found shape {list(index.shape)}")

@@ -58,9 +58,9 @@ def parameterized(shape, means, stdevs, minvals, maxvals, *, seed, seed2, contex
     return _draw(philox, zip(*columns, counts, strict=True), means.dtype).reshape(dims)
 
 
-def _draw(philox: Philox, rows: Iterator[Any], kind: Any = np.float32) -> Any:
+def _draw(philox: Philox, rows: Iterator[Any], dtype: Any = np.float32) -> Any:
     """Draw the numbers of each set of parameters in order, from one stream."""
-    drawn, at = [np.empty(0, kind)], 0
+    drawn, at = [np.empty(0, dtype)], 0
     for mean, stddev, low, high, count in rows:
         if not (stddev > 0 and low < high and (np.isfinite(low) or np.isfinite(high))):
             raise RunFailed(
@@ -77,30 +77,30 @@ def _draw(philox: Philox, rows: Iterator[Any], kind: Any = np.float32) -> Any:
 
 def _standard(philox: Philox, at: int, least: Any, most: Any, count: int) -> tuple[Any, int]:
     """`count` standard normal numbers in bounds, and the first unused block."""
-    kind = least.dtype.type
+    dtype = least.dtype.type
     step = 1
-    root = np.sqrt(least * least + kind(4))
-    cutoff = kind(2) * np.exp(kind(0.5) + (least * (least - root)) / kind(4)) / (least + root)
-    enough = kind(_ENOUGH)
+    root = np.sqrt(least * least + dtype(4))
+    cutoff = dtype(2) * np.exp(dtype(0.5) + (least * (least - root)) / dtype(4)) / (least + root)
+    enough = dtype(_ENOUGH)
     if (least < -enough and most >= 0) or (most > enough and least <= 0):
         propose: Any = _normals
     elif most - least < cutoff:
         propose, step = _uniforms, 2
     else:
         propose = _exponentials
-    accepted: list[Any] = [np.empty(0, kind)]
+    accepted: list[Any] = [np.empty(0, dtype)]
     missing, tries = count, 0
     while missing:
         rounds = missing // 2 + 4
         blocks = philox.skip(at).first(rounds * step)
         numbers, fits = propose(blocks, least, most)
-        place = np.flatnonzero(fits.reshape(-1))[:missing]
-        tries = 0 if place.size else tries + fits.size
+        indices = np.flatnonzero(fits.reshape(-1))[:missing]
+        tries = 0 if indices.size else tries + fits.size
         if tries > _MOST_TRIES:
             raise RunFailed(f"no number between the bounds was found in {_MOST_TRIES} tries")
-        accepted.append(numbers.reshape(-1)[place])
-        missing -= place.size
-        at += (rounds if missing else int(place[-1]) // fits.shape[1] + 1) * step
+        accepted.append(numbers.reshape(-1)[indices])
+        missing -= indices.size
+        at += (rounds if missing else int(indices[-1]) // fits.shape[1] + 1) * step
     return np.concatenate(accepted), at
 
 
@@ -110,17 +110,17 @@ def _normals(blocks: Any, least: Any, most: Any) -> tuple[Any, Any]:
 
 
 def _uniforms(blocks: Any, least: Any, most: Any) -> tuple[Any, Any]:
-    kind = least.dtype.type
-    numbers = draw.as_uniform(blocks, kind)
+    dtype = least.dtype.type
+    numbers = draw.as_uniform(blocks, dtype)
     z = numbers[0::2] * (most - least) + least
-    plus = kind(0) if least < 0 else least * least
-    return z, numbers[1::2] <= np.exp((plus - z * z) / kind(2))
+    plus = dtype(0) if least < 0 else least * least
+    return z, numbers[1::2] <= np.exp((plus - z * z) / dtype(2))
 
 
 def _exponentials(blocks: Any, least: Any, most: Any) -> tuple[Any, Any]:
-    kind = least.dtype.type
-    numbers = draw.as_uniform(blocks, kind)
-    alpha = (least + np.sqrt(least * least + kind(4))) / kind(2)
+    dtype = least.dtype.type
+    numbers = draw.as_uniform(blocks, dtype)
+    alpha = (least + np.sqrt(least * least + dtype(4))) / dtype(2)
     z = -np.log(numbers[:, 0::2]) / alpha + least
     x = alpha - z if least < alpha else np.broadcast_to(least - alpha, z.shape)
-    return z, (numbers[:, 1::2] <= np.exp(-x * x / kind(2))) & (z < most)
+    return z, (numbers[:, 1::2] <= np.exp(-x * x / dtype(2))) & (z < most)

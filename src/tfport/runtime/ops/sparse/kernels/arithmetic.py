@@ -11,10 +11,10 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.sparse.coordinates import (
     checked,
+    flat_positions,
     in_bounds,
     in_order,
     indices_of,
-    places,
     summed,
 )
 from tfport.runtime.ops.sparse.kernels.dense import bounded_size
@@ -27,7 +27,7 @@ def _pair(a: Any, b: Any) -> tuple[tuple[int, ...], Any, Any]:
         raise RunFailed(f"sparse tensors must have the same shape, found {list(dims)} and {list(others)}")
     in_bounds(a[0], dims, "the first")
     in_bounds(b[0], dims, "the second")
-    return dims, places(a[0], dims), places(b[0], dims)
+    return dims, flat_positions(a[0], dims), flat_positions(b[0], dims)
 
 
 def _merged(a: Any, b: Any) -> tuple[Any, Any]:
@@ -112,7 +112,7 @@ def _grouped(
         raise RunFailed(f"axes {reduced} are out of range for shape {list(dims)}")
     gone = sorted({axis % rank for axis in reduced})
     stay = [axis for axis in range(rank) if axis not in gone]
-    return dims, stay, gone, places(indices[:, stay], tuple(dims[axis] for axis in stay))
+    return dims, stay, gone, flat_positions(indices[:, stay], tuple(dims[axis] for axis in stay))
 
 
 def _reduced(values: Any, groups: Any, count: int, op: str) -> Any:
@@ -154,7 +154,7 @@ def sparse_softmax(sp_indices, sp_values, sp_shape):
     if len(dims) < 2:
         raise RunFailed(f"the sparse tensor must have at least 2 axes, found {len(dims)}")
     in_bounds(sp_indices, dims)
-    _, rows = np.unique(places(sp_indices[:, :-1], dims[:-1]), return_inverse=True)
+    _, rows = np.unique(flat_positions(sp_indices[:, :-1], dims[:-1]), return_inverse=True)
     values = widen(sp_values)
     largest = np.full(int(rows.max(initial=-1)) + 1, -np.inf, values.dtype)
     np.maximum.at(largest, rows, values)

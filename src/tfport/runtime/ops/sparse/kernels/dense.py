@@ -14,11 +14,11 @@ from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.sparse.coordinates import (
     FEW,
     checked,
-    few_places,
+    few_positions,
+    flat_positions,
     in_bounds,
     in_order,
     outside,
-    places,
     sizes,
 )
 
@@ -41,13 +41,13 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, 
         )
     if sparse_values.ndim and sparse_values.shape != (len(indices),):
         raise RunFailed(f"{len(indices)} indices do not match values {list(sparse_values.shape)}")
-    where: Any = few_places(indices, dims)
+    where: Any = few_positions(indices, dims)
     if where is None:
         for at, index in outside(indices, dims):
             raise RunFailed(
                 f"indices[{at}] = [{text_of(index)}] is out of bounds: need 0 <= index < [{text_of(dims)}]"
             )
-        where = places(indices, dims)
+        where = flat_positions(indices, dims)
     if validate_indices and not in_order(where):
         raise RunFailed("indices must be sorted and unique")
     return _filled(dims, default_value, where, sparse_values)
@@ -58,20 +58,20 @@ def few_to_dense(groups, attrs):
     """A few elements, without most of NumPy's calls; the kernel says what is wrong."""
     validates = attrs["validate_indices"]
 
-    def made(indices, shape, values, default):
+    def dense(indices, shape, values, default):
         count = len(values) if values.ndim == 1 else FEW + 1
         if count > FEW or indices.ndim != 2 or shape.ndim != 1 or default.ndim:
             return None
         dims = tuple(shape.tolist())
         if indices.shape != (count, len(dims)) or min(dims, default=0) < 0:
             return None
-        where = few_places(indices, dims)
+        where = few_positions(indices, dims)
         if where is None or not in_order(where):
             return None if where is None or validates else _filled(dims, default, where, values)
         # in order and as many as there are places: all of them
         return values.reshape(dims) if count == math.prod(dims) else _filled(dims, default, where, values)
 
-    return made
+    return dense
 
 
 def _filled(dims: tuple[int, ...], fill: Any, where: Any, values: Any) -> Any:
@@ -87,9 +87,9 @@ def bounded_size(dims: tuple[int, ...]) -> int:
     return math.prod(dims)
 
 
-def dense_of(dims: tuple[int, ...], kind: Any, fill: Any) -> Any:
+def dense_of(dims: tuple[int, ...], dtype: Any, fill: Any) -> Any:
     """A flat dense tensor; raises if it would be too large."""
-    out = np.empty(bounded_size(dims), kind)
+    out = np.empty(bounded_size(dims), dtype)
     out[...] = fill
     return out
 
@@ -101,7 +101,7 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
         raise RunFailed(f"both tensors must have the same shape, found {list(dims)} and {list(b.shape)}")
     in_bounds(a_indices, dims)
     out = b.copy().reshape(-1)
-    np.add.at(out, places(a_indices, dims), a_values)
+    np.add.at(out, flat_positions(a_indices, dims), a_values)
     return out.reshape(dims)
 
 

@@ -11,10 +11,10 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.sparse.coordinates import (
     checked,
-    few_places,
+    few_positions,
+    flat_positions,
     indices_of,
     outside,
-    places,
     sizes,
     sorted_order,
 )
@@ -30,13 +30,13 @@ def sparse_reshape(input_indices, input_shape, new_shape):
     if input_indices.shape[1] != len(input_shape):
         raise RunFailed(f"indices {list(input_indices.shape)} do not match rank {len(input_shape)}")
     dims = sizes(input_shape)
-    made = _inferred(dims, [int(n) for n in new_shape.tolist()])
-    flat: Any = few_places(input_indices, dims)
-    if made == dims and (flat is not None or not any(outside(input_indices, dims))):
+    new = _inferred(dims, [int(n) for n in new_shape.tolist()])
+    flat: Any = few_positions(input_indices, dims)
+    if new == dims and (flat is not None or not any(outside(input_indices, dims))):
         return input_indices, input_shape
     if flat is None:
-        flat = places(input_indices, dims)
-    return indices_of(flat, made), np.array(made, np.int64)
+        flat = flat_positions(input_indices, dims)
+    return indices_of(flat, new), np.array(new, np.int64)
 
 
 def _inferred(dims: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
@@ -114,11 +114,11 @@ def sparse_slice(indices, values, shape, start, size):
             f"start and size must have {len(dims)} elements, found {list(start.shape)} and {list(size.shape)}"
         )
     bounds = np.array(dims, np.int64)
-    made = np.where(start < bounds, np.minimum(size, bounds - start), 0)
-    if (made < 0).any():
+    sizes = np.where(start < bounds, np.minimum(size, bounds - start), 0)
+    if (sizes < 0).any():
         raise RunFailed(f"start {start.tolist()} and size {size.tolist()} are invalid for shape {list(dims)}")
-    inside = ((indices >= start) & (indices < start + made)).all(1)
-    return indices[inside] - start, values[inside], made
+    inside = ((indices >= start) & (indices < start + sizes)).all(1)
+    return indices[inside] - start, values[inside], sizes
 
 
 @host("SparseSliceGrad")

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, places
+from tfport.runtime.ops.sparse.coordinates import checked, flat_positions, in_bounds
 from tfport.runtime.ops.sparse.kernels.dense import bounded_size
 
 
@@ -56,7 +56,7 @@ def from_dense(dense_input, indices):
     if indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
         raise RunFailed(f"indices {list(indices.shape)} do not match dense_input {list(dense_input.shape)}")
     in_bounds(indices, dense_input.shape)
-    values = dense_input.reshape(-1)[places(indices, dense_input.shape)]
+    values = dense_input.reshape(-1)[flat_positions(indices, dense_input.shape)]
     return _made(indices, values, dense_input.shape)
 
 

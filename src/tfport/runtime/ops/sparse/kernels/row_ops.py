@@ -23,8 +23,6 @@ from tfport.runtime.ops.sparse.feature_crosses import (
 from tfport.runtime.ops.sparse.row_counts import bincounts, rows_of_sparse, sparse_counts
 from tfport.runtime.ops.strings.fingerprints import fingerprint64, siphash
 
-# SparseFillEmptyRows and its gradient.
-
 
 @host("SparseFillEmptyRows")
 def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
@@ -38,9 +36,9 @@ def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
     if _has_all_in_order(rows, dims[0]):
         return indices, values, np.zeros(dims[0], bool), np.arange(len(rows))
     if not len(rows):
-        made = np.zeros((dims[0], len(dims)), np.int64)
-        made[:, 0] = np.arange(dims[0])
-        return made, full((dims[0],), default_value[()], values.dtype), np.ones(dims[0], bool), rows
+        starts = np.zeros((dims[0], len(dims)), np.int64)
+        starts[:, 0] = np.arange(dims[0])
+        return starts, full((dims[0],), default_value[()], values.dtype), np.ones(dims[0], bool), rows
     from_input, into, row_of, empty = filled_rows(rows, dims[0])
     out = np.zeros((len(row_of), len(dims)), np.int64)
     out[:, 0] = row_of
@@ -89,9 +87,6 @@ def fill_empty_rows_grad(reverse_index_map, grad_values):
     return grad_values[reverse_index_map], summed(np.zeros(len(left), np.int64), left, 1)[0]
 
 
-# Bin counts of sparse rows, and counts as sparse tensors.
-
-
 @host("SparseBincount")
 def sparse_bincount(indices, values, dense_shape, size, weights, *, binary_output):
     rows, row_of = rows_of_sparse(indices, values, dense_shape)
@@ -113,9 +108,6 @@ def dense_count(values, weights, *, minlength, maxlength, binary_output):
 def sparse_count(indices, values, dense_shape, weights, *, minlength, maxlength, binary_output):
     rows, row_of = rows_of_sparse(indices, values, dense_shape)
     return sparse_counts(rows, row_of, values, weights, minlength, maxlength, binary_output)
-
-
-# SparseCross: feature crosses of sparse and dense columns.
 
 
 def _sparse_result(totals: Any, values: Any) -> Any:
@@ -156,8 +148,8 @@ def sparse_cross_hashed(indices, values, shapes, dense_inputs, num_buckets, stro
     key = (int(salt[0]), int(salt[1])) if strong_hash else None
     hashes = [_salted(c.values, key, dense=i >= len(indices)) for i, c in enumerate(columns)]
     combined = hashes[0][which[0]]
-    for each, places in zip(hashes[1:], which[1:], strict=True):
-        combined = combine_hashes(combined, each[places])
+    for each, chosen in zip(hashes[1:], which[1:], strict=True):
+        combined = combine_hashes(combined, each[chosen])
     return _sparse_result(totals, bucket(combined, int(num_buckets)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, in_order, indices_of, places
+from tfport.runtime.ops.sparse.coordinates import checked, flat_positions, in_bounds, in_order, indices_of
 
 
 class Groups(NamedTuple):
@@ -31,9 +31,9 @@ def _of_sparse(indices: Any, values: Any, shape: Any, validate: bool) -> Groups:
     if len(dims) < 2:
         raise RunFailed(f"sets must have at least 2 axes, found {len(dims)}")
     in_bounds(indices, dims)
-    if validate and not in_order(places(indices, dims)):
+    if validate and not in_order(flat_positions(indices, dims)):
         raise RunFailed("indices must be sorted and unique")
-    return Groups(dims[:-1], places(indices[:, :-1], dims[:-1]), values)
+    return Groups(dims[:-1], flat_positions(indices[:, :-1], dims[:-1]), values)
 
 
 def _operated(a: Groups, b: Groups, operation: str) -> Any:

@@ -1,4 +1,7 @@
-"""Queues inside one session. Nothing else fills them, so an op that would wait fails instead."""
+"""Queues, stacks and mutexes inside one session.
+
+Nothing else fills a queue, so an op that would wait fails instead. TF1 loops fill stacks for their gradients.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.lower import Context, host
+
+LOOK_SECONDS = 0.05
+"""Time between two looks at the stop signal, while another run has the lock of a mutex."""
 
 
 class Queue:
@@ -156,9 +162,6 @@ def close(handle, *, cancel_pending_enqueues):
     handle.closed = True
 
 
-# Stacks of tensors, which TF1 loops fill for their gradients.
-
-
 class Stack:
     """A stack of tensors, new in each run."""
 
@@ -201,14 +204,8 @@ def close_stack(handle):
     handle.items = []
 
 
-# Mutexes: from MutexLock to ConsumeMutexLock, no other run of the session holds the lock.
-
-LOOK_SECONDS = 0.05
-"""Time between two looks at the stop signal, while another run has the lock."""
-
-
 class Mutex:
-    """A named lock."""
+    """A named lock: from MutexLock to ConsumeMutexLock, no other run of the session holds it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""AsString, which formats like C's printf, and StringFormat, which prints tensors like TensorFlow."""
+"""AsString formats like C's printf, StringFormat prints tensors like TensorFlow, StringToNumber parses."""
 
 from __future__ import annotations
 
@@ -141,9 +141,6 @@ def _shortest(value: float, few: int, many: int, parse: Callable[[bytes], float]
         return b"-nan" if math.copysign(1, value) < 0 else b"nan"
     short = b"%.*g" % (few, value)
     return short if parse(short) == value else b"%.*g" % (many, value)
-
-
-# StringToNumber.
 
 
 @host("StringToNumber")

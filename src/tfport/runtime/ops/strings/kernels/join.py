@@ -1,4 +1,4 @@
-"""StringJoin, ReduceJoin, UnsortedSegmentJoin and StringNGrams."""
+"""StringJoin, ReduceJoin, UnsortedSegmentJoin, StringNGrams, StringSplit and StringSplitV2."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def string_ngrams(
     return string_array(ngrams), np.array(ends)
 
 
-# StringSplit and StringSplitV2; the result is a sparse matrix of words.
+# Splits: the result is a sparse matrix of words
 
 _BYTES = string_array([bytes((byte,)) for byte in range(256)])
 """Every string of one byte."""
@@ -144,7 +144,7 @@ def string_split(input, delimiter, *, skip_empty):
     separators = scalar_value(delimiter, "delimiter")
     if not separators:
         texts = input.tolist()
-        return _places(texts), _BYTES.take(np.frombuffer(b"".join(texts), np.uint8)), _shape(texts)
+        return _indices(texts), _BYTES.take(np.frombuffer(b"".join(texts), np.uint8)), _shape(texts)
     pattern = re.compile(
         b"[" + b"".join(re.escape(separators[i : i + 1]) for i in range(len(separators))) + b"]"
     )
@@ -180,10 +180,10 @@ def _check_vector(input: NDArray[Any]) -> None:
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     words = rows[0] if len(rows) == 1 else [word for row in rows for word in row]
-    return _places(rows), string_array(words), _shape(rows)
+    return _indices(rows), string_array(words), _shape(rows)
 
 
-def _places(rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
+def _indices(rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
     """The row and column of each word."""
     if len(rows) == 1:
         indices = np.zeros((len(rows[0]), 2), np.int64)

@@ -205,13 +205,13 @@ def adadelta(var, accum, accum_update, lr, rho, epsilon, grad):
 
 def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power, multiply_linear_by_lr):
     """FTRL-proximal; with `multiply_linear_by_lr`, `linear` is stored multiplied by the learning rate."""
-    kind = var.dtype.type
+    dtype = var.dtype.type
     new = accum + grad * grad
     before, after = (np.sqrt(a) if lr_power == -0.5 else a**-lr_power for a in (accum, new))
-    scale, divide = (lr, kind(1)) if multiply_linear_by_lr else (kind(1), lr)
+    scale, divide = (lr, dtype(1)) if multiply_linear_by_lr else (dtype(1), lr)
     linear = linear + shrunk * scale - (after - before) / divide * var
-    kept = (l1 * scale * np.sign(linear) - linear) / (after / divide + kind(2) * l2 * scale)
-    return np.where(np.abs(linear) > l1 * scale, kept, kind(0)), new, linear
+    kept = (l1 * scale * np.sign(linear) - linear) / (after / divide + dtype(2) * l2 * scale)
+    return np.where(np.abs(linear) > l1 * scale, kept, dtype(0)), new, linear
 
 
 @rule("Ftrl", slots=3, flag="multiply_linear_by_lr", sparse=True)

@@ -28,8 +28,8 @@ def dot_v2(lhs, rhs, *, dimension_numbers, precision_config, preferred_element_t
     return _dot(lhs, rhs, dimension_numbers, preferred_element_type.numpy)
 
 
-def _dot(lhs: Any, rhs: Any, numbers: Any, kind: Any) -> Any:
-    return hlo.dot_general(lhs, rhs, **dimension_numbers(numbers, DOT), kind=kind)
+def _dot(lhs: Any, rhs: Any, numbers: Any, dtype: Any) -> Any:
+    return hlo.dot_general(lhs, rhs, **dimension_numbers(numbers, DOT), dtype=dtype)
 
 
 @host("XlaConv")
@@ -68,7 +68,7 @@ def conv_v2(
     return _conv(lhs, rhs, window, dimension_numbers, batch_group_count, preferred_element_type.numpy)
 
 
-def _conv(lhs: Any, rhs: Any, window: tuple[Any, ...], numbers: Any, batch_groups: int, kind: Any) -> Any:
+def _conv(lhs: Any, rhs: Any, window: tuple[Any, ...], numbers: Any, batch_groups: int, dtype: Any) -> Any:
     strides, padding, lhs_dilation, rhs_dilation, groups = window
     n = dimension_numbers(numbers, CONVOLUTION)
     return hlo.convolution(
@@ -83,7 +83,7 @@ def _conv(lhs: Any, rhs: Any, window: tuple[Any, ...], numbers: Any, batch_group
         output_axes=[only(n["output_batch"]), only(n["output_feature"]), *n["output_spatial"]],
         feature_groups=int(groups),
         batch_groups=batch_groups,
-        kind=kind,
+        dtype=dtype,
     )
 
 

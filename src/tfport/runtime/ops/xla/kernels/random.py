@@ -22,40 +22,40 @@ def rng_bit_generator(algorithm, initial_state, shape, *, dtype):
     return random_bits(int(algorithm), initial_state, dims, dtype.numpy)
 
 
-def random_bits(number: int, state: Any, dims: tuple[int, ...], kind: Any) -> tuple[Any, Any]:
+def random_bits(number: int, state: Any, dims: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
     """The next state, and the bits."""
     algorithm = _ALGORITHMS.get(number, PHILOX)
-    kind = np.dtype(kind)
+    dtype = np.dtype(dtype)
     if state.shape not in (((2,),) if algorithm == THREE_FRY else ((2,), (3,))):
         raise RunFailed(f"a state of shape {list(state.shape)} does not fit the algorithm {algorithm}")
-    wide = np.dtype(np.uint64 if kind.itemsize == 8 else np.uint32)
+    wide = np.dtype(np.uint64 if dtype.itemsize == 8 else np.uint32)
     draw = _three_fry if algorithm == THREE_FRY else _philox
     after, bits = draw([int(n) for n in state], dims, wide)
-    narrow = np.dtype(f"u{kind.itemsize}")
-    return np.array(after, np.uint64), bits.astype(narrow).view(kind)
+    narrow = np.dtype(f"u{dtype.itemsize}")
+    return np.array(after, np.uint64), bits.astype(narrow).view(dtype)
 
 
-def _philox(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list[int], Any]:
+def _philox(state: list[int], dims: tuple[int, ...], dtype: Any) -> tuple[list[int], Any]:
     key, low, *high = state
     size = int(np.prod(dims, dtype=np.int64))
-    words = size * kind.itemsize // 4
+    words = size * dtype.itemsize // 4
     blocks = -(-words // 4)
     philox = Philox(key, low | (high[0] if high else key) << 64)  # the key fills a short state
     end = philox.skip(blocks).counter
-    bits = np.ascontiguousarray(philox.first(blocks).reshape(-1)[:words]).view(kind)
+    bits = np.ascontiguousarray(philox.first(blocks).reshape(-1)[:words]).view(dtype)
     return [key, end & _MASK, end >> 64][: len(state)], bits.reshape(dims)
 
 
-def _three_fry(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list[int], Any]:
+def _three_fry(state: list[int], dims: tuple[int, ...], dtype: Any) -> tuple[list[int], Any]:
     key, counter = state
     axis = _split_axis(dims)
     half = list(dims) or [1]
-    if kind.itemsize == 4:
+    if dtype.itemsize == 4:
         half[axis] = -(-half[axis] // 2)
     size = int(np.prod(half, dtype=np.int64))
     counters = np.uint64(counter) + np.arange(size, dtype=np.uint64)
     first, second = (word.reshape(half) for word in _hashed(counters, key))
-    if kind.itemsize == 8:
+    if dtype.itemsize == 8:
         bits = first.astype(np.uint64) | second.astype(np.uint64) << np.uint64(32)
     else:
         pairs = np.stack([first, second], axis + 1)
