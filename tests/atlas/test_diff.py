@@ -7,7 +7,8 @@ from tfport.atlas.diff import diff_registries
 from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
-from tfport.registry.registry import Kernel, OpRegistry, Selection
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import OpRegistry, Selection
 from tfport.reports.targets import diff_json
 
 

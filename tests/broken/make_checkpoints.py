@@ -17,15 +17,8 @@ import numpy as np
 from tfport.errors import Error
 from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.checkpoint.slices import encode_slice
-from tfport.formats.checkpoint.table import (
-    MAGIC,
-    BlockBuilder,
-    Handle,
-    SortedTable,
-    packed,
-    write_block,
-    write_table,
-)
+from tfport.formats.checkpoint.table import MAGIC, Handle, SortedTable
+from tfport.formats.checkpoint.table_writer import BlockBuilder, packed, write_block, write_table
 from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.wire import to_varint

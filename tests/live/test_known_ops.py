@@ -8,7 +8,7 @@ from tfport.atlas.atlas import atlas
 from tfport.atlas.known_ops import known_ops
 from tfport.formats.proto.graph_pb2 import OpDef, OpList
 from tfport.formats.proto.kernel_pb2 import KernelList
-from tfport.registry.registry import kernels_from
+from tfport.registry.kernels import kernels_from
 
 tf = pytest.importorskip("tensorflow")
 NEWEST = known_ops().recorded()[-1]

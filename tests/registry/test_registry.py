@@ -3,7 +3,8 @@
 import pytest
 
 from tfport.formats.proto.graph_pb2 import OpDef
-from tfport.registry.registry import Kernel, OpRegistry, Selection
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import OpRegistry, Selection
 
 
 class SampleSource:

@@ -23,7 +23,7 @@ from tfport.atlas.atlas import Build, atlas
 from tfport.atlas.selective_registration import kernel_key
 from tfport.formats.proto.graph_pb2 import AttrValue, NodeDef
 from tfport.formats.proto.kernel_pb2 import KernelDef, KernelList
-from tfport.registry.registry import kernels_from
+from tfport.registry.kernels import kernels_from
 
 OUT = Path(__file__).parents[2] / "src/tfport/atlas/kernel_classes.sqlite"
 ASK = Path(__file__).with_name("kernel_class_probe.py")

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from tfport.atlas.versions import version_key
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.formats.proto.kernel_pb2 import KernelList
-from tfport.registry.registry import Kernel, kernels_from
+from tfport.registry.kernels import Kernel, kernels_from
 from tfport.startup.dataclass import dataclass, field
 
 X86, ARM = "x86_64", "aarch64"

@@ -11,7 +11,8 @@ from typing import Any
 from tfport.atlas.atlas import Atlas, Build, RecordedSource, has_bit
 from tfport.atlas.kernel_history import kernel_key
 from tfport.atlas.op_definitions import definition_changes
-from tfport.registry.registry import Kernel, OpRegistry, Source
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import OpRegistry, Source
 from tfport.startup.dataclass import dataclass, replace
 
 

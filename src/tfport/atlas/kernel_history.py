@@ -9,7 +9,7 @@ from tfport.atlas.op_definitions import value_text
 from tfport.atlas.release_spans import Span, spans
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.startup.dataclass import dataclass, replace
 
 Line = tuple[str, str, str]

@@ -28,7 +28,8 @@ from tfport.graph.attrs import decode
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
-from tfport.registry.registry import Kernel, OpRegistry, Selection, Source
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import OpRegistry, Selection, Source
 from tfport.registry.resolve import usable_kernels
 from tfport.startup.dataclass import dataclass, field
 

@@ -47,7 +47,7 @@ from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.graph.usage import LABEL, Usage, usages
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.startup.dataclass import dataclass, field, replace

@@ -15,7 +15,7 @@ from tfport.explain.lookup import Meaning, MessageMatch
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.usage import LABEL
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import ANY_DEVICE, unresolved_kernel
 from tfport.startup.dataclass import dataclass
 

@@ -20,8 +20,8 @@ from tfport.check.findings.library_ops import (
 from tfport.formats.elf.mangling import short_name
 from tfport.graph.op_spec import registration_errors
 from tfport.lib.subject import LibrarySubject
+from tfport.registry.kernels import Kernel
 from tfport.registry.library import LibrarySource
-from tfport.registry.registry import Kernel
 
 CPU, DEFAULT = "CPU", "DEFAULT"
 

@@ -22,8 +22,8 @@ from tfport.formats.files import Folder
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
 from tfport.graph.op_spec import definition
+from tfport.registry.kernels import Kernel
 from tfport.registry.registrations import KernelTexts, OpTexts, RegistrationRecorder, registers, wrapper_of
-from tfport.registry.registry import Kernel
 from tfport.startup.dataclass import dataclass, field
 
 MOST_CALLS = 20_000

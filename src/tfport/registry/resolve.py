@@ -19,7 +19,9 @@ from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 from tfport.graph.usage import LABEL, Usage
-from tfport.registry.registry import Kernel, OpRegistry, accepts_older_attrs, is_whole
+from tfport.registry.attr_upgrade import upgraded_attrs
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import OpRegistry, accepts_older_attrs, is_whole
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.startup.dataclass import dataclass, replace
 
@@ -27,7 +29,6 @@ Answers = tuple[Unresolved, ...]
 ANY_DEVICE = "DEFAULT"
 _UNPLACED = frozenset((Question.MISSING_ATTR, Question.ATTR_TYPE))
 UNREGISTERED = (Unresolved(Question.OP),)
-_COUNT, _TYPES = "num_args", "TArgs"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,15 +267,3 @@ def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DT
 def _compatible(actual: DType, wanted: DType) -> bool:
     """Whether an input has the wanted type; a reference can be read as a value."""
     return actual == wanted or (actual.is_ref and not wanted.is_ref and actual.base == wanted)
-
-
-def upgraded_attrs(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
-    """The attributes of a node, as the newest definition of its op has them.
-
-    The fused ops of TensorFlow 1.15, which TensorFlow.js still writes, take `num_args` tensors of
-    one type; newer ones list the type of each tensor.
-    """
-    count = attrs.get(_COUNT)
-    if isinstance(count, int) and _TYPES in signature.attr_types and _TYPES not in attrs:
-        return {**attrs, _TYPES: [attrs.get("T")] * max(count, 0)}
-    return attrs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tfport.graph.attrs import Attr
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.startup.dataclass import dataclass
 
 

@@ -20,7 +20,7 @@ from tfport.atlas.release_spans import Span, spans_text
 from tfport.check.lite.op_versions import features_of
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.reports.console import INDENT, columns, facts, indented, title
 from tfport.reports.layout import Group, ReportPart, Text
 from tfport.words import count, printable

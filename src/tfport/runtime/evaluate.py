@@ -11,7 +11,7 @@ from tfport.errors import CannotRun, Error
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
-from tfport.registry.resolve import upgraded_attrs
+from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.bounds.output_sizes import output_bytes
 from tfport.runtime.custom.registry import PROCESS_WIDE
 from tfport.runtime.effect_order import is_ordered

@@ -7,7 +7,8 @@ from importlib.metadata import version
 from tfport.atlas.known_ops import known_ops
 from tfport.atlas.target import OURS, Target
 from tfport.formats.proto.graph_pb2 import OpDef
-from tfport.registry.registry import Kernel, OpRegistry, Source
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import OpRegistry, Source
 from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.registry import Registry as Custom
 from tfport.runtime.custom.registry import ready

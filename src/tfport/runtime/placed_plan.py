@@ -19,7 +19,7 @@ from tfport.runtime.engines.choice_cache import CPU, GPU, Choice
 from tfport.runtime.engines.engine import Rival
 from tfport.runtime.engines.gpu.device_array import DeviceArray
 from tfport.runtime.engines.island_key import machine
-from tfport.runtime.engines.raced_island import LEAD, best_times
+from tfport.runtime.engines.race import LEAD, best_times
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program, only_asserts

@@ -20,7 +20,7 @@ from tfport.graph.graph import WHOLE, Argument, Function, Graph, Node, Value
 from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
-from tfport.registry.resolve import upgraded_attrs
+from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.bounds.output_sizes import with_checked_size
 from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, current_scope
 from tfport.runtime.custom.shape_functions import with_checked_shapes

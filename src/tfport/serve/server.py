@@ -25,7 +25,7 @@ from tfport.errors import Error
 from tfport.formats.files import Files, reason
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.runtime.bounds.run_scope import RunLimits
-from tfport.runtime.custom.ops_file import registry_with
+from tfport.runtime.custom.library_registry import registry_with
 from tfport.runtime.engines.gpu.cuda_runtime import CudaCopies, DeviceCopies
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
@@ -56,9 +56,10 @@ from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.monitoring.request_log import RequestLog
 from tfport.serve.monitoring.tracing import request_tracer
 from tfport.serve.request_metrics import HEALTH
+from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.connections import ConnectionLimits
 from tfport.serve.rest.health_port import HealthPages, HealthPort
-from tfport.serve.rest.options import BodyBudget, RestOptions
+from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.server import RestServer
 from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner

@@ -15,7 +15,8 @@ from tfport.formats.checkpoint.bundle import MANY
 from tfport.formats.checkpoint.entry import ITEM_SIZE, CheckpointEntry
 from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.checkpoint.slices import encode_slice
-from tfport.formats.checkpoint.table import SortedTable, write_table
+from tfport.formats.checkpoint.table import SortedTable
+from tfport.formats.checkpoint.table_writer import write_table
 from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.files import Folder

@@ -6,13 +6,9 @@ from hypothesis import strategies as st
 from tests.error_messages import reads_or_raises_one_line
 
 from tfport.errors import UnreadableFile
-from tfport.formats.checkpoint.table import (
-    FOOTER,
-    MAGIC,
-    SNAPPY,
+from tfport.formats.checkpoint.table import FOOTER, MAGIC, SNAPPY, Handle, SortedTable
+from tfport.formats.checkpoint.table_writer import (
     BlockBuilder,
-    Handle,
-    SortedTable,
     packed,
     separator,
     successor,

@@ -10,7 +10,8 @@ from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.checkpoint.entry import CheckpointEntry
 from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.checkpoint.slices import encode_slice
-from tfport.formats.checkpoint.table import SortedTable, write_table
+from tfport.formats.checkpoint.table import SortedTable
+from tfport.formats.checkpoint.table_writer import write_table
 from tfport.formats.checkpoint.v1 import CheckpointV1
 from tfport.formats.files import Folder
 from tfport.formats.proto import checkpoint_pb2

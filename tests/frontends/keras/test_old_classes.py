@@ -39,9 +39,7 @@ def test_the_later_classes_have_the_first_recorded_version():
         for name in release.names("layer"):
             first.setdefault(name, stated(release))
     assert {name: first[name] for name in FIRST_VERSION} == FIRST_VERSION
-    declared = {
-        name for name in LAYERS.all() if LAYERS.of(name)[0].function.__module__.startswith(BUILT_IN)
-    }
+    declared = {name for name in LAYERS.all() if LAYERS.of(name)[0].function.__module__.startswith(BUILT_IN)}
     later = {name for name, numbers in first.items() if numbers > (2, 1) and name not in BEFORE}
     assert later & declared <= FIRST_VERSION.keys()
 

@@ -8,7 +8,7 @@ import pytest
 
 import tfport
 from tfport.runtime.engines.choice_cache import Choice
-from tfport.runtime.engines.raced_island import best_times, fastest
+from tfport.runtime.engines.race import best_times, fastest
 
 USUAL, SINGLE, OTHER = Choice("onnxruntime", 2), Choice("onnxruntime", 1), Choice("openvino", 2)
 X = np.float32([1, 2])
@@ -129,7 +129,7 @@ def test_threads_decide_what_is_measured(monkeypatch):
         clocks.append(clock)
         return 1.0, 1.0
 
-    monkeypatch.setattr("tfport.runtime.engines.raced_island.best_times", measured)
+    monkeypatch.setattr("tfport.runtime.engines.race.best_times", measured)
     for usual, rival in ((1, 1), (2, 1), (2, 2)):
         rivals = [Choice("litert", rival)]
         fastest(lambda _: double, double, Choice("onnxruntime", usual), rivals, [X], double([X]))

@@ -63,7 +63,7 @@ def auto(monkeypatch):
     """An engine whose islands go to the other engine as far as they may."""
     other = OtherEngine("onnxruntime", lambda: may_run_elsewhere, NodeForms.OPENVINO, Careless)
     monkeypatch.setattr("tfport.runtime.engines.auto.OTHERS", {"openvino": other})
-    monkeypatch.setattr("tfport.runtime.engines.raced_island.fastest", other_if_possible)
+    monkeypatch.setattr("tfport.runtime.engines.race.fastest", other_if_possible)
     monkeypatch.setattr(Careless, "runs", 0)
     return AutoEngine(2, choices=ChoiceCache(None), patience=0)
 

@@ -4,7 +4,8 @@ import asyncio
 
 from tests.serve.rest.server import Port, with_port
 
-from tfport.serve.rest.options import BodyBudget, RestOptions
+from tfport.serve.rest.body_budget import BodyBudget
+from tfport.serve.rest.options import RestOptions
 from tfport.serve.v2 import openapi as v2
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from tfport.atlas.target import Target
 from tfport.check.devices import CPU, GPU
 from tfport.graph.dtypes import DType
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 
 JIT_DEVICES = {CPU: "XLA_CPU_JIT", GPU: "XLA_GPU_JIT"}
 JitKernels = Mapping[str, Sequence[Kernel]]

@@ -25,7 +25,7 @@ from tfport.check.node_contexts import BRANCHING, LOWER, NodeContexts, live_node
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import ARG, Argument, Function, Graph, Node, Value
 from tfport.graph.reach import Callers, called_by
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import supports_types
 from tfport.startup.dataclass import dataclass
 

@@ -11,7 +11,7 @@ from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.kernels import MOST
 from tfport.check.loader_stages import CALL_DEVICES, DEVICE_NAMES, DEVICES, PLACEMENT
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.registry.unresolved import Question
 
 CLEAR_DEVICES = ["export again with clear_devices=True", "--soft-placement, if the loader enables it"]

@@ -16,7 +16,7 @@ from tfport.check.findings.finding import WARNING, Finding, finding
 from tfport.check.kernel_limits import NEVER, NHWC, KernelLimit
 from tfport.check.loader_stages import BY_NAME, KERNEL_LIMITS, KERNELS
 from tfport.graph.attrs import Attr
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import unresolved_kernel
 from tfport.registry.unresolved import Question
 

@@ -10,7 +10,7 @@ from tfport.check.checked_model import UnresolvedNodes
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.unresolved_nodes import history_of
 from tfport.check.loader_stages import BY_NAME, KERNELS, STRUCTURE
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.registry.unresolved import Question
 
 MOST = 3

@@ -17,7 +17,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 
 OLDER = (
     "(Check whether your GraphDef-interpreting binary is up to date with your GraphDef-generating binary.)."

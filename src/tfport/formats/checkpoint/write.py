@@ -19,7 +19,7 @@ from tfport.formats.checkpoint import slices
 from tfport.formats.checkpoint.bundle_shards import from_strings, to_bytes
 from tfport.formats.checkpoint.entry import VERSION
 from tfport.formats.checkpoint.slices import SLICE_KEY, Slice, encode_slice
-from tfport.formats.checkpoint.table import write_table
+from tfport.formats.checkpoint.table_writer import write_table
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.proto import checkpoint_pb2 as pb

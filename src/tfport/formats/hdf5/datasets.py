@@ -12,9 +12,10 @@ import numpy as np
 
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.datatypes import read_attributes, read_shape, read_type, read_values
-from tfport.formats.hdf5.heaps import CHUNKS, GlobalHeaps, leaves
+from tfport.formats.hdf5.heaps import CHUNKS, GlobalHeaps
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
+from tfport.formats.hdf5.trees import leaves
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tfport.errors import UnreadableFile
-from tfport.formats.hdf5.heaps import FractalHeap, GlobalHeaps, records
+from tfport.formats.hdf5.heaps import FractalHeap, GlobalHeaps
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
+from tfport.formats.hdf5.trees import records
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from typing import Any
 from tfport.errors import UnreadableFile
 from tfport.formats.hdf5.datasets import Hdf5Dataset
 from tfport.formats.hdf5.datatypes import read_attributes
-from tfport.formats.hdf5.heaps import GROUP, FractalHeap, GlobalHeaps, LocalHeap, leaves, records
+from tfport.formats.hdf5.heaps import GROUP, FractalHeap, GlobalHeaps, LocalHeap
 from tfport.formats.hdf5.objects import HeaderMessage, MessageType, read_messages
 from tfport.formats.hdf5.source import Cursor, Hdf5Bytes
+from tfport.formats.hdf5.trees import leaves, records
 from tfport.startup.dataclass import dataclass
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

@@ -21,7 +21,7 @@ PAGE = 4096
 
 
 def tfport_call(job: dict[str, Any]) -> Call:
-    from tfport.runtime.custom.ops_file import registry_with
+    from tfport.runtime.custom.library_registry import registry_with
     from tfport.runtime.engines.gpu.gpu_options import GpuOptions
     from tfport.runtime.session import Session
 

@@ -18,7 +18,7 @@ from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.usage import LABEL
-from tfport.registry.registry import Kernel
+from tfport.registry.kernels import Kernel
 from tfport.runtime.host import inferred_attrs
 from tfport.runtime.lower import CONTEXT, Implementation
 from tfport.startup.dataclass import dataclass

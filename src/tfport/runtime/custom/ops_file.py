@@ -1,17 +1,14 @@
-"""Registries with the custom ops of libraries and Python files, for the options `--library` and `--ops`.
-
-A Python file is executed once per process: it declares ops, kernels or Keras layers.
-"""
+"""Execute a Python file that declares custom ops or Keras layers, once per process: `--ops FILE.py`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tfport.errors import Error
 from tfport.frontends.keras.layer import CUSTOM_CLASSES, CUSTOM_LAYERS
 from tfport.python_file import execute
-from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
+from tfport.runtime.custom.registry import PROCESS_WIDE
 
 HOW_TO_DECLARE = (
     '`import tfport`, then functions under `@tfport.op("Name: (x: float) -> y: float")` '
@@ -40,16 +37,3 @@ def _declared() -> list[tuple[str, int]]:
         *ops,
         *((name, id(layer)) for layers in (CUSTOM_CLASSES, CUSTOM_LAYERS) for name, layer in layers.items()),
     ]
-
-
-def registry_with(libraries: Sequence[str], ops_files: Sequence[str] = ()) -> Registry:
-    """The ops of libraries built by `tfport lib build`, layered on those of packages and Python files."""
-    registry = Registry(PROCESS_WIDE.ready())
-    if ops_files:
-        load_ops_files(ops_files)
-    if libraries:
-        from tfport.runtime.native.load import load_op_library  # only if needed
-
-        for path in libraries:
-            load_op_library(path, registry)
-    return registry

@@ -24,7 +24,8 @@ from tfport.runtime.engines.engine import Engine, IslandHints
 from tfport.runtime.engines.island_key import machine, processor_features
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.plan_cache import PlanKey
-from tfport.runtime.stored.plan_files import ISLAND, RECORD, PlanFiles, content_of, mark_used, remove
+from tfport.runtime.stored.model_content import content_of
+from tfport.runtime.stored.plan_files import ISLAND, RECORD, PlanFiles, mark_used, remove
 from tfport.runtime.stored.stored_island import VERSION, IslandCopy, StoredIsland, StoredPlan, read_record
 
 MOST_RECORD = 1 << 20

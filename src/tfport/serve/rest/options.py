@@ -1,15 +1,13 @@
-"""Options of the REST server, and the budget for request bodies."""
+"""Options of the REST server."""
 
 from __future__ import annotations
 
 import ssl
 
-from aiohttp import web
-
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.request_metrics import RequestMetrics
+from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.connections import ConnectionLimits
-from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.workers.pool import WorkerPool
 from tfport.startup.dataclass import dataclass, field
 
@@ -42,29 +40,3 @@ class RestOptions:
     tls: ssl.SSLContext | None = None
     tokens: AuthTokens | None = None
     metrics: RequestMetrics | None = None
-
-
-class BodyBudget:
-    """Limits the bytes of all requests that are not answered yet.
-
-    budget.reserve(request, bytes)       while a body is read
-    budget.release(request)              once the request is answered
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most, self.in_use = most, 0
-        self._by_request: dict[int, int] = {}  # requests are not hashable
-
-    def reserve(self, request: web.Request, count: int) -> None:
-        """Reserve memory for `count` more bytes of a request; raise if the limit is reached."""
-        if self.in_use + count > self.most:
-            raise StatusError(
-                StatusCode.RESOURCE_EXHAUSTED,
-                f"Too many requests: {self.in_use} of at most {self.most} bytes of requests are in memory",
-            )
-        self.in_use += count
-        self._by_request[id(request)] = self._by_request.get(id(request), 0) + count
-
-    def release(self, request: web.Request) -> None:
-        """Release the memory of a request that has ended."""
-        self.in_use -= self._by_request.pop(id(request), 0)
