@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.error_messages import reads_or_raises_one_line
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
-from tfport.formats.checkpoint import table
+from tfport.formats.checkpoint import table_writer
 from tfport.formats.checkpoint.bundle import MANY
 from tfport.formats.checkpoint.entry import ITEM_SIZE, CheckpointEntry
 from tfport.formats.checkpoint.read import open_checkpoint
@@ -247,7 +247,7 @@ def test_a_damaged_file_is_read_correctly_or_refused(case, file, data, tmp_path)
 
 def test_tensors_before_the_damage_are_read(tmp_path, monkeypatch):
     """Many tensors are looked up in a list of all, unless the list cannot be read."""
-    monkeypatch.setattr(table, "BLOCK_SIZE", 2048)
+    monkeypatch.setattr(table_writer, "BLOCK_SIZE", 2048)
     names = [f"{number:04}" for number in range(8 * MANY)]
     tensors = {name: (np.array(number, np.float32), pb.DT_FLOAT) for number, name in enumerate(names)}
     write_bundle(tmp_path / "c", tensors)

@@ -1,6 +1,7 @@
 """Write sorted tables, as `table` reads them: `write_table(file, items)`.
 
-Blocks are not compressed, as in TensorFlow's own checkpoints: releases before 1.1 cannot read compressed ones.
+Blocks are not compressed, as in TensorFlow's own checkpoints: releases before 1.1 cannot read
+compressed ones.
 """
 
 from __future__ import annotations

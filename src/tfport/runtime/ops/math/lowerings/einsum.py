@@ -1,7 +1,7 @@
 """Einstein summation as a matrix product, or as ONNX's own Einsum where it is not one.
 
-A label of both inputs is a batch axis if the output keeps it, and summed if not; any other is free. The inputs
-are transposed to `batch, free, summed` and `batch, summed, free`, and multiplied.
+A label of both inputs is a batch axis if the output keeps it, and summed if not; any other is free. The
+inputs are transposed to `batch, free, summed` and `batch, summed, free`, and multiplied.
 """
 
 from __future__ import annotations
