@@ -71,8 +71,8 @@ def last_replay() -> Replay | None:
 
 def addresses(arrays: Sequence[Any]) -> tuple[int, ...]:
     """Where the arrays lie in the memory of the device; nothing if one of them does not."""
-    found = [array.address for array in arrays if type(array) is DeviceArray]
-    return tuple(found) if len(found) == len(arrays) else ()
+    on_device = [array.address for array in arrays if type(array) is DeviceArray]
+    return tuple(on_device) if len(on_device) == len(arrays) else ()
 
 
 class RepeatedCalls:
