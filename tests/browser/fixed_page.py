@@ -53,7 +53,7 @@ def structure(page: Any) -> str:
 
 
 def picture(page: Any) -> Image.Image:
-    """What the page looks like, by squares, once two pictures in a row are equal: a busy machine paints late."""
+    """What the page looks like, by squares, once two pictures in a row are equal: some are painted late."""
     page.evaluate("() => document.fonts.ready.then(() => true)")
     seen = _picture(page)
     for _ in range(MOST_PICTURES):
