@@ -1,4 +1,4 @@
-"""What kind of op an op is: elementwise, moving elements, reducing.
+"""What kind of op an op is: elementwise, broadcasting, reducing, passing its input on.
 
 Everything that treats ops of a kind alike reads these names. The shape rules are beside this module, and
 are found by `compared.shape_rule_of`.
@@ -50,15 +50,5 @@ BROADCASTING = frozenset(f"{COMPARED_BROADCASTING} {OTHER_BROADCASTING} {BITWISE
 ALIKE = frozenset(f"{MERGED_GRADIENTS} {OTHER_GRADIENTS} {MORE_GRADIENTS} {SUMS}".split())
 """The same of inputs that all have the shape of the output."""
 ELEMENTWISE = UNARY | BROADCASTING | ALIKE
-REDUCING = frozenset(f"{REDUCTIONS} {OTHER_REDUCTIONS}".split())
-"""They reduce the axes of their second input; `keep_dims` keeps them with size 1."""
-MOVING = frozenset(
-    """
-    BatchToSpace BatchToSpaceND BroadcastTo Concat ConcatV2 DepthToSpace EnsureShape ExpandDims Gather
-    GatherNd GatherV2 Identity Pack Reshape Reverse ReverseSequence ReverseV2 Roll Slice Snapshot SpaceToBatch
-    SpaceToBatchND SpaceToDepth Split SplitV Squeeze StopGradient StridedSlice Tile Transpose Unpack
-    """.split()  # noqa: SIM905
-)
-"""Every element of the output is an element of an input."""
 PASSING = frozenset("Identity StopGradient PreventGradient Snapshot EnsureShape".split())  # noqa: SIM905
 """The output is the first input."""

@@ -10,6 +10,7 @@ never something else, so that `check` can tell what a release refuses.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ class ShapeConflict(Exception):
     """TensorFlow refuses the node; the text is the first words of its message."""
 
 
-class OpCall:
+class OpCall(ABC):
     """An op with its inputs, as far as shapes are concerned."""
 
     __slots__ = ("changes", "op", "shapes")
@@ -54,17 +55,17 @@ class OpCall:
     def __init__(self, op: str, shapes: Sequence[Dims | None], changes: Changes = NEWEST) -> None:
         self.op, self.shapes, self.changes = op, shapes, changes
 
+    @abstractmethod
     def attr(self, name: str, default: Any = None) -> Any:
         """An attribute; its default, or the given one, if the node does not have it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def elements(self, index: int) -> Dims | None:
         """The elements of a small integer input, None for unknown ones; None if nothing is known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dtype(self, index: int) -> DType:
         """The type of an input."""
-        raise NotImplementedError
 
     def integers(self, index: int) -> tuple[int, ...] | None:
         """The elements of a small integer input, if all are known."""
