@@ -20,7 +20,6 @@ from typing import Any, TextIO
 from tfport.cli.commands import COMMANDS, HelpFormatter, all_commands
 from tfport.discovery import STALE
 from tfport.errors import Error
-from tfport.startup.compiled_modules import use_compiled_modules
 from tfport.startup.deferred_module import defer
 from tfport.words import printable
 
@@ -55,7 +54,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     gc.disable()  # commands are short, and searching for garbage would take a third of their time
     if argv is None:
-        use_compiled_modules()
         for module, *imported in _DEFERRED:
             defer(module, *imported)
     try:
