@@ -6,12 +6,15 @@
     (last,) = loop.end([new])              # the state after the last iteration
 
 Every release from 1.0 on runs such loops, also in function bodies. An iteration may read values
-from outside only through `invariant`, plain numbers included.
+from outside only through `invariant`, plain numbers included: with an `OpenFrame`, a builder of nodes
+does that by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node_inputs import OperandLike
@@ -57,6 +60,50 @@ class FrameLoop:
     def _enter(self, value: OperandLike, *, constant: bool) -> Value:
         attrs = {"frame_name": self._frame, "is_constant": constant, "parallel_iterations": PARALLEL}
         return self._add("Enter", value, **attrs).output(0)
+
+
+class HasFrame(Protocol):
+    """What builds nodes: in a loop, or outside of all loops."""
+
+    frame: OpenFrame | None
+
+
+class OpenFrame:
+    """A loop while its iteration is built: new nodes belong to it, values from outside enter it."""
+
+    def __init__(self, builder: HasFrame, loop: FrameLoop, start: Iterable[Value]) -> None:
+        self._builder, self._loop, self._outer = builder, loop, builder.frame
+        self._nodes = {value.node for value in start}
+        self._entered: dict[Value, Value] = {}
+
+    def add(self, node: Node) -> None:
+        """Make a node part of the iteration; a node without inputs runs outside, once."""
+        if node.inputs:
+            self._nodes.add(node)
+
+    def inside(self, value: Value) -> Value:
+        """A value as nodes of the iteration may use it."""
+        if value.node in self._nodes:
+            return value
+        if value not in self._entered:
+            with self._while_open(self._outer):
+                entered = self._loop.invariant(value)
+            self._entered[value] = entered
+        return self._entered[value]
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Nodes added meanwhile belong to the iteration."""
+        with self._while_open(self):
+            yield
+
+    @contextmanager
+    def _while_open(self, frame: OpenFrame | None) -> Iterator[None]:
+        before, self._builder.frame = self._builder.frame, frame
+        try:
+            yield
+        finally:
+            self._builder.frame = before
 
 
 def free_frame_name(graph: Graph, name: str) -> str:
