@@ -43,6 +43,12 @@ class RuleBuilder(NodeBuilder[Value]):
     def set_shape(self, value: Value, dims: Dims) -> None:
         self.facts.set_shape(value, Shape(dims))
 
+    def results(self, node: Node) -> list[Value]:
+        for value in node.inputs:
+            if (dims := self.shape(value)) is not None:
+                self.inferred.dims[value] = dims
+        return super().results(node)
+
     def array(self, value: Value) -> NDArray[Any] | None:
         return self.facts.constant(value)
 

@@ -76,7 +76,7 @@ class LayerBuilder(NodeBuilder[LayerTensor]):
     def __getattr__(self, op: str) -> Callable[..., LayerTensor]:  # type: ignore[override]
         if not op[:1].isupper():
             raise AttributeError(op)
-        return lambda *inputs, **attrs: self.results(self.node(op, *inputs, **attrs))[0]
+        return lambda *inputs, **attrs: self.result(op, *inputs, **attrs)
 
     def _plain(self, operand: Any) -> Any:
         if isinstance(operand, LayerTensor) and operand.dims is not None:
@@ -84,7 +84,7 @@ class LayerBuilder(NodeBuilder[LayerTensor]):
         return super()._plain(operand)
 
     @property
-    def frame(self) -> OpenFrame | None:  # type: ignore[override]
+    def frame(self) -> OpenFrame | None:
         """The loop that the nodes of all layers are part of."""
         return self.model.frame
 

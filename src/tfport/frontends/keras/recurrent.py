@@ -178,7 +178,7 @@ class _MaskedOutput:
 
 def _where(b: LayerBuilder, live: LayerTensor, x: LayerTensor, y: LayerTensor) -> LayerTensor:
     """Rows of `x` where the sequence is not masked, else of `y`."""
-    return b.tensor(b.node("Select", live, x, y), x.shape)
+    return b.Select(live, x, y)
 
 
 def _swap(b: LayerBuilder, x: LayerTensor) -> LayerTensor:

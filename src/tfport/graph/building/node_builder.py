@@ -20,6 +20,7 @@ from tfport.graph.frame_loop import OpenFrame
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.infer_shapes import InferredShapes, infer_node
 from tfport.graph.node_inputs import OperandLike, attr_value, node_inputs, type_of, typed_array
+from tfport.graph.op_facts.node_call import constant_elements
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.tensors import Tensor
 
@@ -127,6 +128,8 @@ class NodeBuilder(Generic[T]):
         inside, dims = frame.inside(value), self.shape(value)
         if dims is not None:
             self.set_shape(inside, dims)
+        if (elements := constant_elements(value)) is not None:
+            self.inferred.elements[inside] = elements
         return inside
 
     def value(self, tensor: Any) -> Value:
@@ -155,6 +158,10 @@ class NodeBuilder(Generic[T]):
         """The outputs of a new node, with the shapes that follow from its inputs."""
         infer_node(node, self.inferred)
         return [self.tensor(value, self.inferred.dims.get(value)) for value in node.outputs]
+
+    def result(self, op: str, *inputs: OperandLike, **attrs: Any) -> T:
+        """Add a node; its first output, with the shape that follows from its inputs."""
+        return self.results(self.node(op, *inputs, **attrs))[0]
 
     def array(self, value: Value) -> NDArray[Any] | None:
         """The array of a value that is known to be constant, else None."""

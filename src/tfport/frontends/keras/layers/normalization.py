@@ -269,8 +269,7 @@ def _fused(
 ) -> LayerTensor:
     gamma = parameters.gamma or b.OnesLike(mean)
     beta = parameters.beta or b.ZerosLike(mean)
-    node = b.node("FusedBatchNorm", x, gamma, beta, mean, variance, epsilon=epsilon, is_training=False)
-    return b.tensor(node, x.shape)
+    return b.FusedBatchNorm(x, gamma, beta, mean, variance, epsilon=epsilon, is_training=False)
 
 
 def _along_axis(b: LayerBuilder, x: LayerTensor, vector: LayerTensor, axes: list[int]) -> LayerTensor:

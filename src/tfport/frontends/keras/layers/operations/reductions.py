@@ -188,8 +188,7 @@ def cumprod(
 
 @layer("ops.TopK")
 def top_k(b: LayerBuilder, x: LayerTensor, *, k: int, sorted: bool = True) -> Sequence[LayerTensor]:
-    node = b.node("TopKV2", x, k, sorted=sorted)
-    return [b.tensor(node.output(i), (*x.shape[:-1], k)) for i in (0, 1)]
+    return b.results(b.node("TopKV2", x, k, sorted=sorted))
 
 
 def ascending(b: LayerBuilder, x: LayerTensor, output: int = 0) -> LayerTensor:
@@ -265,7 +264,7 @@ def _quantiles(
     result = _at(b, ascending(b, rows), fraction, method)
     missing = reduce(b, "Any", b.IsNan(rows), [-1])
     nothing = b.ZerosLike(b.cast(missing, x.dtype))
-    unknown = b.tensor(b.node("Select", missing, b.Add(nothing, math.nan), nothing), missing.shape)
+    unknown = b.Select(missing, b.Add(nothing, math.nan), nothing)
     result = b.Add(result, expand_dims(b, unknown, -1) if fraction.ndim else unknown)
     for index in sorted(axes) if keepdims else ():
         result = expand_dims(b, result, index)
