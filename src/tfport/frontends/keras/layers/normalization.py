@@ -138,7 +138,7 @@ def _precise(x: LayerTensor) -> DType:
 def _along(b: LayerBuilder, x: LayerTensor, weight: LayerTensor, axes: Sequence[int]) -> LayerTensor:
     """A weight in the type of a tensor and a shape that broadcasts along its axes, as Keras reshapes it."""
     weight = b.cast(weight, x.dtype)
-    if weight.rank == x.rank or list(axes) == [x.rank - 1]:
+    if weight.rank == x.rank or (weight.rank == 1 and list(axes) == [x.rank - 1]):
         return weight
     return reshape(b, weight, [size if index in axes else 1 for index, size in enumerate(x.shape)])
 
