@@ -89,16 +89,13 @@ class Engine(Protocol):
     name: str
     checks_indices: bool
     """Whether Gather fails for an index that is out of range."""
-    on_device: bool
+    on_device: bool = False
     """Whether islands return tensors in the memory of a device (`DeviceArray`)."""
     form: IslandForm
     threads: int
     """How many threads of the CPU may compute one call."""
-
-    @property
-    def rival(self) -> Rival | None:
-        """What plans are measured against; None if they all run here."""
-        ...
+    rival: Rival | None = None
+    """What plans are measured against; None if they all run here."""
 
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""
@@ -106,7 +103,7 @@ class Engine(Protocol):
 
     def has_kernel(self, node: OnnxNode) -> bool:
         """Whether the device of the engine itself has a kernel for this node and its types."""
-        ...
+        return self.takes(node)
 
     def compile(
         self,
