@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from tfport.errors import Error, RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
@@ -23,6 +25,7 @@ from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 """A function from the input arrays of an island to its output arrays."""
@@ -115,3 +118,11 @@ class Engine(Protocol):
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message."""
         ...
+
+
+def check_flag(flag: Any) -> None:
+    """Raise NumbersRefused, so that the host computes the answer or says what is wrong."""
+    if np.asarray(flag):
+        raise NumbersRefused(
+            "an index is out of range, or a recurrent layer reads a number that is not finite"
+        )
