@@ -121,10 +121,6 @@ class FrontEndPool:
     def calls_in_progress(self) -> int:
         return sum(len(end.calls) for end in self._ends)
 
-    @property
-    def process_ids(self) -> list[int]:
-        return [end.process.pid for end in self._ends]
-
     async def answer(self, call: FrontEndCall, contents: dict[str, Any]) -> bytes | str:
         """Answer a call of a front end, or raise a StatusError."""
         if call.service == HEALTH:

@@ -26,7 +26,7 @@ from tfport.serve.grpc.service import NO_CONTENTS, DetachedContents, GrpcMethod,
 from tfport.serve.grpc.tensors import array_of, write_tensor
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
-from tfport.serve.servable import Arrays, Servable
+from tfport.serve.servable import Arrays, Servable, size_of
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 NAME = "tensorflow.serving.PredictionService"
@@ -79,7 +79,7 @@ class PredictionService:
         answers = await self._timed(servable, "Predict", servable.predict(signature.name, inputs, wanted))
         ran = perf_counter()
         content = self._options.tensor_content or contents.requests > 1  # a front end splits it
-        written = await offload(_size(answers), _response, servable, signature, answers, content)
+        written = await offload(size_of(answers), _response, servable, signature, answers, content)
         if self._metrics is not None:
             where = servable.name, servable.version, signature.name
             self._metrics.coded(*where, decoded - began, perf_counter() - ran)
@@ -197,11 +197,6 @@ def _arrays(request: wire.PredictRequestWire, contents: DetachedContents) -> Arr
         except UnreadableFile as error:
             raise invalid_argument(f"tensor parsing error: {name}: {error}") from None
     return arrays
-
-
-def _size(answers: Arrays) -> int:
-    """Return the approximate number of bytes to write; strings count as pointers."""
-    return sum(array.nbytes for array in answers.values())
 
 
 def _are_dense(signature: Signature, inputs: Arrays, outputs: list[str]) -> None:

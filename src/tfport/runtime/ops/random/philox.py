@@ -20,7 +20,7 @@ from tfport.errors import RunFailed
 from tfport.runtime.ops.random.philox_blocks import many_blocks, one_block
 from tfport.startup.dataclass import dataclass
 
-_MASK32, _MASK64, _MASK128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
+_MASK64, _MASK128 = (1 << 64) - 1, (1 << 128) - 1
 FEW = 8
 """Up to this many blocks are computed one by one."""
 PHILOX = 1
