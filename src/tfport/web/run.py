@@ -21,7 +21,6 @@ from pathlib import Path
 from aiohttp import web
 
 from tfport.errors import Error
-from tfport.serve.hosts import bracketed
 from tfport.web.allowed_paths import AllowedPaths
 from tfport.web.jobs import JobBoard
 from tfport.web.json_answer import MOST_BODY, RefusedRequest, error_answer
@@ -30,6 +29,7 @@ from tfport.web.options import UiOptions, is_loopback
 from tfport.web.routes import details, jobs, models, page, reports
 from tfport.web.state import MOST_AT_ONCE, STATE, RecentModels, ServerState
 from tfport.web.uploads import Uploads
+from tfport.words import bracketed
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_S = 0.5
