@@ -32,23 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import tfport
+    from tfport.cli.output import print_result, write_new_file
     from tfport.cli.progress import show_progress
 
     with show_progress(f"reading {args.model}"):
         model = tfport.load(args.model, tags=tags_of(args))
         report = tfport.inspect(model, fetches=args.fetch, feeds=args.feed)
     if args.html:
-        from tfport.formats.output import new_path
         from tfport.web.pages import inspect_page
 
-        with new_path(args.html) as temporary:
-            temporary.write_text(inspect_page(report, model), encoding="utf-8")
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(report.to_json())
-    elif not args.html:
-        from tfport.reports.console import show_result
-
-        show_result(report, everything=args.all)
+        write_new_file(args.html, inspect_page(report, model))
+    if args.json or not args.html:
+        print_result(report, args, everything=args.all)
     return 0

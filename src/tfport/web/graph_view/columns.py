@@ -22,6 +22,7 @@ from tfport.graph.inline import CALLS
 from tfport.startup.dataclass import dataclass, field
 
 VERSION = 1
+Json = dict[str, Any]
 
 
 class NodeRole(IntEnum):
@@ -127,6 +128,30 @@ class GraphColumns:
         while f"{name} ({number})" in self._index:
             number += 1
         return f"{name} ({number})"
+
+    def details(
+        self, id: str, index: int, attributes: list[Json], calls: list[Json], value: Json | None = None
+    ) -> Json:
+        """The document of a node that is not one of TensorFlow; `node_details` has those that are."""
+        return {
+            "version": VERSION,
+            "graph": id,
+            "node": self.names[index],
+            "op": self.ops[self.op[index]],
+            "device": "",
+            "role": self.role[index],
+            "attributes": attributes,
+            "inputs": list(edges_in(self, index)),
+            "controls": [],
+            "outputs": list(edges_out(self, index)),
+            "control_readers": [],
+            "calls": calls,
+            "value": value,
+            "tensor": None,
+            "since": None,
+            "until": None,
+            "text": "",
+        }
 
     def to_json(self, id: str, name: str, kind: str) -> dict[str, Any]:
         """The document, with the identity of the graph."""
