@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfport.check.devices import requested_kind
-from tfport.check.node_contexts import LOWER, LOWERED, NodeContexts
+from tfport.check.node_contexts import LOWER, NodeContexts
 from tfport.graph.dtypes import RESOURCE
 from tfport.graph.graph import Argument, Function, Graph, Node
+from tfport.graph.op_facts.kinds import CALLS, FUNCTIONAL
 from tfport.graph.reach import needed_by
 
 FEWEST_NODES = 4
 """A smaller graph is not optimized."""
-CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 HARMLESS = ("ReadVariableOp", "RandomUniform", "RandomStandardNormal", "VarHandleOp", "Placeholder")
 """Stateful ops that do not keep a function from being inlined."""
 PASSING = ("NoOp", "Identity", "IdentityN")
@@ -160,7 +160,7 @@ def _follows_state(node: Node) -> bool:
 
 
 def _is_unlowered(caller: Node) -> bool:
-    return caller.op in LOWERED and caller.attrs.get(LOWER) is not True
+    return caller.op in FUNCTIONAL and caller.attrs.get(LOWER) is not True
 
 
 def _has_side_effects(node: Node) -> bool:
