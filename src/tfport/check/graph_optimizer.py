@@ -15,7 +15,7 @@ Other nodes that the optimizer can remove, such as the second of two transpositi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tfport.check.devices import requested_kind
 from tfport.check.node_contexts import LOWER, NodeContexts
@@ -41,7 +41,7 @@ class DeviceRequests:
         self._ignored: dict[Node, bool] = {}
         self._inlined: dict[Function, bool] = {}
         self._optimized: dict[Function, bool] = {}
-        self._live: dict[Graph, set[Node]] = {}
+        self._live: dict[Graph, Set[Node]] = {}
         """The nodes of each graph that run."""
         self._callers: dict[str, list[Node]] = {}
         for body in (graph, *graph.library.functions.values()):
@@ -119,7 +119,7 @@ class DeviceRequests:
 
     def _is_bypassed(self, node: Node) -> bool:
         """Whether a node that passes something on does nothing else, so that it is removed."""
-        before: set[Node] | None = None
+        before: Set[Node] | None = None
         waits = [control for control in _controls(node) if control.is_stateful]
         if waits:
             before = needed_by([value.node for value in node.inputs])

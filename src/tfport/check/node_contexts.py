@@ -6,7 +6,7 @@ or a stateful op, needs the node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Set
 from functools import cached_property
 
 from tfport.graph.graph import Function, Node, Value
@@ -77,7 +77,7 @@ class NodeContexts:
         return node in self._needed
 
     @cached_property
-    def _needed(self) -> set[Node]:
+    def _needed(self) -> Set[Node]:
         ends = {v.node for s in self._signatures.values() for v in self._model.ends_of(s)}
         return needed_by(ends)
 

@@ -6,7 +6,7 @@ be sorted; any other cycle is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 
 from tfport.errors import MalformedGraph
@@ -20,21 +20,24 @@ def every_node(graph: Graph) -> Iterable[Node]:
     return chain(graph, *graph.library.functions.values())
 
 
-def needed_by(ends: Iterable[Node], fed: Iterable[Value] = ()) -> set[Node]:
-    """These nodes and all that they read or wait for, directly or indirectly, but not through fed values."""
-    seen, cut = set(ends), frozenset(fed)
+def needed_by(ends: Iterable[Node], fed: Iterable[Value] = ()) -> Set[Node]:
+    """These nodes and all that they read or wait for, directly or indirectly, but not through fed values.
+
+    They are always in the same order, so that what is done with each is reproducible.
+    """
+    seen, cut = dict.fromkeys(ends), frozenset(fed)
     stack = list(seen)
     while stack:
         node = stack.pop()
         for value in node.inputs:
             if value.node not in seen and value not in cut:
-                seen.add(value.node)
+                seen[value.node] = None
                 stack.append(value.node)
         for before in node.controls:
             if before not in seen:
-                seen.add(before)
+                seen[before] = None
                 stack.append(before)
-    return seen
+    return seen.keys()
 
 
 def functions_of(node: Node) -> Iterator[str]:
