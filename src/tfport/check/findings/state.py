@@ -266,7 +266,7 @@ def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
             elif (function := callee(user)) is not None:
                 args = function.arguments
                 indices = (i for i, v in enumerate(user.inputs) if v is value and i < len(args))
-                stack += [(args[place], in_loop) for place in indices]
+                stack += [(args[index], in_loop) for index in indices]
             elif user.op in _READS:
                 is_read = is_read or not in_loop
             elif _can_set(user, value):
