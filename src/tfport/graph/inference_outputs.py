@@ -17,7 +17,7 @@ inputs are preferred to those of placeholders with a default, such as the learni
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 from functools import cache
 
@@ -103,10 +103,10 @@ def _results(model: Model) -> list[Value]:
     return _ends(graph, aside | updates) or _ends(graph, aside)
 
 
-def _saving(model: Model) -> Set[Node]:
+def _saving(model: Model) -> set[Node]:
     """What saves and restores, with all that it needs, such as the name of the file."""
     ends = [node for node in model.graph if _is_saver(node.op)]
-    return needed_by([*ends, *model.save_nodes, *model.restore_nodes])
+    return set(needed_by([*ends, *model.save_nodes, *model.restore_nodes]))
 
 
 def _sources(graph: Graph) -> Iterator[Value]:
@@ -122,7 +122,7 @@ def _is_gradient(node: Node) -> bool:
     return _GRADIENTS.search(node.name) is not None
 
 
-def _training_results(graph: Graph, aside: Set[Node]) -> list[Value]:
+def _training_results(graph: Graph, aside: set[Node]) -> list[Value]:
     """The results in a training graph: what only training reads, and no later layer."""
     fed = _after(_sources(graph))
     readers = _parameter_readers(graph)
@@ -136,7 +136,7 @@ def _training_results(graph: Graph, aside: Set[Node]) -> list[Value]:
     return [value for value in ends if not any(read in inner for read in value.node.inputs)] or ends
 
 
-def _ends(graph: Graph, aside: Set[Node]) -> list[Value]:
+def _ends(graph: Graph, aside: set[Node]) -> list[Value]:
     """The tensors that only nodes set aside read."""
     inside = _inside_loops(graph)
     return [
@@ -160,7 +160,7 @@ def _is_pivot(node: Node) -> bool:
     return node.op == "Identity" and node.inputs[0].node.op == "Switch"
 
 
-def _unread(node: Node, aside: Set[Node]) -> list[Value]:
+def _unread(node: Node, aside: set[Node]) -> list[Value]:
     if node.signature is None:  # a custom op: nothing says how many outputs it has
         return [node.output(0)] if aside.issuperset(node.users) else []
     outputs = [value for value in _outputs(node) if value.dtype.name not in ("resource", "variant")]
@@ -170,7 +170,7 @@ def _unread(node: Node, aside: Set[Node]) -> list[Value]:
     return [value for value in unread if not value.dtype.is_ref][: 1 if _has_one_result(node.op) else None]
 
 
-def _training(graph: Graph, aside: Set[Node], readers: set[Node], fed: set[Node]) -> set[Node]:
+def _training(graph: Graph, aside: set[Node], readers: set[Node], fed: set[Node]) -> set[Node]:
     """Gradients, losses and metrics."""
     training = {
         node for node in graph if _is_gradient(node) or _is_loss(node.op) or _METRICS.search(node.name)
