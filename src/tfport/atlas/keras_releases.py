@@ -63,7 +63,7 @@ class KerasRelease:
     package: str
     version: str
     number: int = field(repr=False)
-    """Its place in the record."""
+    """Its index in the record."""
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node_inputs import OperandLike
+from tfport.graph.op_facts.kinds import ENTERS
 
 PARALLEL = 32
 AddNode = Callable[..., Node]
@@ -108,7 +109,7 @@ class OpenFrame:
 
 def free_frame_name(graph: Graph, name: str) -> str:
     """A frame name that no loop of the graph has."""
-    taken = {node.attr("frame_name") for node in graph if node.op in ("Enter", "RefEnter")}
+    taken = {node.attr("frame_name") for node in graph if node.op in ENTERS}
     frame, n = name, 0
     while frame in taken:
         n += 1

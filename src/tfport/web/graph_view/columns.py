@@ -18,7 +18,7 @@ from typing import Any
 from tfport.formats.lite.records import LiteFile, LiteOperator
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Node
-from tfport.graph.inline import CALLS
+from tfport.graph.op_facts.kinds import BRANCHING, CALLS, WHILES
 from tfport.startup.dataclass import dataclass, field
 
 VERSION = 1
@@ -181,8 +181,8 @@ class GraphColumns:
 # Calls of graphs
 
 FIRST_INPUTS = {
-    **dict.fromkeys((*CALLS, "While", "StatelessWhile", "_While"), 0),
-    **dict.fromkeys(("If", "StatelessIf", "_If", "Case", "StatelessCase"), 1),
+    **dict.fromkeys((*CALLS, *WHILES, "_While"), 0),
+    **dict.fromkeys((*BRANCHING, "_If"), 1),
 }
 """The input that is the first argument: the condition or the index of a branch is not passed on."""
 LITE_FIRST_INPUTS = {"CALL": 0, "WHILE": 0, "STABLEHLO_WHILE": 0, "IF": 1, "STABLEHLO_CASE": 1}
