@@ -166,6 +166,7 @@ def explained_json(explained: Explained) -> dict[str, Any]:
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
     record = asdict(explanation)
     affected = record.pop("affected")
+    del record["links"]
     if affected is not None:
         affected["foretold"] = affected.pop("predicted")
     record["model"] = affected
