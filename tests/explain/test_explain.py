@@ -16,6 +16,7 @@ import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.findings.finding import all_findings
 from tfport.explain.cuda import linux_library
+from tfport.explain.evidence import is_condition
 from tfport.explain.explain import explain_log, explain_texts
 from tfport.explain.find import MessageFinder
 from tfport.explain.log import LONGEST_LINE, OVERLAP, WINDOW, clean, lines_of
@@ -47,7 +48,10 @@ def names(explained):
 
 
 def all_texts(explanation):
-    return "\n".join([*explanation.means, *explanation.ways_out, *explanation.on_target])
+    causes = [
+        text for cause in explanation.causes for text in (cause.means, cause.check or "", *cause.ways_out)
+    ]
+    return "\n".join([*explanation.means, *causes, *explanation.ways_out, *explanation.on_target])
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample['name']}: {sample['says'][:40]}")
@@ -59,6 +63,10 @@ def test_a_message_is_explained_from_the_records(sample):
         assert words in all_texts(explanations[0])
     for words in sample.get("never", ()):
         assert words not in all_texts(explanations[0])
+    named = [cause.means for cause in explanations[0].causes if cause.named]
+    for words in sample.get("names", ()):  # words of the cause that is named; [] if none may be
+        assert words in " ".join(named)
+    assert "names" not in sample or bool(sample["names"]) == bool(named)
 
 
 @pytest.mark.parametrize("message", messages(), ids=lambda message: message.name)
@@ -75,6 +83,12 @@ def test_a_row_of_the_table_is_consistent(message):
     assert message.lookup is None or callable(lookup_function(message.lookup))
     assert message.means.endswith(".")
     assert set(message.instead_of) <= {other.name for other in messages()} - {message.name}
+    of_causes = [c for cause in message.causes for c in (*cause.speaks_for, *cause.speaks_against)]
+    for condition in (*message.only_if, *message.unless, *of_causes):
+        assert is_condition(condition), condition
+    for cause in message.causes:
+        assert cause.means.endswith(".")
+        assert cause.check or cause.speaks_for, "nothing tells whether it is this cause"
     for pattern in message.says:
         assert len(pattern.anchor) >= 6, pattern.text
         assert pattern.text.count("…") <= 1, "two make the search quadratic"
@@ -85,7 +99,8 @@ def test_a_row_of_the_table_is_consistent(message):
 def test_every_wording_fills_the_texts_of_its_row(message):
     for pattern in message.says:
         names_in_pattern = {name for name, _ in GAP.findall(pattern.text)}
-        for text in (message.means, *message.ways_out):
+        of_causes = [text for c in message.causes for text in (c.means, c.check or "", *c.ways_out)]
+        for text in (message.means, *message.ways_out, *of_causes):
             assert placeholders(for_names(text, names_in_pattern)) <= names_in_pattern, pattern.text
             assert not re.search("[«»|]", fill(text, dict.fromkeys(names_in_pattern, "x")))
 

@@ -1,4 +1,4 @@
-"""Look up what the atlas records about an attribute, an input or a dtype that a message names."""
+"""Look up an attribute, an input, a dtype or a file of a checkpoint that a message names."""
 
 from __future__ import annotations
 
@@ -164,3 +164,49 @@ def element_type(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning()
     name = f"a reference to {dtype.base}, as TF1 variables use" if dtype.is_ref else str(dtype)
     return Meaning([f"Number {number} is {name}."])
+
+
+# Inputs that differ from the expected shape only in their channels.
+
+NUMBER = re.compile(r"\d+")
+CHANNELS = {"1": "grayscale", "3": "color", "4": "color with transparency (alpha)"}
+
+
+def channels(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """What the channels of both sides mean; None if the shapes differ otherwise."""
+    wanted, actual = (NUMBER.findall(match.names[name]) for name in ("wanted", "found"))
+    if len(wanted) < 3 or wanted[-3:-1] != actual[-3:-1] or wanted[-1] == actual[-1]:
+        return None
+    if wanted[-1] not in CHANNELS or actual[-1] not in CHANNELS:
+        return None
+    return Meaning(
+        [
+            f"The model takes {CHANNELS[wanted[-1]]} images ({wanted[-1]} per pixel), and the input is "
+            f"{CHANNELS[actual[-1]]} ({actual[-1]} per pixel)."
+        ],
+        [
+            f"read the image with {wanted[-1]} channels: `load_img(PATH, color_mode=…)`, "
+            f"`tf.io.decode_image(data, channels={wanted[-1]})`, Pillow's `convert`, in TensorFlow.js "
+            f"`tf.browser.fromPixels(image, {wanted[-1]})`",
+            "or train the model with the other kind of images",
+        ],
+    )
+
+
+# Files of a checkpoint.
+
+SHARD, INDEX = ".data-", ".index"
+
+
+def missing_file(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether the file is a shard or the index of a checkpoint."""
+    path = match.names["path"]
+    if SHARD in path:
+        return Meaning(
+            ["It is a shard of the checkpoint, with some of the model's variables."], code="TFP022"
+        )
+    if path.endswith(INDEX):
+        return Meaning(
+            ["It is the index of the checkpoint; without it no variable can be read."], code="TFP021"
+        )
+    return Meaning()

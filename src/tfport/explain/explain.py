@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfport.explain.evidence import WeighedCause, weigh
 from tfport.explain.find import MessageFinder
 from tfport.explain.log import MOST
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
@@ -45,7 +46,11 @@ class Explanation:
     count: int
     names: dict[str, str]
     means: list[str]
+    """What it means whatever the cause."""
+    causes: list[WeighedCause]
+    """The cause, if the text decides it; otherwise the possible ones."""
     ways_out: list[str]
+    """What to do; first what the named cause needs."""
     on_target: list[str]
     affected: AffectedNodes | None = None
     """The nodes of the model that the message is about."""
@@ -153,7 +158,12 @@ def _without_repetitions(
     """Keep the first of the explanations of a row that say the same."""
     by_content: dict[tuple[str, ...], tuple[Explanation, KnownMessage]] = {}
     for explanation, row in explained:
-        content = (row.name, *explanation.means, *explanation.ways_out)
+        content = (
+            row.name,
+            *explanation.means,
+            *explanation.ways_out,
+            *(c.means for c in explanation.causes),
+        )
         if content in by_content:
             by_content[content][0].count += explanation.count
         else:
@@ -179,6 +189,8 @@ def _is_source_line(match: MessageMatch) -> bool:
 
 def _explain(match: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
     message = match.message
+    if not _applies(match):
+        return None
     framework = other_framework(match) if message.of_any_framework else None
     if framework:
         meaning: Meaning | None = _of_other_framework(match, framework)
@@ -187,6 +199,8 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
     if meaning is None:
         return None
     names = match.names
+    of_row = () if meaning.replaces else message.causes
+    causes = weigh([*meaning.causes, *of_row], match.circumstances, names)
     return Explanation(
         name=message.name,
         code=meaning.code or message.code,
@@ -195,12 +209,22 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
         count=max(1, match.count),
         names=names,
         means=[*([] if meaning.replaces else [fill(message.means, names)]), *meaning.facts],
+        causes=causes,
         ways_out=[
+            *(way for cause in causes if cause.named for way in cause.ways_out),
             *meaning.ways_out,
             *(fill(way, names) for way in message.ways_out if not meaning.replaces),
         ],
         on_target=meaning.on_target,
         affected=model.affected(match) if model else None,
+    )
+
+
+def _applies(match: MessageMatch) -> bool:
+    """Whether the text around a message is as its row demands."""
+    message, evidence = match.message, match.circumstances.evidence
+    return (not message.only_if or any(map(evidence, message.only_if))) and not any(
+        map(evidence, message.unless)
     )
 
 

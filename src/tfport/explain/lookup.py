@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tfport.explain.messages import KnownMessage
+from tfport.explain.evidence import Circumstances
+from tfport.explain.messages import KnownMessage, PossibleCause
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
@@ -55,6 +57,11 @@ class MessageMatch:
         op = OP.search(self.text)
         return next(filter(None, op.groups()), None) if op else None
 
+    @functools.cached_property
+    def circumstances(self) -> Circumstances:
+        """What the text around the message tells."""
+        return Circumstances(self.before, self.text, self.names)
+
     @property
     def is_cut(self) -> bool:
         """Whether the message ends with its line within quotes, as where a terminal wraps the line."""
@@ -85,6 +92,8 @@ class Meaning:
     """Replaces the code of the table."""
     replaces: bool = False
     """Whether facts and ways out replace those of the table, because the message means something else."""
+    causes: list[PossibleCause] = field(default_factory=list)
+    """Possible causes, before those of the table."""
 
 
 Lookup = Callable[[MessageMatch, "Target | None"], Meaning | None]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tfport.explain.evidence import WeighedCause
 from tfport.explain.explain import Explained, Explanation
 from tfport.explain.messages import HARMLESS
 from tfport.rendering import json_of
@@ -47,12 +48,34 @@ def _explanation(explanation: Explanation, explained: Explained, width: int) -> 
     rows: list[tuple[str, list[str]]] = [
         ("quote", [cut_off(explanation.quote, LONGEST_QUOTE)]),
         ("means", explanation.means),
+        ("cause", list(_causes(explanation.causes))),
         ("fix", explanation.ways_out),
         ("on", explanation.on_target),
     ]
     if explanation.affected is not None:
         rows.append(("model", list(_affected(explanation.affected, explained.model or ""))))
     yield from _rows(rows, width)
+
+
+def _causes(causes: list[WeighedCause]) -> Iterator[str]:
+    """The named cause with its evidence, or the possible ones with what tells them apart."""
+    if any(cause.named for cause in causes):
+        for cause in causes:
+            yield f"{cause.means} The evidence: {'; '.join(cause.evidence)}."
+        return
+    if causes:
+        yield "One of these:" if len(causes) > 1 else "Possibly this:"
+    for number, cause in enumerate(causes, start=1):
+        yield f"{number}. {cause.means}"
+        yield from (f"   {what}" for what in _about(cause))
+
+
+def _about(cause: WeighedCause) -> Iterator[str]:
+    if cause.evidence:
+        yield f"for it: {'; '.join(cause.evidence)}"
+    if cause.check:
+        yield f"check: {cause.check}"
+    yield from (f"fix: {way}" for way in cause.ways_out)
 
 
 def _affected(affected: AffectedNodes, model: str) -> Iterator[str]:
@@ -86,7 +109,11 @@ def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[ReportP
 
 def _wrapped(sentence: str, width: int) -> Text:
     """Wrap a sentence, with further lines indented."""
-    lines = textwrap.wrap(printable(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
+    text = printable(sentence)
+    own = text[: len(text) - len(text.lstrip())]
+    lines = textwrap.wrap(
+        text.lstrip(), width, initial_indent=own, subsequent_indent=f"{own}  ", break_on_hyphens=False
+    )
     return Text("\n".join(lines))
 
 
