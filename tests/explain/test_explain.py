@@ -421,3 +421,47 @@ def test_messages_of_cuda_from_other_frameworks_get_no_advice_about_tensorflow()
     assert "TensorFlow" not in " ".join(explanation.ways_out)
     (of_tensorflow,) = explain_texts([f"import tensorflow, torch\n{text}"]).explanations
     assert "TensorFlow" in " ".join(of_tensorflow.ways_out)
+
+
+FIRST = (
+    'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n'
+    "NotFoundError: Key dense/kernel not found in checkpoint\n"
+)
+SECOND = (
+    'Traceback (most recent call last):\n  File "b.py", line 3, in f\n    g()\n'
+    "NotFoundError: Op type not registered 'AddV2'\n"
+)
+HANDLING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+DIRECT = "\nThe above exception was the direct cause of the following exception:\n\n"
+
+
+@pytest.mark.parametrize("between", [HANDLING, DIRECT])
+def test_only_the_first_of_several_chained_exceptions_is_explained(between):
+    assert names(explain_texts([FIRST + between + SECOND])) == ["key-not-in-checkpoint"]
+    assert names(explain_texts([SECOND + between + FIRST])) == ["unregistered-op"]
+    assert len(explain_texts([SECOND + FIRST]).explanations) == 2
+    unknown = "Traceback (most recent call last):\nAcmeError: 7 wombats\n"
+    assert names(explain_texts([unknown + between + FIRST + between + SECOND])) == ["key-not-in-checkpoint"]
+    later = "x" * 20_000 + "\n"
+    assert len(explain_texts([FIRST + between + unknown + later + SECOND]).explanations) == 2
+
+
+def test_a_message_that_a_later_exception_repeats_counts_once():
+    (explanation,) = explain_texts([FIRST + HANDLING + FIRST]).explanations
+    assert explanation.count == 1
+    nested = f"ImportError: {FIRST}\n\nFailed to load the native runtime.\n"
+    (explanation,) = explain_texts([FIRST + HANDLING + nested]).explanations
+    assert explanation.count == 1
+    (explanation,) = explain_texts([FIRST + FIRST]).explanations
+    assert explanation.count == 2
+
+
+def test_the_last_cause_of_an_exception_in_java_is_explained():
+    trace = (
+        "java.lang.IllegalStateException: Key dense/kernel not found in checkpoint\n"
+        "\tat org.acme.Main.main(Main.java:3)\n"
+        "Caused by: org.tensorflow.TensorFlowException: Op type not registered 'AddV2'\n"
+    )
+    assert names(explain_texts([trace])) == ["unregistered-op"]
+    other = "java.lang.IllegalArgumentException: Key dense/kernel not found in checkpoint\n"
+    assert len(explain_texts([trace + other]).explanations) == 2

@@ -52,6 +52,8 @@ class Explanation:
     ways_out: list[str]
     """What to do; first what the named cause needs."""
     on_target: list[str]
+    links: dict[int, int]
+    """The exceptions that it occurs in, as in `MessageMatch`."""
     affected: AffectedNodes | None = None
     """The nodes of the model that the message is about."""
 
@@ -132,7 +134,7 @@ def _explanations(
     """Explain matches, errors first; messages that only name a place only if there are no other errors."""
     explained = _explained(_with_names(_without_source_lines(matches)), target, model)
     consequences = {name for _, row in explained for name in row.instead_of}
-    relevant = [explanation for explanation, row in explained if row.name not in consequences]
+    relevant = [e for e, row in _of_first_exceptions(explained) if row.name not in consequences]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     by_kind = {kind: [e for e in relevant if e.kind == kind] for kind in KINDS_OF_ROWS}
     errors = [e for e in by_kind[ERROR] if e.name not in only_alone]
@@ -152,6 +154,22 @@ def _explained(
     return _without_repetitions(explained.values())
 
 
+def _of_first_exceptions(
+    explained: list[tuple[Explanation, KnownMessage]],
+) -> list[tuple[Explanation, KnownMessage]]:
+    """Drop what is only said by exceptions that follow from one that is explained."""
+    first: dict[int, int] = {}
+    for explanation, row in explained:
+        if row.kind == ERROR and not row.only_alone:
+            for chain, link in explanation.links.items():
+                first[chain] = min(link, first.get(chain, link))
+    return [
+        (explanation, row)
+        for explanation, row in explained
+        if any(link <= first.get(chain, link) for chain, link in explanation.links.items())
+    ]
+
+
 def _without_repetitions(
     explained: Iterable[tuple[Explanation, KnownMessage]],
 ) -> list[tuple[Explanation, KnownMessage]]:
@@ -166,6 +184,7 @@ def _without_repetitions(
         )
         if content in by_content:
             by_content[content][0].count += explanation.count
+            by_content[content][0].links |= explanation.links
         else:
             by_content[content] = explanation, row
     return list(by_content.values())
@@ -216,6 +235,7 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
             *(fill(way, names) for way in message.ways_out if not meaning.replaces),
         ],
         on_target=meaning.on_target,
+        links=match.links,
         affected=model.affected(match) if model else None,
     )
 

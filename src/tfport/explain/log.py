@@ -6,10 +6,11 @@ in the next one.
 
 from __future__ import annotations
 
+import bisect
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import IO
+from typing import IO, NamedTuple
 
 from tfport.startup.dataclass import dataclass
 
@@ -51,6 +52,21 @@ NOTEBOOK_ARROW = re.compile(r"\s*-{2,9}> {0,4}\d{1,6}\b")
 NOTEBOOK_LINE = re.compile(r"\s*(?:-{2,9}> {0,4})?(\d{1,6})(?: |$)")
 
 
+EVENT = re.compile(
+    r"(?P<follows>During handling of the above exception, another exception occurred"
+    r"|The above exception was the direct cause of the following exception)"
+    r"|(?P<nested>(?:Error|Exception): Traceback \(most recent call last\))"
+    r"|(?P<traceback>Traceback \(most recent call last\))"
+    r"|(?P<root>Caused by: )"
+    r"|(?P<thrown>\b(?:java|javax|kotlin|android|org|com|io)\.(?:[a-z]\w{0,80}\.){1,9}[A-Z]\w{0,80}(?:Exception|Error)\b)"
+)
+"""Where an exception begins, and how it is connected with the one before."""
+NEAR_EVENT = 200
+"""The maximum distance between what connects two exceptions and the beginning of the second."""
+LINK_REACH = 16_000
+"""How far behind its beginning an exception may reach, in characters: what follows is the log again."""
+
+
 def lines_of(stream: IO[str]) -> Iterator[str]:
     """The lines of a file; a very long line in pieces."""
     while line := stream.readline(LONGEST_LINE):
@@ -66,6 +82,8 @@ class LogWindow:
     """Messages that start from here on are in the next window again."""
     source_lines: list[tuple[int, int]]
     """Where the lines of source code of a traceback start and end."""
+    offset: int = 0
+    """The number of characters before it."""
 
     def is_source_line(self, start: int, stop: int) -> bool:
         """Whether a part of the text is within one line of source code."""
@@ -76,7 +94,7 @@ def windows(lines: Iterable[str]) -> Iterator[LogWindow]:
     """Windows of the text, which overlap."""
     kept: list[str] = []
     source_lines: list[tuple[int, int]] = []
-    size, before = 0, ""
+    size, offset, before = 0, 0, ""
     for line in lines:
         if text := " ".join(clean(line)):
             kept.append(text)
@@ -86,12 +104,13 @@ def windows(lines: Iterable[str]) -> Iterator[LogWindow]:
             before = line
         if size > WINDOW:
             text = " ".join(kept)
-            yield LogWindow(text, len(text) - OVERLAP, source_lines)
+            yield LogWindow(text, len(text) - OVERLAP, source_lines, offset)
             moved = len(text) - OVERLAP
+            offset += moved
             source_lines = [(start - moved, stop - moved) for start, stop in source_lines if start >= moved]
             kept, size = [text[-OVERLAP:]], OVERLAP + 1
     text = " ".join(kept)
-    yield LogWindow(text, len(text), source_lines)
+    yield LogWindow(text, len(text), source_lines, offset)
 
 
 def _is_source_line(before: str, line: str) -> bool:
@@ -136,3 +155,56 @@ def _strings(value: object, depth: int = 0) -> Iterator[str]:
     elif isinstance(value, dict | list) and depth < 4:
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _strings(inner, depth + 1)
+
+
+class ExceptionPosition(NamedTuple):
+    """Which exception a part of a log belongs to."""
+
+    chain: int
+    """The number of the chain of exceptions that follow from one another."""
+    link: int
+    """The position in the chain: the exception with the smallest is the one that the others follow from."""
+
+
+OUTSIDE = ExceptionPosition(-1, 0)
+"""The position of what is in no chain."""
+
+
+class ExceptionChains:
+    """Tells which exceptions of a log follow from others.
+
+    Python prints the first exception first, with a sentence between it and the next; Java prints it
+    last, after `Caused by:`.
+    """
+
+    def __init__(self) -> None:
+        self._starts: list[tuple[int, ExceptionPosition]] = [(0, ExceptionPosition(0, 0))]
+        self._read = self._chains = 0
+
+    def read(self, window: LogWindow) -> None:
+        """Add the exceptions of a window; its beginning may be read already."""
+        first = max(0, self._read - window.offset)
+        for event in EVENT.finditer(window.text, first):
+            self._add(event, window.offset + event.start())
+            self._read = window.offset + event.end()
+        kept = [start for start in self._starts if start[0] >= window.offset]
+        self._starts = [*self._starts[-1 - len(kept) : len(self._starts) - len(kept)], *kept]
+
+    def _add(self, event: re.Match[str], index: int) -> None:
+        before, (chain, link) = self._starts[-1]
+        if event["follows"] or event["nested"]:
+            link += 1
+        elif event["root"]:
+            link -= 1
+        elif index - before < NEAR_EVENT and (link > 0 or event["thrown"]):
+            return  # the beginning that the sentence before announces
+        else:
+            self._chains += 1
+            chain, link = self._chains, 0
+        self._starts.append((index, ExceptionPosition(chain, link)))
+
+    def position(self, index: int) -> ExceptionPosition:
+        """The exception at an index of the whole log."""
+        at = bisect.bisect(self._starts, index, key=lambda start: start[0]) - 1
+        start, position = self._starts[max(0, at)]
+        return position if index - start < LINK_REACH else OUTSIDE

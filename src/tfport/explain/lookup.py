@@ -46,6 +46,8 @@ class MessageMatch:
     count: int = 1
     before: str = ""
     """The text before the message."""
+    links: dict[int, int] = field(default_factory=dict)
+    """The exceptions that it occurs in: the first position by chain (`ExceptionPosition`)."""
     within: list[MessageMatch] = field(default_factory=list)
     """Matches of earlier rows that contain it; empty if it also occurs outside of them."""
 

@@ -49,6 +49,7 @@ def _explanation(explanation: Explanation, explained: Explained, width: int) -> 
         ("quote", [cut_off(explanation.quote, LONGEST_QUOTE)]),
         ("means", explanation.means),
         ("cause", list(_causes(explanation.causes))),
+        ("why", [why for cause in explanation.causes if cause.named for why in cause.evidence]),
         ("fix", explanation.ways_out),
         ("on", explanation.on_target),
     ]
@@ -58,14 +59,12 @@ def _explanation(explanation: Explanation, explained: Explained, width: int) -> 
 
 
 def _causes(causes: list[WeighedCause]) -> Iterator[str]:
-    """The named cause with its evidence, or the possible ones with what tells them apart."""
-    if any(cause.named for cause in causes):
-        for cause in causes:
-            yield f"{cause.means} The evidence: {'; '.join(cause.evidence)}."
-        return
-    if causes:
-        yield "One of these:" if len(causes) > 1 else "Possibly this:"
-    for number, cause in enumerate(causes, start=1):
+    """The named cause, or the possible ones with what tells them apart."""
+    possible = [cause for cause in causes if not cause.named]
+    yield from (cause.means for cause in causes if cause.named)
+    if possible:
+        yield "One of these:" if len(possible) > 1 else "Possibly this:"
+    for number, cause in enumerate(possible, start=1):
         yield f"{number}. {cause.means}"
         yield from (f"   {what}" for what in _about(cause))
 
@@ -167,6 +166,7 @@ def explained_json(explained: Explained) -> dict[str, Any]:
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
     record = asdict(explanation)
     affected = record.pop("affected")
+    del record["links"]
     if affected is not None:
         affected["foretold"] = affected.pop("predicted")
     record["model"] = affected
