@@ -15,6 +15,7 @@ from tests.truth_outcomes import read_small_model_outcomes
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.findings.finding import all_findings
+from tfport.explain.builds import with_versions
 from tfport.explain.cuda import linux_library
 from tfport.explain.evidence import is_condition
 from tfport.explain.explain import explain_log, explain_texts
@@ -465,3 +466,33 @@ def test_the_last_cause_of_an_exception_in_java_is_explained():
     assert names(explain_texts([trace])) == ["unregistered-op"]
     other = "java.lang.IllegalArgumentException: Key dense/kernel not found in checkpoint\n"
     assert len(explain_texts([trace + other]).explanations) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("API version 0xf but this version of numpy is 0xe", "pip install 'numpy>=1.22,<2' (not for"),
+        ("API version 0xf but this version of numpy is 0xe with tensorflow 2.10.1",
+         "pip install 'numpy>=1.22,<1.24' (for tensorflow 2.10.1)"),
+        ("API version 0xf but this version of numpy is 0xe with tensorflow 2.10 and tensorflow 2.12",
+         "pip install 'numpy>=1.22,<2' (not for"),
+        ("API version 0xf but this version of numpy is 0xe with tensorflow 2.4.1",
+         "numpy>=1.22,<2, with another TensorFlow: tensorflow 2.4.1 requires numpy>=1.19.2,<1.20"),
+        ("ABI version 0x1000009 but this version of numpy is 0x2000000", "pip install 'numpy<2'"),
+        ("ABI version 0x2000000 but this version of numpy is 0x1000009", "pip install 'numpy>=2.0,<3'"),
+    ],
+)  # fmt: skip
+def test_commands_have_versions_that_fit_the_release(text, way):
+    (explanation,) = explain_texts([f"module compiled against {text}"]).explanations
+    assert explanation.ways_out[0].startswith(way)
+
+
+def test_a_package_without_limits_gets_those_of_the_release():
+    (match,) = MessageFinder().read(["Op type not registered 'AddV2' in tensorflow 2.16.1"])
+    assert with_versions("pip install {pip:numpy}", match, None).startswith("pip install 'numpy>=1.26.0,<2'")
+    assert "'tf-keras==2.16.0'" in with_versions("pip install {pip:tf-keras}", match, None)
+    (match,) = MessageFinder().read(["Op type not registered 'AddV2'"])
+    assert "numpy>=1.26.0,<2.2 for 2.19" in with_versions("pip install {pip:numpy}", match, None)
+    assert "tf-keras==2.19.0 for 2.19" in with_versions("pip install {pip:tf-keras}", match, None)
+    (target,) = resolve_targets("tensorflow==2.12.1")
+    assert "'numpy>=1.22,<=1.24.3'" in with_versions("pip install {pip:numpy}", match, target)

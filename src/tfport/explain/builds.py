@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,12 +10,20 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
-from tfport.atlas.package_dates import UPLOADED
+from tfport.atlas.package_dates import (
+    TRIED_MAJORS,
+    VersionLimits,
+    declared_versions,
+    limits_of,
+    uploaded,
+    versions_beside,
+)
+from tfport.atlas.package_versions import fitting_version
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
-from tfport.atlas.requirements import declared_requirement
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.messages import PIP
 
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
@@ -24,6 +33,7 @@ STANDARD_LIBRARY = [
     "the path in the message shows which one was used",
 ]
 MOST_RELEASES = 3
+MOST_CHOICES = 4
 OFFERED = re.compile(r"\(from versions: (\d[\w.]*(?:, \d[\w.]*){0,400})\)")
 PRERELEASE = re.compile(r"[-.]?(?:alpha|beta|rc|a|b|dev)\.?\d+")
 REQUIREMENT = re.compile(
@@ -65,11 +75,7 @@ def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
 
 def _requirement(facts: Facts, package: str) -> SpecifierSet | None:
     """The versions of a package that a release requires; None if it does not require the package."""
-    for text in facts.get("requires") or []:
-        requirement = declared_requirement(text)
-        if requirement and requirement.name.lower() == package and "extra" not in str(requirement.marker):
-            return requirement.specifier
-    return None
+    return declared_versions(facts.get("requires") or (), package)
 
 
 def _releases_allowing(package: str, versions: Sequence[str], target: Target | None) -> Meaning:
@@ -91,8 +97,80 @@ def _releases_allowing(package: str, versions: Sequence[str], target: Target | N
     )
 
 
+def with_versions(way: str, match: MessageMatch, target: Target | None) -> str:
+    """A way out with versions of the package in its command (`messages.PIP`) that fit the TensorFlow."""
+    if (command := PIP.search(way)) is None:
+        return way
+    package, limits = command[1], limits_of(command[2])
+    build = installed_release(match, target)
+    if build is None:
+        return _with_versions_for_any(way, package, limits)
+    beside = _beside(build, package)
+    if beside is None:
+        return PIP.sub(f"'{package}{limits}'", way) if limits.end else _choose(package)
+    if (beside & limits).is_empty:
+        return f"{package}{limits}, with another TensorFlow: {build.name} requires {package}{beside}"
+    return PIP.sub(f"'{package}{beside & limits}' (for {build.name})", way)
+
+
+def installed_release(match: MessageMatch, target: Target | None) -> Build | None:
+    """The release of the target, or the only one that the text around a message names."""
+    if target is not None and target.build is not None:
+        return target.build
+    named = {known.first for known in match.circumstances.versions(STOCK) if known.first == known.last}
+    if len(named) != 1:
+        return None
+    version = ".".join(map(str, named.pop()))
+    return next((b for b in reversed(on_x86(atlas(), STOCK)) if _is_patch_of(b, version)), None)
+
+
+def _beside(build: Build, package: str) -> VersionLimits | None:
+    """The versions of a package for a release: those it requires, or the one that declares support."""
+    if limits := versions_beside(build.facts, package):
+        return limits
+    fitting = fitting_version(package, build.version, (build.facts.get("uploaded") or "")[:10])
+    return VersionLimits(fitting.version, fitting.version, includes_end=True) if fitting else None
+
+
+def _with_versions_for_any(way: str, package: str, limits: VersionLimits) -> str:
+    """The same if the release is unknown: the limits of the row, or what the newest releases need."""
+    if limits.end is None:
+        return _choose(package)
+    others = [
+        build.number
+        for build in _newest_patches()
+        if (required := _requirement(build.facts, package)) and (limits_of(required) & limits).is_empty
+    ]
+    releases = [
+        minor if (minor := _minor(span.first)) == (last := _minor(span.last)) else f"{minor} to {last}"
+        for span in spans(_newest_patches(), others)
+    ]
+    note = f" (not for TensorFlow {', '.join(releases)}, which need another {package})" if releases else ""
+    return PIP.sub(f"'{package}{limits}'", way) + note
+
+
+@functools.cache
+def _newest_patches() -> tuple[Build, ...]:
+    """The newest patch of each minor release."""
+    return tuple({_minor(build.version): build for build in on_x86(atlas(), STOCK)}.values())
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _choose(package: str) -> str:
+    choices = [
+        f"{package}{limits} for {_minor(build.version)}"
+        for build in reversed(_newest_patches())
+        if (limits := _beside(build, package))
+    ]
+    known = f": {', '.join(choices[:MOST_CHOICES])}" if choices else ""
+    return f"install the {package} that fits your TensorFlow{known}"
+
+
 def _allows(package: str, version: str) -> Callable[[Facts], bool]:
-    date = UPLOADED[package].get(version, "")
+    date = uploaded(package, version) if package in TRIED_MAJORS else ""
 
     def holds(facts: Facts) -> bool:
         required = _requirement(facts, package)

@@ -16,7 +16,16 @@ from tfport.explain.evidence import WeighedCause, weigh
 from tfport.explain.find import MessageFinder
 from tfport.explain.log import MOST
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
-from tfport.explain.messages import ERROR, HARMLESS, KINDS_OF_ROWS, WARNING, KnownMessage, fill, messages
+from tfport.explain.messages import (
+    ERROR,
+    HARMLESS,
+    KINDS_OF_ROWS,
+    PIP,
+    WARNING,
+    KnownMessage,
+    fill,
+    messages,
+)
 from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
@@ -220,6 +229,9 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
     names = match.names
     of_row = () if meaning.replaces else message.causes
     causes = weigh([*meaning.causes, *of_row], match.circumstances, names)
+    for cause in causes:
+        cause.ways_out = [_with_versions(way, match, target) for way in cause.ways_out]
+    ways_out = [*meaning.ways_out, *(fill(way, names) for way in message.ways_out if not meaning.replaces)]
     return Explanation(
         name=message.name,
         code=meaning.code or message.code,
@@ -231,13 +243,20 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
         causes=causes,
         ways_out=[
             *(way for cause in causes if cause.named for way in cause.ways_out),
-            *meaning.ways_out,
-            *(fill(way, names) for way in message.ways_out if not meaning.replaces),
+            *(_with_versions(way, match, target) for way in ways_out),
         ],
         on_target=meaning.on_target,
         links=match.links,
         affected=model.affected(match) if model else None,
     )
+
+
+def _with_versions(way: str, match: MessageMatch, target: Target | None) -> str:
+    if PIP.search(way) is None:
+        return way
+    from tfport.explain.builds import with_versions  # imported here: few ways out have a package
+
+    return with_versions(way, match, target)
 
 
 def _applies(match: MessageMatch) -> bool:

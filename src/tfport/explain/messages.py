@@ -24,6 +24,10 @@ matches text of a kind (`KINDS`), which is its name or the name after the colon;
 matches any short text; a quote matches any quote or none. A text is searched for the longest
 literal part of each pattern, so that long logs are fast.
 
+In `ways_out`, `pip install {pip:numpy}` becomes `pip install 'numpy>=1.26.0,<2'`, from what the
+TensorFlow in the text requires; `{pip:numpy>=1.22,<2}` has limits of its own, and is used as it is if the
+text names no TensorFlow. `{pip:tf-keras}` becomes the version for that TensorFlow.
+
 `means`, `check` and `ways_out` contain the names of all wordings: `{op}`. For a name that some wordings lack,
 `«the op {op}|an op»` has the text with and without it.
 """
@@ -72,6 +76,8 @@ KINDS = {
 }
 END_OF_NAME = r"(?!\w|\.\w)"
 """What follows a last quote, which the text may lack: no more of the name."""
+PIP = re.compile(r"\{pip:([a-z][a-z0-9-]*)((?:[<>=~]=?[\d.]+,?)*)\}")
+"""A package in a command, which `builds.with_versions` replaces by versions that fit the TensorFlow."""
 OPTIONAL = re.compile(r"«([^»|]*)\|?([^»]*)»")
 PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}")
 REACH = 800
@@ -126,7 +132,7 @@ def _expression(piece: str) -> str:
 
 def fill(text: str, names: Mapping[str, str]) -> str:
     """A text of a row with the names of a message in it."""
-    return for_names(text, names).format_map(names)
+    return PIP.sub(r"{\g<0>}", for_names(text, names)).format_map(names)
 
 
 def for_names(text: str, names: Collection[str]) -> str:
