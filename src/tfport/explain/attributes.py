@@ -8,9 +8,9 @@ from collections.abc import Callable
 from tfport.atlas.atlas import atlas
 from tfport.atlas.history import op_history
 from tfport.atlas.op_definitions import arg_text, value_text
-from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.atlas.target import Target
-from tfport.explain.lookup import Meaning, MessageMatch, use
+from tfport.explain.lookup import Meaning, MessageMatch, recorded, use
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import INVALID, DType
@@ -40,7 +40,7 @@ def unknown_attribute(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning([f"No recorded {op} of TensorFlow has an attribute {attr}."])
     default = _newest_default(op, attr)
     value = _value_in(match.text, attr)
-    facts = [f"TensorFlow's {op} has it {spans_text(released)}{_default_text(default, value)}."]
+    facts = [f"TensorFlow's {op} has it {recorded(released)}{_default_text(default, value)}."]
     ways = [use(released)]
     if value is None or (default is not None and value == _as_in_messages(default)):
         ways.insert(0, "export again without default attributes (`strip_default_attrs=True` in TF1)")
@@ -100,7 +100,7 @@ def missing_attribute(match: MessageMatch, target: Target | None) -> Meaning:
     requiring = releases_where(
         op, lambda d: (a := _attr(d, attr)) is not None and not a.HasField("default_value")
     )
-    facts = [f"TensorFlow's {op} requires it {spans_text(requiring)}."] if requiring else []
+    facts = [f"TensorFlow's {op} requires it {recorded(requiring)}."] if requiring else []
     return Meaning(facts, on_target=_attr_on_target(op, attr, target))
 
 
@@ -113,7 +113,7 @@ def value_not_allowed(match: MessageMatch, target: Target | None) -> Meaning:
     allowing = releases_where(op, lambda definition: _allows(_attr(definition, attr), value))
     shown = value_text(value)
     if allowing:
-        facts = [f"TensorFlow's {op} allows {attr}={shown} {spans_text(allowing)}."]
+        facts = [f"TensorFlow's {op} allows {attr}={shown} {recorded(allowing)}."]
     else:
         facts = [f"No recorded {op} of TensorFlow allows {attr}={shown}."]
     return Meaning(facts, [use(allowing)] if allowing else [], _value_on_target(op, attr, value, target))
@@ -151,7 +151,7 @@ def inputs_of_op(match: MessageMatch, target: Target | None) -> Meaning:
             builds_by_inputs.setdefault(inputs, set()).update(build.number for build in chapter.builds)
     stock = on_x86(atlas(), STOCK)
     facts = [
-        f"{op}({inputs}): {spans_text(spans(stock, builds))}." for inputs, builds in builds_by_inputs.items()
+        f"{op}({inputs}): {recorded(spans(stock, builds))}." for inputs, builds in builds_by_inputs.items()
     ]
     return Meaning(facts if len(facts) > 1 else [], code=code)
 

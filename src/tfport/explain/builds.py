@@ -19,10 +19,10 @@ from tfport.atlas.package_dates import (
     versions_beside,
 )
 from tfport.atlas.package_versions import fitting_version
-from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, on_x86, spans
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.lookup import Meaning, MessageMatch, recorded
 from tfport.explain.messages import PIP
 
 GPU_PACKAGE = "tensorflow-gpu"
@@ -56,7 +56,7 @@ def releases_with(holds: Callable[[Facts], bool]) -> str:
     others = [build for build in on_x86(atlas(), GPU_PACKAGE) if build.version not in versions]
     gpu = {build.number for build in others if holds(build.facts)}
     by_package = {STOCK: spans(stock, matching), GPU_PACKAGE: spans(others, gpu)}
-    return " and ".join(f"{name} {spans_text(releases)}" for name, releases in by_package.items() if releases)
+    return " and ".join(f"{name} {recorded(releases)}" for name, releases in by_package.items() if releases)
 
 
 def floor(match: MessageMatch, target: Target | None) -> Meaning | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tfport.explain.evidence import Circumstances
@@ -118,3 +118,18 @@ def any_of(released: tuple[Span, ...]) -> str:
     """Some releases as a choice: `2.4.0 or later`."""
     last = released[-1]
     return f"{last.first} or later" if last.open else ", ".join(map(str, released))
+
+
+EVERY_RELEASE = "in all recorded releases"
+
+
+def recorded(released: Iterable[Span]) -> str:
+    """Spans of releases as a phrase: `since 1.0.0` would say more than is known, as records begin there."""
+    from tfport.atlas.atlas import atlas  # imported here: most messages need no atlas
+    from tfport.atlas.release_spans import STOCK, on_x86
+
+    first = on_x86(atlas(), STOCK)[0].version
+    return ", ".join(
+        f"{EVERY_RELEASE} (from {first} on)" if span.open and span.first == first else str(span)
+        for span in released
+    )
