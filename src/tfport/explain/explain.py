@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.explain.entities import clues
 from tfport.explain.evidence import WeighedCause, weigh
 from tfport.explain.find import MessageFinder
-from tfport.explain.log import LogText
+from tfport.explain.log import LONGEST_LINE, LogText
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
 from tfport.explain.messages import (
     ERROR,
@@ -115,7 +115,8 @@ def explain_log(
     if not explained.explanations and explanations:
         explained.out_of_scope = explanations[0].means[0]
     elif not explanations:
-        explained.nearest, explained.clues = _nearest(text.first), clues("".join(text.first))
+        explained.nearest = _nearest(text.first)
+        explained.clues = clues("".join(text.first)[:LONGEST_LINE])
     return explained
 
 
