@@ -96,6 +96,10 @@ NOT_INSTALLED = re.compile(
     r"(?:requires?|depends? on|needs?|need|install|upgrade to|downgrade to|require) $", re.I
 )
 """What precedes a version that a text only asks for."""
+OPEN_RANGE = re.compile(
+    r"(?:\.\d+)?(?:\+| ?(?:or|and) (?:later|newer|higher|above|greater|older|earlier|below|up)\b)"
+)
+"""What follows a version that is only the end of a range."""
 ALIASES = {"tensorflow": r"(?:tensorflow|tf)(?:[-_](?:gpu|cpu|intel|macos))?", "tf-keras": r"tf[-_]keras"}
 PYTHON_VERSION = re.compile(
     r"[Pp]ython ?(?:[Vv]ersion)?(?: ?[:=]{1,2} ?| |-)?([23]\.\d{1,2})(?!\d|\.?x\b)"
@@ -195,14 +199,18 @@ class Circumstances:
         return [*self._named_versions(package), *self._versions_of_paths(package)]
 
     def _pythons(self) -> Iterator[VersionRange]:
-        for hit in PYTHON_VERSION.finditer(self._text):
+        for hit in filter(self._is_installed, PYTHON_VERSION.finditer(self._text)):
             number = hit[1] or ".".join(filter(None, hit.groups()))
             yield VersionRange(_numbers(number), _numbers(number), f"it ran on Python {number}")
 
     def _named_versions(self, package: str) -> Iterator[VersionRange]:
-        for hit in _version_pattern(package).finditer(self._text):
-            if not NOT_INSTALLED.search(self._text[max(0, hit.start() - 20) : hit.start()]):
-                yield VersionRange(_numbers(hit[1]), _numbers(hit[1]), f"the text names {_shortened(hit[0])}")
+        for hit in filter(self._is_installed, _version_pattern(package).finditer(self._text)):
+            yield VersionRange(_numbers(hit[1]), _numbers(hit[1]), f"the text names {_shortened(hit[0])}")
+
+    def _is_installed(self, hit: re.Match[str]) -> bool:
+        """Whether a text says that a version is there, not only that something asks for it."""
+        before = self._text[max(0, hit.start() - 20) : hit.start()]
+        return not NOT_INSTALLED.search(before) and not OPEN_RANGE.match(self._text, hit.end())
 
     def _versions_of_paths(self, package: str) -> Iterator[VersionRange]:
         for layout in LAYOUTS:
