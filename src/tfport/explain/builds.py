@@ -10,6 +10,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
+from tfport.atlas.cuda import cuda_of
 from tfport.atlas.package_dates import (
     TRIED_MAJORS,
     VersionLimits,
@@ -64,13 +65,30 @@ def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
     fact = FLOORS.get(match.names["floor"])
     if fact is None:
         return None
-    required = version_key(match.names["version"])
-    older = releases_with(lambda facts: bool(facts.get(fact)) and version_key(facts[fact]) < required)
     name = match.names["floor"]
+    older = releases_below(name, match.names["version"])
     facts = [f"Releases that need only an older {name}: {older}."] if older else []
     build = target.build if target else None
     on_target = [f"{build.name} needs {name} {build.facts[fact]}"] if build and build.facts.get(fact) else []
     return Meaning(facts, STANDARD_LIBRARY if fact in CPP else [], on_target)
+
+
+def releases_below(name: str, version: str) -> str:
+    """The releases that need only an older GLIBC, GLIBCXX or CXXABI than a version."""
+    fact, limit = FLOORS[name], version_key(version)
+    return releases_with(lambda facts: bool(facts.get(fact)) and version_key(facts[fact]) < limit)
+
+
+def build_summary(version: str) -> str | None:
+    """For which Pythons a release has wheels, and its CUDA; None if it is not recorded."""
+    build = next((b for b in reversed(on_x86(atlas(), STOCK)) if _is_patch_of(b, version)), None)
+    if build is None or not (pythons := build.facts.get("pythons")):
+        return None
+    cuda = cuda_of(build.facts)
+    built = [f"CUDA {cuda['version']}"] if cuda.get("version") else []
+    built += [f"cuDNN {cuda['cudnn']}"] if cuda.get("cudnn") else []
+    on = f", and was built with {' and '.join(built)}" if built else ""
+    return f"TensorFlow {build.version} has wheels for Python {', '.join(pythons)}{on}"
 
 
 def _requirement(facts: Facts, package: str) -> SpecifierSet | None:

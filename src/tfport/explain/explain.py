@@ -2,24 +2,26 @@
 
 `explain_log(lines)` finds the messages of the tables `known_messages` in a text and looks up the
 names in each: since when an op is registered, which kernels exist, which releases export a
-symbol. A message that occurs many times is explained once. If no message is known, the paths of a
-traceback tell whose code raised it, and of which release.
+symbol. A message that occurs many times is explained once. If no message is known, the names and paths
+in the text are looked up (`entities.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfport.explain.entities import clues
 from tfport.explain.evidence import WeighedCause, weigh
 from tfport.explain.find import MessageFinder
-from tfport.explain.log import MOST
+from tfport.explain.log import LogText
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
 from tfport.explain.messages import (
     ERROR,
     HARMLESS,
     KINDS_OF_ROWS,
+    OUT_OF_SCOPE,
     PIP,
     WARNING,
     KnownMessage,
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 
-SMALL = 4096
-"""How many characters are searched again, without line breaks, if nothing was recognized."""
 TYPED = 300
 """The maximum length of a text that is searched again with any capitals, as people type it."""
-WORD = re.compile(r"[a-z]{3,}")
+WORD = re.compile(r"[a-z][a-z0-9]{2,}")
+MOST_ALIKE = 0.8
+"""How many words of a known wording a line has at least that is near to it."""
+MOST_LINES = 20
 PREFIX_LENGTH = 4
 """Words count as equal if their first characters are equal."""
 
@@ -80,8 +83,10 @@ class Explained(RenderedResult):
     """Whether the text was too long, so that its end was not read."""
     target: str | None = None
     model: str | None = None
+    out_of_scope: str | None = None
+    """If nothing was recognized but a message that no record explains, what that one is about."""
     clues: list[str] = field(default_factory=list)
-    """If nothing was recognized, what the paths in the text tell about releases and packages."""
+    """If nothing was recognized, what is recorded about the names and paths in the text."""
 
     @property
     def exit_code(self) -> int:
@@ -92,7 +97,7 @@ def explain_log(
     lines: Iterable[str], *, target: Target | None = None, model: Model | None = None
 ) -> Explained:
     """Explain every message that is recognized in a text of any length."""
-    text, finder = _LogText(lines), MessageFinder()
+    text, finder = LogText(lines), MessageFinder()
     context = _model_context(model, target) if model is not None else None
     explanations = _explanations(finder.read(text), target, context)
     if not explanations and len(text.first) > 1:  # a terminal may have wrapped lines within words
@@ -100,41 +105,24 @@ def explain_log(
         explanations = _explanations(finder.read([whole]), target, context)
     if not explanations and len(title := " ".join(text.first)) <= TYPED:
         explanations = _explanations(finder.read([title], any_case=True), target, context)
-    return Explained(
-        explanations,
-        None if explanations else _nearest(" ".join(text.first)),
-        finder.more,
-        text.is_cut,
-        target.requirement if target else None,
-        model.where if model else None,
-        [] if explanations else clues("".join(text.first)),
+    explained = Explained(
+        [explanation for explanation in explanations if explanation.kind != OUT_OF_SCOPE],
+        more=finder.more,
+        is_cut=text.is_cut,
+        target=target.requirement if target else None,
+        model=model.where if model else None,
     )
+    if not explained.explanations and explanations:
+        explained.out_of_scope = explanations[0].means[0]
+    elif not explanations:
+        explained.nearest, explained.clues = _nearest(text.first), clues("".join(text.first))
+    return explained
 
 
 def _model_context(model: Model, target: Target | None) -> ModelContext:
     from tfport.explain.model import ModelContext  # imported here: most messages come without a model
 
     return ModelContext(model, target)
-
-
-class _LogText:
-    """The lines of a text up to the size limit; the first ones are kept in `first`."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = lines
-        self.first: list[str] = []
-        self.is_cut = False
-
-    def __iter__(self) -> Iterator[str]:
-        size = 0
-        for line in self._lines:
-            if size < SMALL:
-                self.first.append(line)
-            size += len(line)
-            self.is_cut = size > MOST
-            if self.is_cut:
-                return
-            yield line
 
 
 def _explanations(
@@ -147,7 +135,8 @@ def _explanations(
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     by_kind = {kind: [e for e in relevant if e.kind == kind] for kind in KINDS_OF_ROWS}
     errors = [e for e in by_kind[ERROR] if e.name not in only_alone]
-    return [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
+    explanations = [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
+    return [*explanations, *by_kind[OUT_OF_SCOPE][:1]]
 
 
 def _explained(
@@ -276,15 +265,16 @@ def _of_other_framework(match: MessageMatch, framework: str) -> Meaning:
     return Meaning([f"{framework} printed it, not TensorFlow.", means], ways, replaces=True)
 
 
-def _nearest(text: str) -> str | None:
-    """The known wording with the most words in common with a text, if more than half match."""
-    words = _words(text)
-    best: tuple[float, int, str] = (0.5, 0, "")
+def _nearest(lines: Sequence[str]) -> str | None:
+    """The known wording of which a line has nearly all words; longer texts have every word somewhere."""
+    best: tuple[float, int, str] = (MOST_ALIKE, 0, "")
+    typed = [words for line in lines[-MOST_LINES:] if len(line) <= TYPED and (words := _words(line))]
     for message in messages():
         for pattern in message.says:
             known = _words(pattern.plain)
             if len(known) > 2:
-                best = max(best, (len(known & words) / len(known), len(known), pattern.plain))
+                alike = max((len(known & words) / len(known) for words in typed), default=0)
+                best = max(best, (alike, len(known), pattern.plain))
     return best[-1] or None
 
 
@@ -296,40 +286,3 @@ def _words(text: str) -> set[str]:
 def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
     """Explain texts that are already in memory."""
     return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)
-
-
-# Clues in paths: packages keep their files in folders that differ between releases.
-
-FOLDERS = {
-    "TensorFlow 1.15 to 2.1 (the folder tensorflow_core)": r"\btensorflow_core/",
-    "TensorFlow 1 (tensorflow/contrib)": r"\btensorflow/contrib/",
-    "the Keras inside TensorFlow (up to 2.5; a private copy later)": r"\btensorflow(_core)?/python/keras/",
-    "the package tf_keras (Keras 2)": r"\btf_keras/",
-    "Keras 2.13 to 2.15 (keras/src/engine)": r"(?<!\w)keras/src/engine/",
-    "Keras 3 (keras/src)": r"(?<!\w)keras/src/(models|ops|trainers|random|backend/common|layers/layer\.py)",
-    "Keras 1.0 to 2.12 (keras/engine)": r"(?<!\w)(?<!python/)keras/engine/",
-}
-"""What a folder in a path stands for."""
-PYTHON = re.compile(r"[Pp]ython([23])\.?(\d{1,2})/(?:lib|Lib|site-packages|dist-packages)")
-FRAME = re.compile(r'File "([^"]{1,400})", line \d{1,6}')
-PACKAGE = re.compile(r"(?:site|dist)-packages/([A-Za-z]\w{0,80})")
-
-
-def clues(text: str) -> list[str]:
-    """True statements about a text that contains no known message; none if it has no paths."""
-    return list(_clues(text.replace("\\\\", "/").replace("\\", "/")))
-
-
-def _clues(text: str) -> Iterator[str]:
-    releases = [name for name, pattern in FOLDERS.items() if re.search(pattern, text)]
-    if releases:
-        yield f"the paths are those of {', and of '.join(releases)}"
-    if python := PYTHON.search(text):
-        yield f"it ran on Python {python[1]}.{python[2]}"
-    frames = FRAME.findall(text)
-    if not frames:
-        return
-    if package := PACKAGE.search(frames[-1]):
-        yield f"the last file of the traceback is of the package {package[1]}"
-    else:
-        yield f"the last file of the traceback is none of an installed package: {frames[-1]}"

@@ -72,6 +72,16 @@ def _recorded() -> dict[str, Any]:
     return recorded
 
 
+def is_class(name: str) -> bool:
+    """Whether some Keras has a class of that name."""
+    return name in _recorded()["keras"]
+
+
+def class_releases(name: str) -> str:
+    """The releases of TensorFlow whose Keras has a class; empty if none has."""
+    return ", ".join(_span(first, last) for first, last in _recorded()["keras"].get(name, ()))
+
+
 def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     """Whether the class is one of Keras in other releases, one of a known package, or a custom one."""
     name = match.names.get("object", "")

@@ -20,6 +20,8 @@ OVERLAP = 1 << 13
 """The maximum length of a message with the text that follows it."""
 MOST = 1 << 26
 """The maximum number of characters that are read."""
+SMALL = 4096
+"""How many characters are searched again, without line breaks, if nothing was recognized."""
 
 COLOR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 ESCAPES = {
@@ -30,6 +32,8 @@ ESCAPES = {
 }  # fmt: skip
 """Characters as JSON, HTML and word processors write them."""
 ESCAPED = re.compile("|".join(map(re.escape, ESCAPES)))
+PREFIXED = re.compile(r"(?<![\w'\"])u(?=['\"])")
+"""What Python 2 writes before the quotes of a text: `u'SaveV2'`."""
 CONTROLS = frozenset((r"\n", r"\t", r"\r"))
 WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\(?!\\)\w")
 """A path of Windows that is not escaped: in its line, `\\t` is a backslash and a letter."""
@@ -71,6 +75,26 @@ def lines_of(stream: IO[str]) -> Iterator[str]:
     """The lines of a file; a very long line in pieces."""
     while line := stream.readline(LONGEST_LINE):
         yield line
+
+
+class LogText:
+    """The lines of a text up to the size limit; the first ones are kept in `first`."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.first: list[str] = []
+        self.is_cut = False
+
+    def __iter__(self) -> Iterator[str]:
+        size = 0
+        for line in self._lines:
+            if size < SMALL:
+                self.first.append(line)
+            size += len(line)
+            self.is_cut = size > MOST
+            if self.is_cut:
+                return
+            yield line
 
 
 @dataclass(frozen=True)
@@ -135,7 +159,8 @@ def clean(line: str) -> list[str]:
             break
         text = text[prefix.end() :]
     kept = CONTROLS if WINDOWS_PATH.search(text) else frozenset()
-    return ESCAPED.sub(lambda escape: escape[0] if escape[0] in kept else ESCAPES[escape[0]], text).split()
+    text = ESCAPED.sub(lambda escape: escape[0] if escape[0] in kept else ESCAPES[escape[0]], text)
+    return PREFIXED.sub("", text).split()
 
 
 def _unpacked(line: str) -> str:

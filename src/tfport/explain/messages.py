@@ -45,14 +45,14 @@ from tfport.startup.dataclass import dataclass
 
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
-    "bindings", "plugins", "bundling", "tools", "keras_versions",
+    "training", "bindings", "plugins", "bundling", "tools", "keras_versions",
     "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
     "keras_loaders", "keras_files", "keras", "weights", "lite", "lite_converter", "libraries", "compiling",
-    "gpu", "packages", "installing", "converters", "running",
+    "gpu", "packages", "installing", "converters", "running", "out_of_scope",
 )  # fmt: skip
 """The tables. Explanations are listed in their order: the most specific causes first."""
-KINDS_OF_ROWS = ERROR, WARNING, HARMLESS = "error", "warning", "harmless"
-"""A warning does not stop the program: it is explained after its errors."""
+KINDS_OF_ROWS = ERROR, WARNING, HARMLESS, OUT_OF_SCOPE = "error", "warning", "harmless", "out of scope"
+"""A warning does not stop the program: it follows its errors. What is out of scope is only named."""
 CODE = re.compile(r"TFP\d{1,6}", re.IGNORECASE)
 GAP = re.compile(r"\{(\w+)(?::(\w+))?\}")
 PIECE = re.compile(r"(\{\w+(?::\w+)?\}|…|')")
@@ -79,6 +79,7 @@ END_OF_NAME = r"(?!\w|\.\w)"
 PIP = re.compile(r"\{pip:([a-z][a-z0-9-]*)((?:[<>=~]=?[\d.]+,?)*)\}")
 """A package in a command, which `builds.with_versions` replaces by versions that fit the TensorFlow."""
 OPTIONAL = re.compile(r"«([^»|]*)\|?([^»]*)»")
+GAPS = re.compile(" {2,}")
 PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}")
 REACH = 800
 """How far from its literal part a pattern may start or end, in characters."""
@@ -131,8 +132,9 @@ def _expression(piece: str) -> str:
 
 
 def fill(text: str, names: Mapping[str, str]) -> str:
-    """A text of a row with the names of a message in it."""
-    return PIP.sub(r"{\g<0>}", for_names(text, names)).format_map(names)
+    """A text of a row with the names of a message in it; a name may be empty, as between quotes."""
+    with_names = for_names(text, [name for name, value in names.items() if value])
+    return GAPS.sub(" ", PIP.sub(r"{\g<0>}", with_names).format_map(names))
 
 
 def for_names(text: str, names: Collection[str]) -> str:

@@ -34,7 +34,10 @@ def explained_text(explained: Explained, width: int) -> Iterator[ReportPart]:
         yield title("", f"{count(explained.more, 'further message')} not shown.")
     if explained.is_cut:
         yield title("", "The text is too long; its end was not read.")
-    if not explained.explanations:
+    if explained.out_of_scope:
+        yield Text("\nout of scope", style="bold")
+        yield from _rows([("means", [explained.out_of_scope])], width)
+    elif not explained.explanations:
         yield Text("\nno known message was recognized", style="bold")
         near = [f"the nearest known message: {explained.nearest}"] if explained.nearest else []
         yield from _rows([("near", near), ("facts", explained.clues)], width)
@@ -159,6 +162,7 @@ def explained_json(explained: Explained) -> dict[str, Any]:
         "more": explained.more,
         "cut": explained.is_cut,
         "nearest": explained.nearest,
+        "out_of_scope": explained.out_of_scope,
         "clues": explained.clues,
     }
 

@@ -464,6 +464,7 @@ export interface Explained {
   more: number;
   cut: boolean;
   nearest: string | null;
+  out_of_scope: string | null;
   clues: string[];
 }
 

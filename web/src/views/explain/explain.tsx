@@ -64,10 +64,10 @@ function Answer({ text }: { text: string }): JSX.Element {
 }
 
 function Explanations({ explained }: { explained: Explained }): JSX.Element {
-  const { explanations, more, cut, nearest, clues } = explained;
+  const { explanations, more, cut, nearest, out_of_scope: outOfScope, clues } = explained;
   return (
     <section class="stack" aria-label="Explanations" aria-live="polite">
-      {explanations.length === 0 && <Empty>No known message is in this text.</Empty>}
+      {explanations.length === 0 && <Empty>{outOfScope ? printable(outOfScope) : "No known message is in this text."}</Empty>}
       {explanations.length === 0 && nearest && (
         <p>
           The nearest known message: <code>{printable(nearest)}</code>
