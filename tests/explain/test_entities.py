@@ -57,8 +57,10 @@ def test_clues_are_few():
     assert len(clues(ops)) <= 6
 
 
-@given(st.lists(st.sampled_from(["op 'Add'", "_ZN", "TF_", "tf.", "GLIBC_", "2.4", "tensorflow ", "\\", '"', "\n"])
-                | st.text(max_size=6), max_size=40))  # fmt: skip
+PIECES = ["op 'Add'", "_ZN", "TF_", "tf.", "GLIBC_", "2.4", "tensorflow ", "\\", '"', "\n"]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=40))
 @settings(max_examples=100, deadline=None)
 def test_no_text_stops_the_search_for_names(parts):
     assert all(isinstance(clue, str) for clue in clues("".join(parts)))
