@@ -8,6 +8,7 @@ versions of its day only, whatever it allows: `versions_beside` has that limit.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from packaging.specifiers import SpecifierSet
 from tfport.atlas.requirements import declared_requirement
 from tfport.atlas.versions import version_key
 
+PRERELEASE = re.compile(r"\.?(?:rc|a|b|dev)\d*$")
 TRIED_MAJORS = ("numpy", "protobuf")
 """Packages whose major versions were not compatible with the one before."""
 
@@ -55,7 +57,7 @@ def limits_of(versions: str | SpecifierSet) -> VersionLimits:
     """The range of a requirement, without the single versions that it excludes."""
     limits = VersionLimits()
     for part in SpecifierSet(versions) if isinstance(versions, str) else versions:
-        number = part.version.removesuffix(".*").removesuffix("dev").removesuffix(".")
+        number = PRERELEASE.sub("", part.version.removesuffix(".*"))
         if part.operator in (">=", ">"):
             limits &= VersionLimits(first=number)
         elif part.operator in ("<", "<="):

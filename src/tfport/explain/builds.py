@@ -122,10 +122,10 @@ def with_versions(way: str, match: MessageMatch, target: Target | None) -> str:
     package, limits = command[1], limits_of(command[2])
     build = installed_release(match, target)
     if build is None:
-        return _with_versions_for_any(way, package, limits)
+        return _with_versions_for_any(way, package, limits) if limits.end else _choose(package, match)
     beside = _beside(build, package)
     if beside is None:
-        return PIP.sub(f"'{package}{limits}'", way) if limits.end else _choose(package)
+        return PIP.sub(f"'{package}{limits}'", way) if limits.end else _choose(package, match)
     if (beside & limits).is_empty:
         return f"{package}{limits}, with another TensorFlow: {build.name} requires {package}{beside}"
     return PIP.sub(f"'{package}{beside & limits}' (for {build.name})", way)
@@ -151,9 +151,7 @@ def _beside(build: Build, package: str) -> VersionLimits | None:
 
 
 def _with_versions_for_any(way: str, package: str, limits: VersionLimits) -> str:
-    """The same if the release is unknown: the limits of the row, or what the newest releases need."""
-    if limits.end is None:
-        return _choose(package)
+    """The same if the release is unknown, with the limits of the row."""
     others = [
         build.number
         for build in _newest_patches()
@@ -177,11 +175,14 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _choose(package: str) -> str:
+def _choose(package: str, match: MessageMatch) -> str:
+    """What the newest releases need; only those with wheels for the Python that the text tells."""
+    pythons = {".".join(map(str, known.first)) for known in match.circumstances.versions("python")}
     choices = [
         f"{package}{limits} for {_minor(build.version)}"
         for build in reversed(_newest_patches())
-        if (limits := _beside(build, package))
+        if (len(pythons) != 1 or pythons <= set(build.facts.get("pythons") or ()))
+        and (limits := _beside(build, package))
     ]
     known = f": {', '.join(choices[:MOST_CHOICES])}" if choices else ""
     return f"install the {package} that fits your TensorFlow{known}"

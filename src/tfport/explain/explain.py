@@ -174,15 +174,12 @@ def _without_repetitions(
     """Keep the first of the explanations of a row that say the same."""
     by_content: dict[tuple[str, ...], tuple[Explanation, KnownMessage]] = {}
     for explanation, row in explained:
-        content = (
-            row.name,
-            *explanation.means,
-            *explanation.ways_out,
-            *(c.means for c in explanation.causes),
-        )
-        if content in by_content:
-            by_content[content][0].count += explanation.count
-            by_content[content][0].links |= explanation.links
+        content = (row.name, *explanation.means, *(cause.means for cause in explanation.causes))
+        if content in by_content:  # two wordings of one message often stand beside each other
+            first = by_content[content][0]
+            first.count = max(first.count, explanation.count)
+            for chain, link in explanation.links.items():
+                first.links[chain] = min(link, first.links.get(chain, link))
         else:
             by_content[content] = explanation, row
     return list(by_content.values())
@@ -270,7 +267,7 @@ def _nearest(lines: Sequence[str]) -> str | None:
     best: tuple[float, int, str] = (MOST_ALIKE, 0, "")
     typed = [words for line in lines[-MOST_LINES:] if len(line) <= TYPED and (words := _words(line))]
     for message in messages():
-        for pattern in message.says:
+        for pattern in message.says if not message.only_if else ():
             known = _words(pattern.plain)
             if len(known) > 2:
                 alike = max((len(known & words) / len(known) for words in typed), default=0)
