@@ -178,6 +178,10 @@ def test_the_place_of_an_error_is_reported_only_without_other_messages():
 
 def test_a_key_error_that_names_no_op_is_ignored():
     assert names(explain_texts(["KeyError: 'user_id'"])) == []
+    assert names(explain_texts(["KeyError: 'Add'"])) == []
+    trace = "File 'importer.py', line 3, in import_graph_def\nop_def = op_dict[node.op]\n"
+    assert names(explain_texts([f"{trace}KeyError: u'Add'"])) == ["unregistered-op-in-python"]
+    assert names(explain_texts(["KeyError: 'SaveV2'"])) == ["unregistered-op-in-python"]
 
 
 def test_facts_about_the_target_are_added():

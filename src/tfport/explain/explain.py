@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 TYPED = 300
 """The maximum length of a text that is searched again with any capitals, as people type it."""
 WORD = re.compile(r"[a-z][a-z0-9]{2,}")
-MOST_ALIKE = 0.8
+MOST_ALIKE = 0.85
 """How many words of a known wording a line has at least that is near to it."""
 MOST_LINES = 20
 PREFIX_LENGTH = 4

@@ -19,6 +19,12 @@ from tfport.explain.lookup import Meaning, MessageMatch, recorded
 from tfport.graph.graph import ARG
 
 CAMEL_CASE = re.compile(r"(\w+>)?_?[A-Z][A-Za-z0-9]*(_?[A-Z0-9][A-Za-z0-9]*)*")
+ORDINARY_WORD = re.compile(r"[A-Z][a-z]*")
+ABOUT_GRAPHS = re.compile(
+    r"importer\.py|op_def|op_dict|graph_def|GraphDef|NodeDef|saved_model|meta_graph|registered op"
+)
+NEAR = 2000
+"""How many characters around a KeyError are searched for words about graphs."""
 FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
@@ -45,8 +51,11 @@ def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
 
 
 def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
-    """The same for a KeyError; None if no op has that name."""
-    (history,) = summaries(atlas(), [match.names["op"]])
+    """The same for a KeyError; None if it names no op, or only a word in a text that is not about graphs."""
+    op = match.names["op"]
+    if ORDINARY_WORD.fullmatch(op) and not ABOUT_GRAPHS.search(match.before[-NEAR:] + match.text[:NEAR]):
+        return None
+    (history,) = summaries(atlas(), [op])
     return unregistered_op(match, target) if history.releases or history.providers else None
 
 
