@@ -15,7 +15,9 @@ from tests.truth_outcomes import read_small_model_outcomes
 import tfport
 from tfport.atlas.resolve.targets import resolve_targets
 from tfport.check.findings.finding import all_findings
+from tfport.explain.builds import with_versions
 from tfport.explain.cuda import linux_library
+from tfport.explain.evidence import is_condition
 from tfport.explain.explain import explain_log, explain_texts
 from tfport.explain.find import MessageFinder
 from tfport.explain.log import LONGEST_LINE, OVERLAP, WINDOW, clean, lines_of
@@ -47,7 +49,10 @@ def names(explained):
 
 
 def all_texts(explanation):
-    return "\n".join([*explanation.means, *explanation.ways_out, *explanation.on_target])
+    causes = [
+        text for cause in explanation.causes for text in (cause.means, cause.check or "", *cause.ways_out)
+    ]
+    return "\n".join([*explanation.means, *causes, *explanation.ways_out, *explanation.on_target])
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample['name']}: {sample['says'][:40]}")
@@ -59,6 +64,10 @@ def test_a_message_is_explained_from_the_records(sample):
         assert words in all_texts(explanations[0])
     for words in sample.get("never", ()):
         assert words not in all_texts(explanations[0])
+    named = [cause.means for cause in explanations[0].causes if cause.named]
+    for words in sample.get("names", ()):  # words of the cause that is named; [] if none may be
+        assert words in " ".join(named)
+    assert "names" not in sample or bool(sample["names"]) == bool(named)
 
 
 @pytest.mark.parametrize("message", messages(), ids=lambda message: message.name)
@@ -75,6 +84,12 @@ def test_a_row_of_the_table_is_consistent(message):
     assert message.lookup is None or callable(lookup_function(message.lookup))
     assert message.means.endswith(".")
     assert set(message.instead_of) <= {other.name for other in messages()} - {message.name}
+    of_causes = [c for cause in message.causes for c in (*cause.speaks_for, *cause.speaks_against)]
+    for condition in (*message.only_if, *message.unless, *of_causes):
+        assert is_condition(condition), condition
+    for cause in message.causes:
+        assert cause.means.endswith(".")
+        assert cause.check or cause.speaks_for, "nothing tells whether it is this cause"
     for pattern in message.says:
         assert len(pattern.anchor) >= 6, pattern.text
         assert pattern.text.count("…") <= 1, "two make the search quadratic"
@@ -85,7 +100,8 @@ def test_a_row_of_the_table_is_consistent(message):
 def test_every_wording_fills_the_texts_of_its_row(message):
     for pattern in message.says:
         names_in_pattern = {name for name, _ in GAP.findall(pattern.text)}
-        for text in (message.means, *message.ways_out):
+        of_causes = [text for c in message.causes for text in (c.means, c.check or "", *c.ways_out)]
+        for text in (message.means, *message.ways_out, *of_causes):
             assert placeholders(for_names(text, names_in_pattern)) <= names_in_pattern, pattern.text
             assert not re.search("[«»|]", fill(text, dict.fromkeys(names_in_pattern, "x")))
 
@@ -162,6 +178,10 @@ def test_the_place_of_an_error_is_reported_only_without_other_messages():
 
 def test_a_key_error_that_names_no_op_is_ignored():
     assert names(explain_texts(["KeyError: 'user_id'"])) == []
+    assert names(explain_texts(["KeyError: 'Add'"])) == []
+    trace = "File 'importer.py', line 3, in import_graph_def\nop_def = op_dict[node.op]\n"
+    assert names(explain_texts([f"{trace}KeyError: u'Add'"])) == ["unregistered-op-in-python"]
+    assert names(explain_texts(["KeyError: 'SaveV2'"])) == ["unregistered-op-in-python"]
 
 
 def test_facts_about_the_target_are_added():
@@ -406,3 +426,77 @@ def test_messages_of_cuda_from_other_frameworks_get_no_advice_about_tensorflow()
     assert "TensorFlow" not in " ".join(explanation.ways_out)
     (of_tensorflow,) = explain_texts([f"import tensorflow, torch\n{text}"]).explanations
     assert "TensorFlow" in " ".join(of_tensorflow.ways_out)
+
+
+FIRST = (
+    'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n'
+    "NotFoundError: Key dense/kernel not found in checkpoint\n"
+)
+SECOND = (
+    'Traceback (most recent call last):\n  File "b.py", line 3, in f\n    g()\n'
+    "NotFoundError: Op type not registered 'AddV2'\n"
+)
+HANDLING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+DIRECT = "\nThe above exception was the direct cause of the following exception:\n\n"
+
+
+@pytest.mark.parametrize("between", [HANDLING, DIRECT])
+def test_only_the_first_of_several_chained_exceptions_is_explained(between):
+    assert names(explain_texts([FIRST + between + SECOND])) == ["key-not-in-checkpoint"]
+    assert names(explain_texts([SECOND + between + FIRST])) == ["unregistered-op"]
+    assert len(explain_texts([SECOND + FIRST]).explanations) == 2
+    unknown = "Traceback (most recent call last):\nAcmeError: 7 wombats\n"
+    assert names(explain_texts([unknown + between + FIRST + between + SECOND])) == ["key-not-in-checkpoint"]
+    later = "x" * 20_000 + "\n"
+    assert len(explain_texts([FIRST + between + unknown + later + SECOND]).explanations) == 2
+
+
+def test_a_message_that_a_later_exception_repeats_counts_once():
+    (explanation,) = explain_texts([FIRST + HANDLING + FIRST]).explanations
+    assert explanation.count == 1
+    nested = f"ImportError: {FIRST}\n\nFailed to load the native runtime.\n"
+    (explanation,) = explain_texts([FIRST + HANDLING + nested]).explanations
+    assert explanation.count == 1
+    (explanation,) = explain_texts([FIRST + FIRST]).explanations
+    assert explanation.count == 2
+
+
+def test_the_last_cause_of_an_exception_in_java_is_explained():
+    trace = (
+        "java.lang.IllegalStateException: Key dense/kernel not found in checkpoint\n"
+        "\tat org.acme.Main.main(Main.java:3)\n"
+        "Caused by: org.tensorflow.TensorFlowException: Op type not registered 'AddV2'\n"
+    )
+    assert names(explain_texts([trace])) == ["unregistered-op"]
+    other = "java.lang.IllegalArgumentException: Key dense/kernel not found in checkpoint\n"
+    assert len(explain_texts([trace + other]).explanations) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("API version 0xf but this version of numpy is 0xe", "pip install 'numpy>=1.22,<2' (not for"),
+        ("API version 0xf but this version of numpy is 0xe with tensorflow 2.10.1",
+         "pip install 'numpy>=1.22,<1.24' (for tensorflow 2.10.1)"),
+        ("API version 0xf but this version of numpy is 0xe with tensorflow 2.10 and tensorflow 2.12",
+         "pip install 'numpy>=1.22,<2' (not for"),
+        ("API version 0xf but this version of numpy is 0xe with tensorflow 2.4.1",
+         "numpy>=1.22,<2, with another TensorFlow: tensorflow 2.4.1 requires numpy>=1.19.2,<1.20"),
+        ("ABI version 0x1000009 but this version of numpy is 0x2000000", "pip install 'numpy<2'"),
+        ("ABI version 0x2000000 but this version of numpy is 0x1000009", "pip install 'numpy>=2.0,<3'"),
+    ],
+)  # fmt: skip
+def test_commands_have_versions_that_fit_the_release(text, way):
+    (explanation,) = explain_texts([f"module compiled against {text}"]).explanations
+    assert explanation.ways_out[0].startswith(way)
+
+
+def test_a_package_without_limits_gets_those_of_the_release():
+    (match,) = MessageFinder().read(["Op type not registered 'AddV2' in tensorflow 2.16.1"])
+    assert with_versions("pip install {pip:numpy}", match, None).startswith("pip install 'numpy>=1.26.0,<2'")
+    assert "'tf-keras==2.16.0'" in with_versions("pip install {pip:tf-keras}", match, None)
+    (match,) = MessageFinder().read(["Op type not registered 'AddV2'"])
+    assert "numpy>=1.26.0,<2.2 for 2.19" in with_versions("pip install {pip:numpy}", match, None)
+    assert "tf-keras==2.19.0 for 2.19" in with_versions("pip install {pip:tf-keras}", match, None)
+    (target,) = resolve_targets("tensorflow==2.12.1")
+    assert "'numpy>=1.22,<=1.24.3'" in with_versions("pip install {pip:numpy}", match, target)

@@ -1,4 +1,4 @@
-"""Look up what the atlas records about an attribute, an input or a dtype that a message names."""
+"""Look up an attribute, an input, a dtype or a file of a checkpoint that a message names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from tfport.atlas.atlas import atlas
 from tfport.atlas.history import op_history
 from tfport.atlas.op_definitions import arg_text, value_text
-from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.atlas.target import Target
-from tfport.explain.lookup import Meaning, MessageMatch, use
+from tfport.explain.lookup import Meaning, MessageMatch, recorded, use
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import INVALID, DType
@@ -40,7 +40,7 @@ def unknown_attribute(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning([f"No recorded {op} of TensorFlow has an attribute {attr}."])
     default = _newest_default(op, attr)
     value = _value_in(match.text, attr)
-    facts = [f"TensorFlow's {op} has it {spans_text(released)}{_default_text(default, value)}."]
+    facts = [f"TensorFlow's {op} has it {recorded(released)}{_default_text(default, value)}."]
     ways = [use(released)]
     if value is None or (default is not None and value == _as_in_messages(default)):
         ways.insert(0, "export again without default attributes (`strip_default_attrs=True` in TF1)")
@@ -100,7 +100,7 @@ def missing_attribute(match: MessageMatch, target: Target | None) -> Meaning:
     requiring = releases_where(
         op, lambda d: (a := _attr(d, attr)) is not None and not a.HasField("default_value")
     )
-    facts = [f"TensorFlow's {op} requires it {spans_text(requiring)}."] if requiring else []
+    facts = [f"TensorFlow's {op} requires it {recorded(requiring)}."] if requiring else []
     return Meaning(facts, on_target=_attr_on_target(op, attr, target))
 
 
@@ -113,7 +113,7 @@ def value_not_allowed(match: MessageMatch, target: Target | None) -> Meaning:
     allowing = releases_where(op, lambda definition: _allows(_attr(definition, attr), value))
     shown = value_text(value)
     if allowing:
-        facts = [f"TensorFlow's {op} allows {attr}={shown} {spans_text(allowing)}."]
+        facts = [f"TensorFlow's {op} allows {attr}={shown} {recorded(allowing)}."]
     else:
         facts = [f"No recorded {op} of TensorFlow allows {attr}={shown}."]
     return Meaning(facts, [use(allowing)] if allowing else [], _value_on_target(op, attr, value, target))
@@ -151,7 +151,7 @@ def inputs_of_op(match: MessageMatch, target: Target | None) -> Meaning:
             builds_by_inputs.setdefault(inputs, set()).update(build.number for build in chapter.builds)
     stock = on_x86(atlas(), STOCK)
     facts = [
-        f"{op}({inputs}): {spans_text(spans(stock, builds))}." for inputs, builds in builds_by_inputs.items()
+        f"{op}({inputs}): {recorded(spans(stock, builds))}." for inputs, builds in builds_by_inputs.items()
     ]
     return Meaning(facts if len(facts) > 1 else [], code=code)
 
@@ -164,3 +164,49 @@ def element_type(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning()
     name = f"a reference to {dtype.base}, as TF1 variables use" if dtype.is_ref else str(dtype)
     return Meaning([f"Number {number} is {name}."])
+
+
+# Inputs that differ from the expected shape only in their channels.
+
+NUMBER = re.compile(r"\d+")
+CHANNELS = {"1": "grayscale", "3": "color", "4": "color with transparency (alpha)"}
+
+
+def channels(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """What the channels of both sides mean; None if the shapes differ otherwise."""
+    wanted, actual = (NUMBER.findall(match.names[name]) for name in ("wanted", "found"))
+    if len(wanted) < 3 or wanted[-3:-1] != actual[-3:-1] or wanted[-1] == actual[-1]:
+        return None
+    if wanted[-1] not in CHANNELS or actual[-1] not in CHANNELS:
+        return None
+    return Meaning(
+        [
+            f"The model takes {CHANNELS[wanted[-1]]} images ({wanted[-1]} per pixel), and the input is "
+            f"{CHANNELS[actual[-1]]} ({actual[-1]} per pixel)."
+        ],
+        [
+            f"read the image with {wanted[-1]} channels: `load_img(PATH, color_mode=…)`, "
+            f"`tf.io.decode_image(data, channels={wanted[-1]})`, Pillow's `convert`, in TensorFlow.js "
+            f"`tf.browser.fromPixels(image, {wanted[-1]})`",
+            "or train the model with the other kind of images",
+        ],
+    )
+
+
+# Files of a checkpoint.
+
+SHARD, INDEX = ".data-", ".index"
+
+
+def missing_file(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether the file is a shard or the index of a checkpoint."""
+    path = match.names["path"]
+    if SHARD in path:
+        return Meaning(
+            ["It is a shard of the checkpoint, with some of the model's variables."], code="TFP022"
+        )
+    if path.endswith(INDEX):
+        return Meaning(
+            ["It is the index of the checkpoint; without it no variable can be read."], code="TFP021"
+        )
+    return Meaning()

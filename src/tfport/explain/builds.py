@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,12 +10,21 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
-from tfport.atlas.package_dates import UPLOADED
-from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
-from tfport.atlas.requirements import declared_requirement
+from tfport.atlas.cuda import cuda_of
+from tfport.atlas.package_dates import (
+    TRIED_MAJORS,
+    VersionLimits,
+    declared_versions,
+    limits_of,
+    uploaded,
+    versions_beside,
+)
+from tfport.atlas.package_versions import fitting_version
+from tfport.atlas.release_spans import STOCK, on_x86, spans
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.lookup import Meaning, MessageMatch, recorded
+from tfport.explain.messages import PIP
 
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
@@ -24,6 +34,7 @@ STANDARD_LIBRARY = [
     "the path in the message shows which one was used",
 ]
 MOST_RELEASES = 3
+MOST_CHOICES = 4
 OFFERED = re.compile(r"\(from versions: (\d[\w.]*(?:, \d[\w.]*){0,400})\)")
 PRERELEASE = re.compile(r"[-.]?(?:alpha|beta|rc|a|b|dev)\.?\d+")
 REQUIREMENT = re.compile(
@@ -46,7 +57,7 @@ def releases_with(holds: Callable[[Facts], bool]) -> str:
     others = [build for build in on_x86(atlas(), GPU_PACKAGE) if build.version not in versions]
     gpu = {build.number for build in others if holds(build.facts)}
     by_package = {STOCK: spans(stock, matching), GPU_PACKAGE: spans(others, gpu)}
-    return " and ".join(f"{name} {spans_text(releases)}" for name, releases in by_package.items() if releases)
+    return " and ".join(f"{name} {recorded(releases)}" for name, releases in by_package.items() if releases)
 
 
 def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
@@ -54,22 +65,35 @@ def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
     fact = FLOORS.get(match.names["floor"])
     if fact is None:
         return None
-    required = version_key(match.names["version"])
-    older = releases_with(lambda facts: bool(facts.get(fact)) and version_key(facts[fact]) < required)
     name = match.names["floor"]
+    older = releases_below(name, match.names["version"])
     facts = [f"Releases that need only an older {name}: {older}."] if older else []
     build = target.build if target else None
     on_target = [f"{build.name} needs {name} {build.facts[fact]}"] if build and build.facts.get(fact) else []
     return Meaning(facts, STANDARD_LIBRARY if fact in CPP else [], on_target)
 
 
+def releases_below(name: str, version: str) -> str:
+    """The releases that need only an older GLIBC, GLIBCXX or CXXABI than a version."""
+    fact, limit = FLOORS[name], version_key(version)
+    return releases_with(lambda facts: bool(facts.get(fact)) and version_key(facts[fact]) < limit)
+
+
+def build_summary(version: str) -> str | None:
+    """For which Pythons a release has wheels, and its CUDA; None if it is not recorded."""
+    build = next((b for b in reversed(on_x86(atlas(), STOCK)) if _is_patch_of(b, version)), None)
+    if build is None or not (pythons := build.facts.get("pythons")):
+        return None
+    cuda = cuda_of(build.facts)
+    built = [f"CUDA {cuda['version']}"] if cuda.get("version") else []
+    built += [f"cuDNN {cuda['cudnn']}"] if cuda.get("cudnn") else []
+    on = f", and was built with {' and '.join(built)}" if built else ""
+    return f"TensorFlow {build.version} has wheels for Python {', '.join(pythons)}{on}"
+
+
 def _requirement(facts: Facts, package: str) -> SpecifierSet | None:
     """The versions of a package that a release requires; None if it does not require the package."""
-    for text in facts.get("requires") or []:
-        requirement = declared_requirement(text)
-        if requirement and requirement.name.lower() == package and "extra" not in str(requirement.marker):
-            return requirement.specifier
-    return None
+    return declared_versions(facts.get("requires") or (), package)
 
 
 def _releases_allowing(package: str, versions: Sequence[str], target: Target | None) -> Meaning:
@@ -91,8 +115,81 @@ def _releases_allowing(package: str, versions: Sequence[str], target: Target | N
     )
 
 
+def with_versions(way: str, match: MessageMatch, target: Target | None) -> str:
+    """A way out with versions of the package in its command (`messages.PIP`) that fit the TensorFlow."""
+    if (command := PIP.search(way)) is None:
+        return way
+    package, limits = command[1], limits_of(command[2])
+    build = installed_release(match, target)
+    if build is None:
+        return _with_versions_for_any(way, package, limits) if limits.end else _choose(package, match)
+    beside = _beside(build, package)
+    if beside is None:
+        return PIP.sub(f"'{package}{limits}'", way) if limits.end else _choose(package, match)
+    if (beside & limits).is_empty:
+        return f"{package}{limits}, with another TensorFlow: {build.name} requires {package}{beside}"
+    return PIP.sub(f"'{package}{beside & limits}' (for {build.name})", way)
+
+
+def installed_release(match: MessageMatch, target: Target | None) -> Build | None:
+    """The release of the target, or the only one that the text around a message names."""
+    if target is not None and target.build is not None:
+        return target.build
+    named = {known.first for known in match.circumstances.versions(STOCK) if known.first == known.last}
+    if len(named) != 1:
+        return None
+    version = ".".join(map(str, named.pop()))
+    return next((b for b in reversed(on_x86(atlas(), STOCK)) if _is_patch_of(b, version)), None)
+
+
+def _beside(build: Build, package: str) -> VersionLimits | None:
+    """The versions of a package for a release: those it requires, or the one that declares support."""
+    if limits := versions_beside(build.facts, package):
+        return limits
+    fitting = fitting_version(package, build.version, (build.facts.get("uploaded") or "")[:10])
+    return VersionLimits(fitting.version, fitting.version, includes_end=True) if fitting else None
+
+
+def _with_versions_for_any(way: str, package: str, limits: VersionLimits) -> str:
+    """The same if the release is unknown, with the limits of the row."""
+    others = [
+        build.number
+        for build in _newest_patches()
+        if (required := _requirement(build.facts, package)) and (limits_of(required) & limits).is_empty
+    ]
+    releases = [
+        minor if (minor := _minor(span.first)) == (last := _minor(span.last)) else f"{minor} to {last}"
+        for span in spans(_newest_patches(), others)
+    ]
+    note = f" (not for TensorFlow {', '.join(releases)}, which need another {package})" if releases else ""
+    return PIP.sub(f"'{package}{limits}'", way) + note
+
+
+@functools.cache
+def _newest_patches() -> tuple[Build, ...]:
+    """The newest patch of each minor release."""
+    return tuple({_minor(build.version): build for build in on_x86(atlas(), STOCK)}.values())
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _choose(package: str, match: MessageMatch) -> str:
+    """What the newest releases need; only those with wheels for the Python that the text tells."""
+    pythons = {".".join(map(str, known.first)) for known in match.circumstances.versions("python")}
+    choices = [
+        f"{package}{limits} for {_minor(build.version)}"
+        for build in reversed(_newest_patches())
+        if (len(pythons) != 1 or pythons <= set(build.facts.get("pythons") or ()))
+        and (limits := _beside(build, package))
+    ]
+    known = f": {', '.join(choices[:MOST_CHOICES])}" if choices else ""
+    return f"install the {package} that fits your TensorFlow{known}"
+
+
 def _allows(package: str, version: str) -> Callable[[Facts], bool]:
-    date = UPLOADED[package].get(version, "")
+    date = uploaded(package, version) if package in TRIED_MAJORS else ""
 
     def holds(facts: Facts) -> bool:
         required = _requirement(facts, package)

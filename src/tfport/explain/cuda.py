@@ -71,7 +71,7 @@ def _not_found(library: str, target: Target | None) -> Meaning:
                 "install the GPU driver",
             ],
         )
-    needing = releases_with(lambda facts: _needs(cuda_of(facts), part, version, name))
+    needing = releases_needing(name)
     facts = [f"It is needed by {needing}."] if needing else [_product_text(part)]
     facts += _toolkits(part, version)
     ways = [
@@ -81,6 +81,13 @@ def _not_found(library: str, target: Target | None) -> Meaning:
         "or use a TensorFlow that was built for the installed CUDA; on Jetson, NVIDIA's wheel",
     ]
     return Meaning(facts, ways, cuda_on_target(target))
+
+
+def releases_needing(library: str) -> str:
+    """The releases that need a library of CUDA; empty if none does."""
+    name = linux_library(library)
+    known = CUDA_LIBRARY.match(name)
+    return releases_with(lambda facts: _needs(cuda_of(facts), known[1], known[2], name)) if known else ""
 
 
 def _missing_library(match: MessageMatch) -> str | None:

@@ -2,20 +2,32 @@
 
 `explain_log(lines)` finds the messages of the tables `known_messages` in a text and looks up the
 names in each: since when an op is registered, which kernels exist, which releases export a
-symbol. A message that occurs many times is explained once. If no message is known, the paths of a
-traceback tell whose code raised it, and of which release.
+symbol. A message that occurs many times is explained once. If no message is known, the names and paths
+in the text are looked up (`entities.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfport.explain.entities import clues
+from tfport.explain.evidence import WeighedCause, weigh
 from tfport.explain.find import MessageFinder
-from tfport.explain.log import MOST
+from tfport.explain.log import LONGEST_LINE, LogText
 from tfport.explain.lookup import Meaning, MessageMatch, lookup_function, other_framework
-from tfport.explain.messages import ERROR, HARMLESS, KINDS_OF_ROWS, WARNING, KnownMessage, fill, messages
+from tfport.explain.messages import (
+    ERROR,
+    HARMLESS,
+    KINDS_OF_ROWS,
+    OUT_OF_SCOPE,
+    PIP,
+    WARNING,
+    KnownMessage,
+    fill,
+    messages,
+)
 from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field
 
@@ -25,11 +37,12 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 
-SMALL = 4096
-"""How many characters are searched again, without line breaks, if nothing was recognized."""
 TYPED = 300
 """The maximum length of a text that is searched again with any capitals, as people type it."""
-WORD = re.compile(r"[a-z]{3,}")
+WORD = re.compile(r"[a-z][a-z0-9]{2,}")
+MOST_ALIKE = 0.85
+"""How many words of a known wording a line has at least that is near to it."""
+MOST_LINES = 20
 PREFIX_LENGTH = 4
 """Words count as equal if their first characters are equal."""
 
@@ -45,8 +58,14 @@ class Explanation:
     count: int
     names: dict[str, str]
     means: list[str]
+    """What it means whatever the cause."""
+    causes: list[WeighedCause]
+    """The cause, if the text decides it; otherwise the possible ones."""
     ways_out: list[str]
+    """What to do; first what the named cause needs."""
     on_target: list[str]
+    links: dict[int, int]
+    """The exceptions that it occurs in, as in `MessageMatch`."""
     affected: AffectedNodes | None = None
     """The nodes of the model that the message is about."""
 
@@ -64,8 +83,10 @@ class Explained(RenderedResult):
     """Whether the text was too long, so that its end was not read."""
     target: str | None = None
     model: str | None = None
+    out_of_scope: str | None = None
+    """If nothing was recognized but a message that no record explains, what that one is about."""
     clues: list[str] = field(default_factory=list)
-    """If nothing was recognized, what the paths in the text tell about releases and packages."""
+    """If nothing was recognized, what is recorded about the names and paths in the text."""
 
     @property
     def exit_code(self) -> int:
@@ -76,7 +97,7 @@ def explain_log(
     lines: Iterable[str], *, target: Target | None = None, model: Model | None = None
 ) -> Explained:
     """Explain every message that is recognized in a text of any length."""
-    text, finder = _LogText(lines), MessageFinder()
+    text, finder = LogText(lines), MessageFinder()
     context = _model_context(model, target) if model is not None else None
     explanations = _explanations(finder.read(text), target, context)
     if not explanations and len(text.first) > 1:  # a terminal may have wrapped lines within words
@@ -84,15 +105,19 @@ def explain_log(
         explanations = _explanations(finder.read([whole]), target, context)
     if not explanations and len(title := " ".join(text.first)) <= TYPED:
         explanations = _explanations(finder.read([title], any_case=True), target, context)
-    return Explained(
-        explanations,
-        None if explanations else _nearest(" ".join(text.first)),
-        finder.more,
-        text.is_cut,
-        target.requirement if target else None,
-        model.where if model else None,
-        [] if explanations else clues("".join(text.first)),
+    explained = Explained(
+        [explanation for explanation in explanations if explanation.kind != OUT_OF_SCOPE],
+        more=finder.more,
+        is_cut=text.is_cut,
+        target=target.requirement if target else None,
+        model=model.where if model else None,
     )
+    if not explained.explanations and explanations:
+        explained.out_of_scope = explanations[0].means[0]
+    elif not explanations:
+        explained.nearest = _nearest(text.first)
+        explained.clues = clues("".join(text.first)[:LONGEST_LINE])
+    return explained
 
 
 def _model_context(model: Model, target: Target | None) -> ModelContext:
@@ -101,37 +126,18 @@ def _model_context(model: Model, target: Target | None) -> ModelContext:
     return ModelContext(model, target)
 
 
-class _LogText:
-    """The lines of a text up to the size limit; the first ones are kept in `first`."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = lines
-        self.first: list[str] = []
-        self.is_cut = False
-
-    def __iter__(self) -> Iterator[str]:
-        size = 0
-        for line in self._lines:
-            if size < SMALL:
-                self.first.append(line)
-            size += len(line)
-            self.is_cut = size > MOST
-            if self.is_cut:
-                return
-            yield line
-
-
 def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
     """Explain matches, errors first; messages that only name a place only if there are no other errors."""
     explained = _explained(_with_names(_without_source_lines(matches)), target, model)
     consequences = {name for _, row in explained for name in row.instead_of}
-    relevant = [explanation for explanation, row in explained if row.name not in consequences]
+    relevant = [e for e, row in _of_first_exceptions(explained) if row.name not in consequences]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     by_kind = {kind: [e for e in relevant if e.kind == kind] for kind in KINDS_OF_ROWS}
     errors = [e for e in by_kind[ERROR] if e.name not in only_alone]
-    return [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
+    explanations = [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
+    return [*explanations, *by_kind[OUT_OF_SCOPE][:1]]
 
 
 def _explained(
@@ -147,15 +153,34 @@ def _explained(
     return _without_repetitions(explained.values())
 
 
+def _of_first_exceptions(
+    explained: list[tuple[Explanation, KnownMessage]],
+) -> list[tuple[Explanation, KnownMessage]]:
+    """Drop what is only said by exceptions that follow from one that is explained."""
+    first: dict[int, int] = {}
+    for explanation, row in explained:
+        if row.kind == ERROR and not row.only_alone:
+            for chain, link in explanation.links.items():
+                first[chain] = min(link, first.get(chain, link))
+    return [
+        (explanation, row)
+        for explanation, row in explained
+        if any(link <= first.get(chain, link) for chain, link in explanation.links.items())
+    ]
+
+
 def _without_repetitions(
     explained: Iterable[tuple[Explanation, KnownMessage]],
 ) -> list[tuple[Explanation, KnownMessage]]:
     """Keep the first of the explanations of a row that say the same."""
     by_content: dict[tuple[str, ...], tuple[Explanation, KnownMessage]] = {}
     for explanation, row in explained:
-        content = (row.name, *explanation.means, *explanation.ways_out)
-        if content in by_content:
-            by_content[content][0].count += explanation.count
+        content = (row.name, *explanation.means, *(cause.means for cause in explanation.causes))
+        if content in by_content:  # two wordings of one message often stand beside each other
+            first = by_content[content][0]
+            first.count = max(first.count, explanation.count)
+            for chain, link in explanation.links.items():
+                first.links[chain] = min(link, first.links.get(chain, link))
         else:
             by_content[content] = explanation, row
     return list(by_content.values())
@@ -179,6 +204,8 @@ def _is_source_line(match: MessageMatch) -> bool:
 
 def _explain(match: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
     message = match.message
+    if not _applies(match):
+        return None
     framework = other_framework(match) if message.of_any_framework else None
     if framework:
         meaning: Meaning | None = _of_other_framework(match, framework)
@@ -187,6 +214,11 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
     if meaning is None:
         return None
     names = match.names
+    of_row = () if meaning.replaces else message.causes
+    causes = weigh([*meaning.causes, *of_row], match.circumstances, names)
+    for cause in causes:
+        cause.ways_out = [_with_versions(way, match, target) for way in cause.ways_out]
+    ways_out = [*meaning.ways_out, *(fill(way, names) for way in message.ways_out if not meaning.replaces)]
     return Explanation(
         name=message.name,
         code=meaning.code or message.code,
@@ -195,12 +227,30 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
         count=max(1, match.count),
         names=names,
         means=[*([] if meaning.replaces else [fill(message.means, names)]), *meaning.facts],
+        causes=causes,
         ways_out=[
-            *meaning.ways_out,
-            *(fill(way, names) for way in message.ways_out if not meaning.replaces),
+            *(way for cause in causes if cause.named for way in cause.ways_out),
+            *(_with_versions(way, match, target) for way in ways_out),
         ],
         on_target=meaning.on_target,
+        links=match.links,
         affected=model.affected(match) if model else None,
+    )
+
+
+def _with_versions(way: str, match: MessageMatch, target: Target | None) -> str:
+    if PIP.search(way) is None:
+        return way
+    from tfport.explain.builds import with_versions  # imported here: few ways out have a package
+
+    return with_versions(way, match, target)
+
+
+def _applies(match: MessageMatch) -> bool:
+    """Whether the text around a message is as its row demands."""
+    message, evidence = match.message, match.circumstances.evidence
+    return (not message.only_if or any(map(evidence, message.only_if))) and not any(
+        map(evidence, message.unless)
     )
 
 
@@ -213,15 +263,16 @@ def _of_other_framework(match: MessageMatch, framework: str) -> Meaning:
     return Meaning([f"{framework} printed it, not TensorFlow.", means], ways, replaces=True)
 
 
-def _nearest(text: str) -> str | None:
-    """The known wording with the most words in common with a text, if more than half match."""
-    words = _words(text)
-    best: tuple[float, int, str] = (0.5, 0, "")
+def _nearest(lines: Sequence[str]) -> str | None:
+    """The known wording of which a line has nearly all words; longer texts have every word somewhere."""
+    best: tuple[float, int, str] = (MOST_ALIKE, 0, "")
+    typed = [words for line in lines[-MOST_LINES:] if len(line) <= TYPED and (words := _words(line))]
     for message in messages():
-        for pattern in message.says:
+        for pattern in message.says if not message.only_if else ():
             known = _words(pattern.plain)
             if len(known) > 2:
-                best = max(best, (len(known & words) / len(known), len(known), pattern.plain))
+                alike = max((len(known & words) / len(known) for words in typed), default=0)
+                best = max(best, (alike, len(known), pattern.plain))
     return best[-1] or None
 
 
@@ -233,40 +284,3 @@ def _words(text: str) -> set[str]:
 def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
     """Explain texts that are already in memory."""
     return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)
-
-
-# Clues in paths: packages keep their files in folders that differ between releases.
-
-FOLDERS = {
-    "TensorFlow 1.15 to 2.1 (the folder tensorflow_core)": r"\btensorflow_core/",
-    "TensorFlow 1 (tensorflow/contrib)": r"\btensorflow/contrib/",
-    "the Keras inside TensorFlow (up to 2.5; a private copy later)": r"\btensorflow(_core)?/python/keras/",
-    "the package tf_keras (Keras 2)": r"\btf_keras/",
-    "Keras 2.13 to 2.15 (keras/src/engine)": r"(?<!\w)keras/src/engine/",
-    "Keras 3 (keras/src)": r"(?<!\w)keras/src/(models|ops|trainers|random|backend/common|layers/layer\.py)",
-    "Keras 1.0 to 2.12 (keras/engine)": r"(?<!\w)(?<!python/)keras/engine/",
-}
-"""What a folder in a path stands for."""
-PYTHON = re.compile(r"[Pp]ython([23])\.?(\d{1,2})/(?:lib|Lib|site-packages|dist-packages)")
-FRAME = re.compile(r'File "([^"]{1,400})", line \d{1,6}')
-PACKAGE = re.compile(r"(?:site|dist)-packages/([A-Za-z]\w{0,80})")
-
-
-def clues(text: str) -> list[str]:
-    """True statements about a text that contains no known message; none if it has no paths."""
-    return list(_clues(text.replace("\\\\", "/").replace("\\", "/")))
-
-
-def _clues(text: str) -> Iterator[str]:
-    releases = [name for name, pattern in FOLDERS.items() if re.search(pattern, text)]
-    if releases:
-        yield f"the paths are those of {', and of '.join(releases)}"
-    if python := PYTHON.search(text):
-        yield f"it ran on Python {python[1]}.{python[2]}"
-    frames = FRAME.findall(text)
-    if not frames:
-        return
-    if package := PACKAGE.search(frames[-1]):
-        yield f"the last file of the traceback is of the package {package[1]}"
-    else:
-        yield f"the last file of the traceback is none of an installed package: {frames[-1]}"

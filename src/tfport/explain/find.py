@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tfport.explain.log import OVERLAP, LogWindow, windows
+from tfport.explain.log import OVERLAP, ExceptionChains, LogWindow, windows
 from tfport.explain.lookup import MessageMatch
 from tfport.explain.messages import REACH, KnownMessage, MessagePattern, messages
 
@@ -42,6 +42,7 @@ class MessageFinder:
         """The number of messages beyond the limit of different ones."""
         self._matches_by_key: dict[tuple[str, ...], MessageMatch] = {}
         self._failures: Counter[str] = Counter()
+        self._chains: ExceptionChains
 
     def read(self, lines: Iterable[str], *, any_case: bool = False) -> list[MessageMatch]:
         """The messages in a text, in the order of the tables.
@@ -49,6 +50,7 @@ class MessageFinder:
         `any_case`: with any capitals; this is slower, and for short texts only.
         """
         find, table = (self._find_in_any_case, _all) if any_case else (self._find, _possible)
+        self._chains = ExceptionChains()
         taken: list[TakenPart] = []
         for window in windows(lines):
             taken = self._read_window(window, find, table(window.text), taken)
@@ -59,12 +61,13 @@ class MessageFinder:
     ) -> list[TakenPart]:
         """Add the messages of a window; `before` and the result are those that reach into the next one."""
         taken = list(before)
+        self._chains.read(window)
         for message, patterns in table:
             for start, stop, names in _find_message(patterns, window.text, window.end, find):
                 if window.is_source_line(start, stop):
                     continue
                 within = [match for first, last, match in taken if first <= start and stop <= last]
-                if match := self._add(message, names, window.text, start, stop, within):
+                if match := self._add(message, names, window, start, stop, within):
                     taken.append((start, stop, match))
         end = window.end
         return [(start - end, stop - end, match) for start, stop, match in taken if stop > end]
@@ -94,11 +97,12 @@ class MessageFinder:
         self,
         message: KnownMessage,
         names: dict[str, str],
-        text: str,
+        window: LogWindow,
         start: int,
         stop: int,
         within: list[MessageMatch],
     ) -> MessageMatch | None:
+        text, (chain, link) = window.text, self._chains.position(window.offset + start)
         key = (message.name, *(value for name, value in sorted(names.items()) if name != "node"))
         if key not in self._matches_by_key:
             if len(self._matches_by_key) >= MOST_MESSAGES:
@@ -110,8 +114,9 @@ class MessageFinder:
             )  # fmt: skip
         match = self._matches_by_key[key]
         if not within:
-            match.count += 1
+            match.count += match.links.get(chain, link) == link  # a later exception repeats the message
             match.within = []
+        match.links[chain] = min(link, match.links.get(chain, link))
         node = names.get("node")
         if node and node not in match.nodes and len(match.nodes) < MOST_NODES:
             match.nodes.append(node)

@@ -13,6 +13,8 @@ from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.messages import PossibleCause
+from tfport.explain.python_names import presence
 
 LAYERS = Path(__file__).with_name("keras_layers.json")
 NEWEST_KERAS_2 = "2.15"
@@ -62,6 +64,7 @@ MODULES = {
     "keras": ("Keras", "load with the Keras that wrote the file: `tfport inspect FILE` shows its version"),
 }  # fmt: skip
 """Which Keras has a module, and what to do, by the beginning of its name; the first that matches counts."""
+FUNCTION_MODULES = ("activations", "losses", "metrics", "initializers", "regularizers", "constraints")
 OLD = "2.0"
 """A class that Keras has since then is not missing because of the release."""
 
@@ -70,6 +73,16 @@ OLD = "2.0"
 def _recorded() -> dict[str, Any]:
     recorded: dict[str, Any] = json.loads(LAYERS.read_text(encoding="utf-8"))
     return recorded
+
+
+def is_class(name: str) -> bool:
+    """Whether some Keras has a class of that name."""
+    return name in _recorded()["keras"]
+
+
+def class_releases(name: str) -> str:
+    """The releases of TensorFlow whose Keras has a class; empty if none has."""
+    return ", ".join(_span(first, last) for first, last in _recorded()["keras"].get(name, ()))
 
 
 def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
@@ -107,24 +120,60 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
             ],
             replaces=True,
         )
-    spans = _recorded()["keras"].get(name)
-    if spans and spans[-1][1] == _newest() and version_key(spans[-1][0]) <= version_key(OLD):
+    if spans := _recorded()["keras"].get(name) or _function_spans(name):
         return Meaning(
-            [f"{name} is a class of Keras itself: its configuration was written by another Keras."],
-            ["load it with the Keras that wrote the file (`keras`, `tensorflow.keras` or `tf_keras`)"],
-        )
-    if spans:
-        last = spans[-1][1]
-        shown = ", ".join(_span(first, end) for first, end in spans)
-        return Meaning(
-            [f"{name} is a class of Keras itself, in TensorFlow {shown}: the file is of another release."],
-            _use(spans[-1][0], last),
+            [f"Keras itself has {name}, in TensorFlow {', '.join(_span(*span) for span in spans)}."],
+            causes=[*_other_release(name, spans), _other_keras(name), _same_name(name)],
         )
     packages = [package for package, names in _recorded()["packages"].items() if name in names]
     if packages:
         return Meaning([f"{name} is a class of {packages[0]}: import it and pass its class."])
     return Meaning(
         [f"No recorded Keras has a class {name}: it belongs to the program or package that saved the model."]
+    )
+
+
+def _function_spans(name: str) -> list[list[str]]:
+    """The releases whose Keras has a loss, a metric or another function of that name."""
+    places = (presence(f"tensorflow.keras.{module}", name) for module in FUNCTION_MODULES)
+    return next(([list(span) for span in where.spans] for where in places if where and where.spans), [])
+
+
+def _other_release(name: str, spans: list[list[str]]) -> list[PossibleCause]:
+    """That the Keras lacks the class, unless every release of the last years has it."""
+    first, last = spans[-1]
+    if last != _newest():
+        lacking, having = f"tensorflow>{last}", f"tensorflow<={last}"
+    elif version_key(first) > version_key(OLD):
+        lacking, having = f"tensorflow<{first}", f"tensorflow>={first}"
+    else:
+        return []
+    return [
+        PossibleCause(
+            f"The file was saved with another release of Keras: the one that reads it has no {name}.",
+            (lacking,),
+            (having,),
+            "`tfport inspect FILE` shows the version that wrote it; compare it with the installed one",
+            tuple(_use(first, last)),
+        )
+    ]
+
+
+def _other_keras(name: str) -> PossibleCause:
+    return PossibleCause(
+        f"{name} was saved by another Keras (`keras`, `tensorflow.keras` or `tf_keras`) than the one that "
+        "loads it: each knows only its own classes.",
+        check="compare the imports of both programs; `tfport inspect FILE` shows what wrote the file",
+        ways_out=("load it with the Keras that wrote the file",),
+    )
+
+
+def _same_name(name: str) -> PossibleCause:
+    return PossibleCause(
+        f"{name} is another class of that name, of the program or package that saved the model.",
+        (f"class {name}(", f"def {name}("),
+        check=f"look for {name} in the program that saved the model",
+        ways_out=(f'pass it: `load_model(PATH, custom_objects={{{{"{name}": {name}}}}})`',),
     )
 
 
@@ -209,6 +258,10 @@ def _releases(spans: list[list[str]], joint: str) -> str:
         if first.startswith(STANDALONE)
     ]
     own = [_span(first, last) for first, last in spans if not first.startswith(STANDALONE)]
+    if joint == "or":  # advice
+        own = [
+            f"{text.removeprefix('since ')} or later" if text.startswith("since") else text for text in own
+        ]
     phrases = {"the package keras": standalone, "TensorFlow": own}
     return f" {joint} ".join(f"{name} {', '.join(texts)}" for name, texts in phrases.items() if texts)
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from tfport.atlas.atlas import atlas
 from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.atlas.op_search import summaries
-from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, on_x86, spans
 from tfport.atlas.target import Target
 from tfport.check.devices import kinds_of_devices
-from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.lookup import EVERY_RELEASE, Meaning, MessageMatch, recorded
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.usage import LABEL
@@ -99,7 +99,7 @@ def _releases(missing: MissingKernel, device: str) -> str:
     others = [b for b in on_x86(atlas(), GPU_PACKAGE) if b.version not in versions and device == GPU]
     by_package = {STOCK: spans(stock, having), GPU_PACKAGE: spans(others, having)}
     return " and ".join(
-        f"{package} {spans_text(releases)}" for package, releases in by_package.items() if releases
+        f"{package} {recorded(releases)}" for package, releases in by_package.items() if releases
     )
 
 
@@ -109,7 +109,7 @@ def _is_custom(missing: MissingKernel) -> bool:
 
 
 def _is_in_every_release(releases: str) -> bool:
-    return releases == f"{STOCK} since {on_x86(atlas(), STOCK)[0].version}"
+    return releases.startswith(f"{STOCK} {EVERY_RELEASE}")
 
 
 def _elsewhere(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
@@ -181,7 +181,7 @@ def releases_of_op(match: MessageMatch, target: Target | None) -> Meaning:
     if op is None:
         return Meaning()
     (history,) = summaries(atlas(), [op])
-    return Meaning([f"TensorFlow registers {op} {spans_text(history.releases)}."] if history.releases else [])
+    return Meaning([f"TensorFlow registers {op} {recorded(history.releases)}."] if history.releases else [])
 
 
 # Parse a message: dtypes, devices, and the kernels that it lists.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tfport.explain.messages import KnownMessage
+from tfport.explain.evidence import Circumstances
+from tfport.explain.messages import KnownMessage, PossibleCause
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class MessageMatch:
     count: int = 1
     before: str = ""
     """The text before the message."""
+    links: dict[int, int] = field(default_factory=dict)
+    """The exceptions that it occurs in: the first position by chain (`ExceptionPosition`)."""
     within: list[MessageMatch] = field(default_factory=list)
     """Matches of earlier rows that contain it; empty if it also occurs outside of them."""
 
@@ -54,6 +58,11 @@ class MessageMatch:
             return self.names["op"]
         op = OP.search(self.text)
         return next(filter(None, op.groups()), None) if op else None
+
+    @functools.cached_property
+    def circumstances(self) -> Circumstances:
+        """What the text around the message tells."""
+        return Circumstances(self.before, self.text, self.names)
 
     @property
     def is_cut(self) -> bool:
@@ -85,6 +94,8 @@ class Meaning:
     """Replaces the code of the table."""
     replaces: bool = False
     """Whether facts and ways out replace those of the table, because the message means something else."""
+    causes: list[PossibleCause] = field(default_factory=list)
+    """Possible causes, before those of the table."""
 
 
 Lookup = Callable[[MessageMatch, "Target | None"], Meaning | None]
@@ -107,3 +118,18 @@ def any_of(released: tuple[Span, ...]) -> str:
     """Some releases as a choice: `2.4.0 or later`."""
     last = released[-1]
     return f"{last.first} or later" if last.open else ", ".join(map(str, released))
+
+
+EVERY_RELEASE = "in all recorded releases"
+
+
+def recorded(released: Iterable[Span]) -> str:
+    """Spans of releases as a phrase: `since 1.0.0` would say more than is known, as records begin there."""
+    from tfport.atlas.atlas import atlas  # imported here: most messages need no atlas
+    from tfport.atlas.release_spans import STOCK, on_x86
+
+    first = on_x86(atlas(), STOCK)[0].version
+    return ", ".join(
+        f"{EVERY_RELEASE} (from {first} on)" if span.open and span.first == first else str(span)
+        for span in released
+    )

@@ -10,6 +10,8 @@ from pathlib import Path
 from tfport.atlas.atlas import atlas
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
+from tfport.atlas.versions import version_key
+from tfport.explain.log import failing_file, failing_line, imported_from
 from tfport.explain.lookup import Meaning, MessageMatch
 from tfport.explain.python_names import OLD_API, Presence, modules_with, other_places, presence, public_name
 
@@ -24,6 +26,8 @@ DISTINCT = 8
 """The length of a name from which on it is unlikely to be one of several packages."""
 MOST_PLACES = 2
 KERAS_IN_TENSORFLOW = "tensorflow.keras"
+KERAS_OF_ITS_OWN_NUMBER = "2.6"
+"""Since then TensorFlow requires a version of the package keras."""
 PRODUCTS = {"tensorflow": "TensorFlow", "keras": "the package keras"}
 NOT_RECORDED = "Names of earlier releases and of other packages are not recorded."
 ABBREVIATIONS = {"tf": "tensorflow", "keras": "keras", "K": "keras.backend"}
@@ -159,11 +163,11 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
     since, last = where.spans[-1]
     if where.is_current:
         fact = f"{product} has {shown} {where}; the installed one is older, or incomplete."
-        ways.append(f"install {where.package} {since} or later")
+        ways.append(_install(where.package, f"{since} or later"))
     else:
         other = "newer" if where.spans[0][0] == where.first else f"newer, or older than {where.spans[0][0]}"
         fact = f"{product} has {shown} {where}; the installed one is {other}."
-        ways.append(f"or install {where.package} {last}{_pythons(where.package, last)}")
+        ways.append(f"or {_install(where.package, last)}{_pythons(where.package, last)}")
     importing = _importing_package(before)
     if importing == where.package:
         mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
@@ -207,6 +211,15 @@ def _reinstall(package: str, condition: str = "") -> list[str]:
         f"{condition}uninstall every {package} package, delete what is left of the folder {package} in "
         "site-packages, and install one of them again, in a new environment"
     ]
+
+
+def _install(package: str, version: str) -> str:
+    """The advice to install a release; that of Keras depends on TensorFlow's since 2.6."""
+    if package == STOCK or version_key(version.partition(" ")[0]) < version_key(KERAS_OF_ITS_OWN_NUMBER):
+        return f"install {package} {version}"
+    if version.startswith("2."):
+        return f"use TensorFlow {version}, which requires the keras of that number"
+    return f"install keras {version}, if TensorFlow is 2.16 or later: older ones require another Keras"
 
 
 def _places(module: str, name: str | None, where: Presence) -> list[str]:
@@ -255,45 +268,3 @@ def _names_before_1() -> dict[str, str]:
 def _replacements() -> dict[str, dict[str, str]]:
     tables: dict[str, dict[str, str]] = tomllib.loads(REPLACED.read_text(encoding="utf-8"))
     return tables
-
-
-# The failing line of a traceback; the text has no line ends (`log.clean`):
-# `File "a.py", line 7, in <module> from keras import Model`.
-
-NEAR = 1000
-"""How many characters before a message its traceback is searched for."""
-FRAME = re.compile(r'File "([^"]{1,400})", line \d{1,6}(?:, in [\w<>.]{1,200})?')
-"""A frame of Python's traceback, before its line of source code."""
-ARROW = re.compile(r"-{2,9}> {0,4}(\d{1,6}) ")
-"""What notebooks print before the failing line, with its number."""
-EXCEPTION = re.compile(r"[\w.]{0,200}(?:Error|Exception|Warning): ?$")
-IMPORT = re.compile(r"\bfrom (\.*[\w.]*) import\b((?:(?!\bfrom\b|\bimport\b).){0,300})")
-OPEN_ENDS = ("(", ",", "\\")
-"""How the first line of a statement ends that continues on the next."""
-
-
-def failing_line(before: str) -> str:
-    """The line of source code that raised a message, in the text before it; all of it without a traceback."""
-    near = EXCEPTION.sub("", before[-NEAR:])
-    matches = [match for pattern in (FRAME, ARROW) for match in pattern.finditer(near)]
-    last = max(matches, key=re.Match.start, default=None)
-    if last is None:
-        return near
-    line = near[last.end() :]
-    return line.partition(f" {int(last[1]) + 1} ")[0] if last.re is ARROW else line
-
-
-def failing_file(before: str) -> str:
-    """The file of the last frame before a message; empty without a traceback."""
-    files = FRAME.findall(before[-NEAR:])
-    return files[-1] if files else ""
-
-
-def imported_from(line: str, name: str) -> str | None:
-    """The module from which a line imports a name, as `keras.layers` or `.other`; None if it does not."""
-    imports = IMPORT.findall(line)
-    listing = [module for module, names in imports if re.search(rf"\b{re.escape(name)}\b", names)]
-    if listing:
-        return str(listing[-1])
-    is_open = bool(imports) and imports[-1][1].rstrip().endswith(OPEN_ENDS)
-    return imports[-1][0] if is_open else None

@@ -10,15 +10,21 @@ from tfport.atlas.choose_builds import choose_addon
 from tfport.atlas.history import ProviderHistory, op_history
 from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.package_requirement import PackageRequirement
-from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.atlas.target import Target
 from tfport.check.compiled.jit_kernels import releases_compiling
 from tfport.check.compiled.nodes import RESULT
 from tfport.errors import Error
-from tfport.explain.lookup import Meaning, MessageMatch
+from tfport.explain.lookup import Meaning, MessageMatch, recorded
 from tfport.graph.graph import ARG
 
 CAMEL_CASE = re.compile(r"(\w+>)?_?[A-Z][A-Za-z0-9]*(_?[A-Z0-9][A-Za-z0-9]*)*")
+ORDINARY_WORD = re.compile(r"[A-Z][a-z]*")
+ABOUT_GRAPHS = re.compile(
+    r"importer\.py|op_def|op_dict|graph_def|GraphDef|NodeDef|saved_model|meta_graph|registered op"
+)
+NEAR = 2000
+"""How many characters around a KeyError are searched for words about graphs."""
 FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
@@ -45,14 +51,17 @@ def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
 
 
 def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
-    """The same for a KeyError; None if no op has that name."""
-    (history,) = summaries(atlas(), [match.names["op"]])
+    """The same for a KeyError; None if it names no op, or only a word in a text that is not about graphs."""
+    op = match.names["op"]
+    if ORDINARY_WORD.fullmatch(op) and not ABOUT_GRAPHS.search(match.before[-NEAR:] + match.text[:NEAR]):
+        return None
+    (history,) = summaries(atlas(), [op])
     return unregistered_op(match, target) if history.releases or history.providers else None
 
 
 def _released(op: str, history: OpSummary) -> Meaning:
     first, last = history.releases[0], history.releases[-1]
-    released = f"TensorFlow registers it {spans_text(history.releases)}"
+    released = f"TensorFlow registers it {recorded(history.releases)}"
     if op in PYTHON_ONLY:
         why = "it runs Python code of the program that made the model, which no other program has"
         return Meaning([f"{released}: {why}."], ["export the model without Python functions in its graph"])
@@ -66,7 +75,7 @@ def _released(op: str, history: OpSummary) -> Meaning:
         )
     if first.first == on_x86(atlas(), STOCK)[0].version:
         return Meaning(
-            [f"{released}, so the binary is a reduced or mobile build, or older than that release."],
+            [f"{released}, so the binary is a reduced or mobile build, or older than these."],
             [_add_to_header(op)],
         )
     return Meaning(
@@ -103,7 +112,7 @@ def _provided(op: str) -> Meaning:
 
 def _provider(provision: ProviderHistory) -> str:
     by = f"{provision.library} of {provision.package}" if provision.library else provision.package
-    return f"{by} ({spans_text(provision.releases)})"
+    return f"{by} ({recorded(provision.releases)})"
 
 
 def _how_to_add(provision: ProviderHistory) -> str:
@@ -168,7 +177,7 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     if "op" not in match.names:
         return Meaning()
     (history,) = summaries(atlas(), [match.names["op"]])
-    sources = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
+    sources = [f"TensorFlow {recorded(history.releases)}"] if history.releases else []
     sources += history.providers
     if not sources:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])

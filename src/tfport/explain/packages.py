@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from tfport.atlas.package_dates import numpy_with
 from tfport.atlas.target import Target
-from tfport.explain.builds import own_keras
+from tfport.atlas.versions import version_key
+from tfport.explain.builds import numpy, own_keras
 from tfport.explain.lookup import Meaning, MessageMatch
 
 PACKAGES = {
@@ -179,7 +182,7 @@ def which_is_older(match: MessageMatch, target: Target | None) -> Meaning:
     if match.names["what"] == DESCRIPTOR and (compiled, installed) == (NUMPY_1, NUMPY_2):
         return Meaning(
             ["The package was compiled for NumPy 1, and NumPy 2 is installed."],
-            ["pip install 'numpy<2'", "or upgrade the package to a version for NumPy 2"],
+            ["pip install {pip:numpy<2}", "or upgrade the package to a version for NumPy 2"],
         )
     if match.names["what"] == DESCRIPTOR and (compiled, installed) == (NUMPY_2, NUMPY_1):
         return Meaning(
@@ -192,6 +195,48 @@ def which_is_older(match: MessageMatch, target: Target | None) -> Meaning:
             [OLD_INSTALLED],
         )
     return Meaning(["The package was compiled for an older NumPy than the installed one."], [NEW_INSTALLED])
+
+
+HEX = re.compile(r"0x[0-9a-fA-F]{1,8}\.?$")
+
+
+def numpy_numbers(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which NumPy the numbers of its C interface stand for, and which one to install."""
+    if "wanted" not in match.names:
+        return numpy(match, target)
+    number = "abi" if "ABI" in match.quote else "api"
+    wanted, have = (_numpy_with(number, match.names[name]) for name in ("wanted", "have"))
+    facts = [
+        f"{number.upper()} version {match.names[name].rstrip('.')} is NumPy {_from_to(versions)}."
+        for name, versions in (("wanted", wanted), ("have", have))
+        if versions
+    ]
+    if not wanted or not have:
+        return Meaning(facts)
+    if version_key(wanted[0]) < version_key(have[0]):
+        return Meaning(
+            ["A compiled package was built for an older NumPy than the installed one.", *facts],
+            [f"pip install {{pip:numpy<{have[0]}}}", "or upgrade the package in the traceback"],
+            replaces=True,
+        )
+    major = version_key(wanted[0]).major
+    return Meaning(
+        ["A compiled package was built for a newer NumPy than the installed one.", *facts],
+        [
+            f"pip install {{pip:numpy>={wanted[0]},<{major + 1}}}",
+            "or install a version of the package in the traceback that was built for the installed NumPy",
+            "if another NumPy is found first (of the system, of conda), remove it or use a new environment",
+        ],
+        replaces=True,
+    )
+
+
+def _numpy_with(number: str, value: str) -> list[str]:
+    return numpy_with(number, value.rstrip(".")) if HEX.match(value) else []
+
+
+def _from_to(versions: Sequence[str]) -> str:
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
 
 
 # Headers that a compiler does not find.

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.cxx_abi import ABSEIL, ABSEILS
-from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.explain.lookup import Meaning, MessageMatch, any_of, use
+from tfport.explain.lookup import Meaning, MessageMatch, any_of, recorded, use
 
 ABI_TAG = "B5cxx11"
 NEW_ABI = ("NSt7__cxx11", ABI_TAG)
@@ -111,7 +111,7 @@ def _of_the_c_library(symbol: str, target: Target | None) -> Meaning:
             ["use the libtensorflow that the documentation of the binding names"],
         )
     return Meaning(
-        [f"It is a function of TensorFlow's C library, which exports it {spans_text(releases)}: {OLDER}."],
+        [f"It is a function of TensorFlow's C library, which exports it {recorded(releases)}: {OLDER}."],
         [
             f"install libtensorflow {any_of(releases)}, or an older version of the binding",
             "the one that is loaded may be another than the one that you installed: `ldd FILE` shows its "
@@ -197,12 +197,12 @@ def _exported(symbol: str) -> list[str]:
         return ["No recorded release of TensorFlow exports it."]
     if not _is_in_framework(symbol):
         return [
-            f"TensorFlow exports it {spans_text(releases)}, but not from libtensorflow_framework: {INSIDE}."
+            f"TensorFlow exports it {recorded(releases)}, but not from libtensorflow_framework: {INSIDE}."
         ]
     if _is_in_every_release(releases):
-        return [f"Every release exports it {spans_text(releases)}: {NOT_LINKED}."]
+        return [f"TensorFlow exports it {recorded(releases)}: {NOT_LINKED}."]
     return [
-        f"TensorFlow exports it {spans_text(releases)}. If your release is one of them, the library was not "
+        f"TensorFlow exports it {recorded(releases)}. If your release is one of them, the library was not "
         "linked against libtensorflow_framework, or was compiled with another C++ ABI or for another build."
     ]
 
@@ -220,7 +220,7 @@ def _other_abseil(symbol: str) -> list[str]:
     others = {
         other: releases_exporting(symbol.replace(own[1], other)) for other in ABSEILS if other != own[1]
     }
-    shown = [f"{spans_text(releases)} with lts_{other}" for other, releases in others.items() if releases]
+    shown = [f"{recorded(releases)} with lts_{other}" for other, releases in others.items() if releases]
     known = f" The same function is exported by {'; '.join(shown)}." if shown else ""
     return [f"The library was compiled with Abseil lts_{own[1]}.{known}"]
 
@@ -230,7 +230,7 @@ def _abi(symbol: str) -> list[str]:
     new = any(mark in symbol for mark in NEW_ABI)
     if not new and "Ss" not in symbol and not releases_exporting(with_abi_tag(symbol)):
         return []
-    releases = spans_text(_with_abi(new))
+    releases = recorded(_with_abi(new))
     return [
         f"It was compiled with _GLIBCXX_USE_CXX11_ABI={int(new)}, as pip's TensorFlow is in {releases}.",
         "Builds of conda and of Linux distributions may differ from pip's.",

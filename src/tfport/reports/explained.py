@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tfport.explain.evidence import WeighedCause
 from tfport.explain.explain import Explained, Explanation
 from tfport.explain.messages import HARMLESS
 from tfport.rendering import json_of
@@ -33,7 +34,10 @@ def explained_text(explained: Explained, width: int) -> Iterator[ReportPart]:
         yield title("", f"{count(explained.more, 'further message')} not shown.")
     if explained.is_cut:
         yield title("", "The text is too long; its end was not read.")
-    if not explained.explanations:
+    if explained.out_of_scope:
+        yield Text("\nout of scope", style="bold")
+        yield from _rows([("means", [explained.out_of_scope])], width)
+    elif not explained.explanations:
         yield Text("\nno known message was recognized", style="bold")
         near = [f"the nearest known message: {explained.nearest}"] if explained.nearest else []
         yield from _rows([("near", near), ("facts", explained.clues)], width)
@@ -47,12 +51,33 @@ def _explanation(explanation: Explanation, explained: Explained, width: int) -> 
     rows: list[tuple[str, list[str]]] = [
         ("quote", [cut_off(explanation.quote, LONGEST_QUOTE)]),
         ("means", explanation.means),
+        ("cause", list(_causes(explanation.causes))),
+        ("why", [why for cause in explanation.causes if cause.named for why in cause.evidence]),
         ("fix", explanation.ways_out),
         ("on", explanation.on_target),
     ]
     if explanation.affected is not None:
         rows.append(("model", list(_affected(explanation.affected, explained.model or ""))))
     yield from _rows(rows, width)
+
+
+def _causes(causes: list[WeighedCause]) -> Iterator[str]:
+    """The named cause, or the possible ones with what tells them apart."""
+    possible = [cause for cause in causes if not cause.named]
+    yield from (cause.means for cause in causes if cause.named)
+    if possible:
+        yield "One of these:" if len(possible) > 1 else "Possibly this:"
+    for number, cause in enumerate(possible, start=1):
+        yield f"{number}. {cause.means}"
+        yield from (f"   {what}" for what in _about(cause))
+
+
+def _about(cause: WeighedCause) -> Iterator[str]:
+    if cause.evidence:
+        yield f"for it: {'; '.join(cause.evidence)}"
+    if cause.check:
+        yield f"check: {cause.check}"
+    yield from (f"fix: {way}" for way in cause.ways_out)
 
 
 def _affected(affected: AffectedNodes, model: str) -> Iterator[str]:
@@ -86,7 +111,11 @@ def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[ReportP
 
 def _wrapped(sentence: str, width: int) -> Text:
     """Wrap a sentence, with further lines indented."""
-    lines = textwrap.wrap(printable(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
+    text = printable(sentence)
+    own = text[: len(text) - len(text.lstrip())]
+    lines = textwrap.wrap(
+        text.lstrip(), width, initial_indent=own, subsequent_indent=f"{own}  ", break_on_hyphens=False
+    )
     return Text("\n".join(lines))
 
 
@@ -133,6 +162,7 @@ def explained_json(explained: Explained) -> dict[str, Any]:
         "more": explained.more,
         "cut": explained.is_cut,
         "nearest": explained.nearest,
+        "out_of_scope": explained.out_of_scope,
         "clues": explained.clues,
     }
 
@@ -140,6 +170,7 @@ def explained_json(explained: Explained) -> dict[str, Any]:
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
     record = asdict(explanation)
     affected = record.pop("affected")
+    del record["links"]
     if affected is not None:
         affected["foretold"] = affected.pop("predicted")
     record["model"] = affected

@@ -429,6 +429,14 @@ export interface OpsReport {
   unknown: Record<string, string[]>;
 }
 
+export interface Cause {
+  means: string;
+  named: boolean;
+  evidence: string[];
+  check: string | null;
+  ways_out: string[];
+}
+
 export interface Explanation {
   name: string;
   code: string | null;
@@ -437,6 +445,7 @@ export interface Explanation {
   count: number;
   names: Record<string, string>;
   means: string[];
+  causes: Cause[];
   ways_out: string[];
   on_target: string[];
   model: {
@@ -455,6 +464,7 @@ export interface Explained {
   more: number;
   cut: boolean;
   nearest: string | null;
+  out_of_scope: string | null;
   clues: string[];
 }
 

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { CodePages, Explained, Explanation } from "../../api/reports";
+import type { Cause, CodePages, Explained, Explanation } from "../../api/reports";
 import { count } from "../../components/format";
 import { Empty, Problem, Loading, useRequest } from "../../components/states";
 import { printable, Sentence } from "../../components/text";
@@ -64,10 +64,10 @@ function Answer({ text }: { text: string }): JSX.Element {
 }
 
 function Explanations({ explained }: { explained: Explained }): JSX.Element {
-  const { explanations, more, cut, nearest, clues } = explained;
+  const { explanations, more, cut, nearest, out_of_scope: outOfScope, clues } = explained;
   return (
     <section class="stack" aria-label="Explanations" aria-live="polite">
-      {explanations.length === 0 && <Empty>No known message is in this text.</Empty>}
+      {explanations.length === 0 && <Empty>{outOfScope ? printable(outOfScope) : "No known message is in this text."}</Empty>}
       {explanations.length === 0 && nearest && (
         <p>
           The nearest known message: <code>{printable(nearest)}</code>
@@ -88,7 +88,7 @@ function Explanations({ explained }: { explained: Explained }): JSX.Element {
 }
 
 function ExplanationCard({ explanation }: { explanation: Explanation }): JSX.Element {
-  const { kind, code, name, quote, count: times, means, ways_out: waysOut, on_target: onTarget } = explanation;
+  const { kind, code, name, quote, count: times, means, causes, ways_out: waysOut, on_target: onTarget } = explanation;
   const [glyph, tone] = MARKS[kind] ?? ["i", "soft"];
   return (
     <article class="card stack tight">
@@ -113,19 +113,62 @@ function ExplanationCard({ explanation }: { explanation: Explanation }): JSX.Ele
           <Sentence text={sentence} />
         </p>
       ))}
+      {causes.length > 0 && <Causes causes={causes} />}
       {waysOut.length > 0 && (
         <>
           <h3>What to do</h3>
-          <ul>
-            {waysOut.map((way) => (
-              <li key={way}>
-                <Sentence text={way} />
-              </li>
-            ))}
-          </ul>
+          <Sentences texts={waysOut} />
         </>
       )}
     </article>
+  );
+}
+
+/** The cause with its evidence, or the possible ones with what tells them apart. */
+function Causes({ causes }: { causes: Cause[] }): JSX.Element {
+  const named = causes.find((cause) => cause.named);
+  if (named)
+    return (
+      <>
+        <h3>Cause</h3>
+        <p>
+          <Sentence text={named.means} />
+        </p>
+        <Sentences texts={named.evidence} />
+      </>
+    );
+  return (
+    <>
+      <h3>{causes.length > 1 ? "One of these causes" : "Possible cause"}</h3>
+      <ol>
+        {causes.map(({ means, evidence, check, ways_out: waysOut }) => (
+          <li key={means}>
+            <p>
+              <Sentence text={means} />
+            </p>
+            <Sentences
+              texts={[
+                ...evidence.map((text) => `For it: ${text}`),
+                ...(check ? [`Check: ${check}`] : []),
+                ...waysOut.map((text) => `Fix: ${text}`),
+              ]}
+            />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function Sentences({ texts }: { texts: string[] }): JSX.Element {
+  return (
+    <ul>
+      {texts.map((text) => (
+        <li key={text}>
+          <Sentence text={text} />
+        </li>
+      ))}
+    </ul>
   );
 }
 
