@@ -16,7 +16,8 @@ from tfport.atlas.symbols import symbols
 from tfport.atlas.versions import version_key
 from tfport.formats.elf.mangling import demangled, owner
 from tfport.lib.closure import DependencyClosure
-from tfport.lib.tensorflow_libraries import FRAMEWORK, releases_with
+from tfport.lib.system_libraries import PROGRAM
+from tfport.lib.tensorflow_libraries import FRAMEWORK, NEEDED, needed_by, releases_with
 from tfport.startup.dataclass import dataclass, field
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
@@ -116,7 +117,7 @@ class BuildOrigin:
 
 def origin_of(closure: DependencyClosure, machine: str) -> BuildOrigin:
     needed: Iterable[str] = dict.fromkeys(
-        symbol.name for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
+        symbol.name for loaded in closure.own_libraries() for symbol in closure.undefined(loaded, NEEDED)
     )
     return BuildOrigin(closure, machine, {name: symbols().exporters(name) for name in needed})
 
@@ -142,3 +143,8 @@ def visible_symbols(build: Build, machine: str, linked: Collection[str]) -> str 
         return None
     part = whole + FRAMEWORK_ONLY
     return part if all(map(FRAMEWORK.fullmatch, linked)) and part in symbols().builds else whole
+
+
+def process_libraries(build: Build, machine: str, linked: Collection[str]) -> tuple[str, ...]:
+    """The system libraries that a process with a build offers to a library, given what it links to."""
+    return PROGRAM if visible_symbols(build, machine, linked) is None else needed_by(build.version)
