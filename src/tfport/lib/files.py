@@ -7,22 +7,19 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email import message_from_bytes
 from pathlib import Path
-
-from packaging.requirements import InvalidRequirement, Requirement
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive.archive import Archive
 from tfport.formats.archive.open import TAR_BLOCK, open_archive
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder, reason
-from tfport.lib.tensorflow_libraries import is_tensorflow
+from tfport.lib.declared_releases import tensorflow_requirements
+from tfport.lib.tensorflow_libraries import FRAMEWORK_COPY, is_tensorflow
 from tfport.registry.registrations import registers
 from tfport.startup.dataclass import dataclass, field
 
 LIBRARY = re.compile(r".+\.so(\.\d+)*")
-TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly")
 USES = re.compile(r"_ZN?K?\w*?(10tensorflow|3tsl)|TF_|TSL_")
 MOST_FILES = 100_000
 
@@ -39,8 +36,10 @@ class LibraryFile:
     """The archive that contains it."""
     unpacked: str = ""
     """The folder where the archive was unpacked."""
-    declares: str = ""
-    """The TensorFlow versions that the archive's metadata requires."""
+    requires: tuple[str, ...] = ()
+    """The lines of the archive's metadata that require TensorFlow."""
+    is_named: bool = False
+    """Whether the user named it, rather than a folder or an archive that contains it."""
 
 
 @dataclass
@@ -63,7 +62,7 @@ def libraries_in(names: list[str]) -> Iterator[LibraryCollection]:
             elif archive := _archive(name):
                 _add_archive(collection, archive, Path(folder, str(i)))
             else:
-                collection.libraries.append(LibraryFile(name, name))
+                collection.libraries.append(LibraryFile(name, name, is_named=True))
         if not collection.libraries:
             others = f"none of its {collection.others} shared libraries uses TensorFlow"
             detail = others if collection.others else "no shared library"
@@ -96,11 +95,11 @@ def _add_folder(collection: LibraryCollection, name: str) -> None:
 
 def _add_archive(collection: LibraryCollection, archive: Archive, folder: Path) -> None:
     """Unpack the libraries of a wheel; `open_archive` checked that their names stay inside it."""
-    declares = ""
+    requires: tuple[str, ...] = ()
     members = [name for name in archive.tree.members if LIBRARY.fullmatch(os.path.basename(name))]
     for name in archive.tree.members:
         if name.endswith(".dist-info/METADATA"):
-            declares = required(archive.map(name).tobytes())
+            requires = tensorflow_requirements(archive.map(name).tobytes())
     for name in members:
         try:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +108,7 @@ def _add_archive(collection: LibraryCollection, archive: Archive, folder: Path) 
         except OSError as error:
             raise UnreadableFile(f"{archive.label(name)}: {reason(error)}") from None
     for name in sorted(members):
-        _add(collection, LibraryFile(name, str(folder / name), archive.where, str(folder), declares))
+        _add(collection, LibraryFile(name, str(folder / name), archive.where, str(folder), requires))
 
 
 def _add(collection: LibraryCollection, library: LibraryFile) -> None:
@@ -122,7 +121,7 @@ def _add(collection: LibraryCollection, library: LibraryFile) -> None:
 def is_op_library(path: str) -> bool:
     """Whether a library registers ops or kernels, or uses TensorFlow and is not a Python module."""
     folder, name = os.path.split(path)
-    if is_tensorflow(name) or os.path.islink(path):
+    if is_tensorflow(name) or FRAMEWORK_COPY.fullmatch(name) or os.path.islink(path):
         return False
     try:
         library = ElfLibrary(Folder(folder or ".").map(name), path)
@@ -133,15 +132,3 @@ def is_op_library(path: str) -> bool:
         return uses and not any(symbol.startswith("PyInit_") for symbol in library.symbols.defined)
     except UnreadableFile:
         return False
-
-
-def required(metadata: bytes) -> str:
-    """The TensorFlow versions that the metadata of a wheel requires; empty if none."""
-    for text in message_from_bytes(metadata).get_all("Requires-Dist", []):
-        try:
-            requirement = Requirement(str(text))
-        except InvalidRequirement:
-            continue
-        if requirement.name.lower().replace("_", "-") in TENSORFLOWS and requirement.specifier:
-            return f"{requirement.name}{requirement.specifier}"
-    return ""

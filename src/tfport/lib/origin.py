@@ -129,6 +129,11 @@ FRAMEWORK_ONLY = " framework"
 """The suffix of recorded names for the symbols that `libtensorflow_framework` alone exports."""
 
 
+def has_global_symbols(release: str) -> bool:
+    """Whether every library of a process sees the symbols of a release."""
+    return not version_key(HIDDEN_SINCE) <= version_key(release) < version_key(HIDDEN_UNTIL)
+
+
 def symbols_name(build: Build, machine: str) -> str:
     """The recorded name of all symbols of a build."""
     return f"{build.requirement} ({ARM})" if machine == ARM else build.requirement
@@ -137,7 +142,7 @@ def symbols_name(build: Build, machine: str) -> str:
 def visible_symbols(build: Build, machine: str, linked: Collection[str]) -> str | None:
     """The recorded name of the symbols that a library sees, given the TensorFlow libraries it links to."""
     whole = symbols_name(build, machine)
-    if not version_key(HIDDEN_SINCE) <= version_key(build.version) < version_key(HIDDEN_UNTIL):
+    if has_global_symbols(build.version):
         return whole
     if not linked:
         return None

@@ -11,6 +11,8 @@ import re
 from tfport.atlas.versions import version_key
 
 FRAMEWORK = re.compile(r"libtensorflow_framework\.so(?:\.\d+)*")
+FRAMEWORK_COPY = re.compile(r"libtensorflow_framework-[0-9a-f]{8}\.so(?:\.\d+)*")
+"""The name of a copy that `auditwheel` put into a wheel."""
 SINCE = (  # the first release with these libraries
     ("1.0", ("_pywrap_tensorflow.so",)),
     ("1.1", ("_pywrap_tensorflow_internal.so",)),
