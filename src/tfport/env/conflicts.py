@@ -24,10 +24,11 @@ from tfport.atlas.cuda import cuda_of
 from tfport.atlas.environment import Environment
 from tfport.atlas.package_dates import first_upload
 from tfport.atlas.package_requirement import canonical_name
-from tfport.atlas.package_versions import PackageVersion, recorded_version
+from tfport.atlas.package_versions import PackageVersion, package_versions, recorded_version
 from tfport.atlas.requirements import LINUX, declared_requirement
 from tfport.atlas.versions import version_key
 from tfport.env.difference import EnvironmentDifference, addon_advice, difference, published
+from tfport.env.package_imports import failing_import
 from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
 from tfport.errors import Error
 from tfport.startup.dataclass import dataclass
@@ -111,14 +112,30 @@ def _limits(versions: SpecifierSet) -> str:
 
 
 def _companions(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
-    """Packages that declare another TensorFlow than the one beside them."""
+    """Packages that cannot be imported, or that declare another TensorFlow than the one beside them."""
+    own = required_packages(build)
     for package in environment.packages:
         known = _recorded(environment, package)
-        if known is not None and not known.accepts(build.version):
+        if known is None or package in own:  # TensorFlow's own requirements are compared by `_packages`
+            continue
+        advice = addon_advice(package, build, environment.python)
+        values = {"addon": package, "tensorflow": build.name, "advice": advice}
+        keras = possible_keras(environment, build)
+        if missing := failing_import(package, known.version, build.version, keras):
+            where = f"Keras {keras[-1]}" if missing.startswith("keras") else build.name
             yield _conflict(
-                "addon-refuses", package, known.version, addon=package, required=known.tensorflow,
-                tensorflow=build.name, advice=addon_advice(package, build, environment.python),
-            )  # fmt: skip
+                "addon-import-fails", package, known.version, **values, missing=missing, where=where
+            )
+        elif not known.accepts(build.version):
+            yield _conflict("addon-refuses", package, known.version, **values, required=known.tensorflow)
+
+
+def possible_keras(environment: Environment, build: Build) -> list[str]:
+    """The installed version of Keras, or all that TensorFlow's wheel allows; empty if it requires none."""
+    if version := environment.version("keras"):
+        return [version]
+    allowed = allowed_versions(build, "keras", environment.python)
+    return [version for version in package_versions("keras") if allowed and is_allowed(version, allowed)]
 
 
 def _recorded(environment: Environment, package: str) -> PackageVersion | None:
