@@ -10,10 +10,10 @@ from tfport.check.findings.finding import ERROR, WARNING, all_findings
 from tfport.errors import Error
 from tfport.formats.elf.library import ARM, X86
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
+from tfport.lib.host_system import SYSTEM_LIBRARIES, is_exported
 from tfport.lib.library_search import LoadedLibrary
 from tfport.lib.report import report_on
 from tfport.lib.subject import LibrarySubject, LoadOptions
-from tfport.lib.system_libraries import SYSTEM_LIBRARIES, is_exported
 
 FOLDER = Path(__file__).parents[1] / "libraries"
 ELSEWHERE = LoadOptions(machine=X86, use_this_machine=False)

@@ -19,8 +19,7 @@ from tests.compact_json import write_json
 from tfport.atlas.versions import version_key
 from tfport.formats.elf.library import ARM, X86, ElfLibrary
 from tfport.formats.elf.symbols import Undefined
-from tfport.lib.host_system import HostSystem
-from tfport.lib.system_libraries import RECORDED, SYSTEM_LIBRARIES
+from tfport.lib.host_system import RECORDED, SYSTEM_LIBRARIES, HostSystem
 
 
 def main(roots: list[str]) -> None:

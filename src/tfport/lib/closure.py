@@ -13,9 +13,8 @@ from functools import cached_property
 
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.elf.symbols import Undefined
-from tfport.lib.host_system import HostSystem
+from tfport.lib.host_system import PROGRAM, SYSTEM_LIBRARIES, HostSystem, is_exported
 from tfport.lib.library_search import LibrarySearch, LoadedLibrary, search_library
-from tfport.lib.system_libraries import PROGRAM, SYSTEM_LIBRARIES, is_exported
 from tfport.lib.tensorflow_libraries import is_tensorflow
 from tfport.startup.dataclass import dataclass, field
 
@@ -120,9 +119,10 @@ class DependencyClosure:
         if names not in self._libraries_of_process:
             closure, libraries = list(names), []
             for name in closure:  # grows in the loop
-                if self.system is not None and (found := self.system.find(name)):
-                    libraries.append(found[1])
-                    closure += [other for other in found[1].needed if other not in closure]
+                _, library = self.system.find(name) or ("", None) if self.system is not None else ("", None)
+                if library is not None:
+                    libraries.append(library)
+                    closure += [other for other in library.needed if other not in closure]
             self._libraries_of_process[names] = libraries
         return self._libraries_of_process[names]
 

@@ -16,7 +16,7 @@ from tfport.atlas.symbols import symbols
 from tfport.atlas.versions import version_key
 from tfport.formats.elf.mangling import demangled, owner
 from tfport.lib.closure import DependencyClosure
-from tfport.lib.system_libraries import PROGRAM
+from tfport.lib.host_system import PROGRAM
 from tfport.lib.tensorflow_libraries import FRAMEWORK, NEEDED, needed_by, releases_with
 from tfport.startup.dataclass import dataclass, field
 

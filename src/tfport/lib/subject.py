@@ -12,9 +12,8 @@ from tfport.errors import UnreadableFile
 from tfport.formats.elf.library import ARM, X86, ElfLibrary, read_header
 from tfport.formats.files import Folder, reason
 from tfport.lib.closure import DependencyClosure, closure_of
-from tfport.lib.declared_releases import applicable_requirements
 from tfport.lib.file_checks import NO_FILE, Rejection, check_file
-from tfport.lib.files import LibraryFile
+from tfport.lib.files import LibraryFile, applicable_requirements
 from tfport.lib.host_system import HostSystem, system_of
 from tfport.lib.library_search import LoadedLibrary
 from tfport.lib.origin import BuildOrigin, origin_of
