@@ -17,7 +17,7 @@ from tfport.atlas.versions import version_key
 from tfport.formats.elf.mangling import demangled, owner
 from tfport.lib.closure import DependencyClosure
 from tfport.lib.host_system import PROGRAM
-from tfport.lib.tensorflow_libraries import FRAMEWORK, NEEDED, needed_by, releases_with
+from tfport.lib.tensorflow_libraries import FRAMEWORK, NEEDED, releases_with
 from tfport.startup.dataclass import dataclass, field
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
@@ -152,4 +152,4 @@ def visible_symbols(build: Build, machine: str, linked: Collection[str]) -> str 
 
 def process_libraries(build: Build, machine: str, linked: Collection[str]) -> tuple[str, ...]:
     """The system libraries that a process with a build offers to a library, given what it links to."""
-    return PROGRAM if visible_symbols(build, machine, linked) is None else needed_by(build.version)
+    return PROGRAM if visible_symbols(build, machine, linked) is None else NEEDED

@@ -30,9 +30,10 @@ SINCE = (  # the first release with these libraries
     ),
 )
 NEEDED = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6", "libgcc_s.so.1")
-"""The system libraries that the libraries of every release need."""
-NEEDS_RT = ("librt.so.1",)
-NOT_RT_SINCE, RT_AGAIN_SINCE = "1.4", "1.14"
+"""The system libraries that every release needs, so that they are in the process with it.
+
+Read from the framework library of every wheel, for x86-64 and ARM64. Most also need librt.
+"""
 FRAMEWORK_VERSION, OTHERS_VERSION = "VERS_1.0", "tensorflow"
 FRAMEWORK_VERSION_SINCE, VERSIONS_UNTIL = "1.10", "2.20"
 UNTIL_NOW = ("libtensorflow_cc.so.2",)
@@ -43,15 +44,6 @@ def libraries_of(release: str) -> tuple[str, ...]:
     """The libraries of a release."""
     version = version_key(release)
     return next(names for first, names in reversed(SINCE) if version_key(first) <= version)
-
-
-def needed_by(release: str) -> tuple[str, ...]:
-    """The system libraries that a release needs, which are in the process with it.
-
-    Read from every wheel, for x86-64 and ARM64.
-    """
-    without = version_key(NOT_RT_SINCE) <= version_key(release) < version_key(RT_AGAIN_SINCE)
-    return NEEDED if without else NEEDED + NEEDS_RT
 
 
 def releases_with(library: str) -> str:
