@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from email import message_from_bytes
 from pathlib import Path
+from typing import Any
 
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName, default_environment
 from packaging.requirements import Requirement
@@ -174,7 +175,8 @@ def _holds_with_an_extra(marker: Marker, machine: str, python: str | None) -> bo
 
 
 def _holds(marker: Marker, machine: str, python: str | None, extra: str = "") -> bool:
-    environment = {**default_environment(), **LINUX, "platform_machine": machine, "extra": extra}
+    environment: dict[str, Any] = {**default_environment(), **LINUX}
+    environment |= {"platform_machine": machine, "extra": extra}
     try:
         return any(
             marker.evaluate({**environment, "python_version": version, "python_full_version": f"{version}.0"})
