@@ -28,6 +28,11 @@ CASES = [  # an environment                                      subject, name, 
     ("tensorflow==2.8.4 tensorflow-text==2.7.3",                 "tensorflow-text addon-refuses may-break"),
     ("tensorflow==2.8.4 tf-keras==2.16.0",                       "tf-keras addon-refuses may-break"),
     ("tensorflow==2.17.1 tensorflow-io==0.37.1",                 "tensorflow-io addon-refuses may-break"),
+    ("tensorflow==2.18.1 tensorflow-addons==0.23.0",
+     "tensorflow-addons addon-import-fails breaks"),
+    ("tensorflow==2.15.1 keras==3.5.0 tensorflow-addons==0.23.0",
+     "tensorflow-addons addon-import-fails breaks"),
+    ("tensorflow==2.14.1 tensorflow-hub==0.12.0",                "tensorflow-hub addon-import-fails breaks"),
     ("tensorflow==2.21.0 nvidia-cudnn-cu12==8.9.7.29",           "cuDNN cuda-unfit breaks"),
 ]  # fmt: skip
 FITTING = [
@@ -37,6 +42,9 @@ FITTING = [
     "tensorflow[and-cuda]==2.21.0",
     "tensorflow==2.15.1 tf-keras==2.15.1 tensorflow-hub==0.16.1 tensorflow-probability==0.23.0",
     "tensorflow-serving==2.8.4 protobuf==6.33.1",
+    "tensorflow==2.18.1 tensorflow-io-gcs-filesystem==0.37.1",
+    "tensorflow==2.13.1 tensorflow-addons==0.23.0",
+    "tensorflow==2.15.1 tensorflow-addons==0.23.0 keras==2.15.0",
 ]
 
 
@@ -84,3 +92,12 @@ def test_measured_rows_name_what_was_tried(row):
     assert atlas().find("tensorflow", release), release
     assert SpecifierSet(str(row.tensorflow)).contains(release)
     assert row.versions.contains(version)
+
+
+def test_an_import_that_fails_is_named_with_what_lacks_it():
+    environment = read_environment("tensorflow==2.18.1 tensorflow-addons==0.23.0 keras==3.8.0")
+    (conflict,) = conflicts_of(environment)
+    assert conflict.breaks == (
+        "import of tensorflow-addons 0.23.0: it imports keras.src.engine, which Keras 3.8.0 does not have"
+    )
+    assert conflict.fixes[0].startswith("no version of tensorflow-addons supports tensorflow 2.18.1")

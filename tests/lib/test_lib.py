@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from tfport.atlas.resolve.targets import resolve_targets
-from tfport.check.findings.finding import ERROR, all_findings
+from tfport.check.findings.finding import ERROR, WARNING, all_findings
 from tfport.errors import Error
 from tfport.formats.elf.library import ARM, X86
 from tfport.lib.diagnosis import FAILS, LOADS, UNKNOWN, diagnose
+from tfport.lib.host_system import SYSTEM_LIBRARIES, is_exported
+from tfport.lib.library_search import LoadedLibrary
 from tfport.lib.report import report_on
 from tfport.lib.subject import LibrarySubject, LoadOptions
 
@@ -214,3 +216,83 @@ def test_every_release_is_tried_without_a_target():
     assert loading == ["2.16.1", "2.16.2", "2.17.0", "2.17.1", "2.18.0", "2.18.1", "2.19.0", "2.19.1"]
     assert "2.16.1 to 2.19.1" in str(report)
     assert report.exit_code == 0
+
+
+# What the process and the usual system libraries offer.
+
+
+@pytest.mark.parametrize("machine", [X86, ARM])
+@pytest.mark.parametrize(
+    ("symbol", "libraries", "answer"),
+    [
+        ("sqrtf", ["libm.so.6"], True),
+        ("sqrtf", ["libstdc++.so.6"], True),  # which needs libm
+        ("sqrtf", ["libc.so.6"], False),
+        ("pthread_create", ["libpthread.so.0", "libc.so.6"], True),
+        ("pthread_create", ["libc.so.6"], None),  # since GLIBC 2.34
+        ("deflate", ["libz.so.1"], True),
+        ("_Znwm", ["libstdc++.so.6"], True),
+        ("acme_missing", SYSTEM_LIBRARIES, False),
+    ],
+)
+def test_symbols_of_system_libraries_on_an_unknown_machine(machine, symbol, libraries, answer):
+    assert is_exported(symbol, machine, libraries) is answer
+
+
+def test_a_symbol_that_only_some_machines_have_is_unknown(monkeypatch):
+    monkeypatch.setattr("tfport.lib.closure.is_exported", lambda symbol, *_: None)
+    result = diagnosis("undefined_function")
+    (finding,) = [f for f in result.findings if f.code == "TFP424"]
+    assert (result.verdict, result.says) == (UNKNOWN, None)
+    assert finding.doubt.startswith("the system libraries of some machines have ")
+
+
+def test_a_wheel_with_a_copy_of_the_framework_library_may_crash_where_symbols_are_global():
+    """As tensorflow-decision-forests 1.0.0: it loads in 2.19.1 and crashes in 2.21.0."""
+    file = str(FOLDER / "good" / "op.so")
+    subject = LibrarySubject(file, file, ELSEWHERE)
+    copy = LoadedLibrary("libtensorflow_framework-8bae5bf4.so.2", file, subject.library, subject.closure.root)
+    subject.closure.loaded.append(copy)
+    verdicts = {}
+    for release in ("2.19.1", "2.21.0"):
+        (target,) = resolve_targets(f"tensorflow=={release}")
+        (finding,) = [f for f in diagnose(subject, target).findings if f.code == "TFP415"]
+        verdicts[release] = finding.severity, diagnose(subject, target).verdict
+    assert verdicts["2.19.1"][0] == WARNING
+    assert verdicts["2.21.0"] == (ERROR, UNKNOWN)
+
+
+# What a package declares.
+
+REQUIRES = (
+    'tensorflow==2.18.0; extra == "gpu" and platform_machine == "x86_64"',
+    'tensorflow-cpu==2.18.0; extra == "cpu" and platform_machine == "x86_64"',
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "machine", "python", "declares"),
+    [
+        (REQUIRES, ARM, None, ""),
+        (REQUIRES, X86, None, "tensorflow==2.18.0 or tensorflow-cpu==2.18.0"),
+        (["tensorflow<2.9", *REQUIRES], X86, None, "tensorflow<2.9"),
+        (['tensorflow<2.9; sys_platform == "darwin"'], X86, None, ""),
+        (['tensorflow<2.9; python_version < "3.8"'], X86, "3.11", ""),
+        (['tensorflow<2.9; python_version < "3.8"'], X86, None, "tensorflow<2.9"),
+    ],
+)
+def test_requirements_of_a_package_apply_by_their_markers(lines, machine, python, declares):
+    file = str(FOLDER / "good" / "op.so")
+    options = LoadOptions(machine=machine, python=python, use_this_machine=False)
+    assert LibrarySubject(file, file, options, requires=tuple(lines)).declares == declares
+
+
+# Libraries without ops.
+
+
+@pytest.mark.parametrize(("is_named", "expected"), [(True, ["TFP433"]), (False, [])])
+def test_a_library_without_ops_is_reported_only_if_it_was_named(is_named, expected):
+    """Wheels and folders also have libraries that ops use, and plugins."""
+    (target,) = resolve_targets("tensorflow==2.21.0")
+    file = str(FOLDER / "registers_nothing" / "op.so")
+    assert codes(diagnose(LibrarySubject(file, file, ELSEWHERE, is_named=is_named), target)) == expected

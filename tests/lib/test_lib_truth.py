@@ -99,6 +99,9 @@ RELEASES = [release for release in PAIRS["releases"] if not release.endswith("-c
 """For 1.14 the symbols for Python 3.7 are recorded; those for 3.6 have the other C++ ABI."""
 
 
+CHECKED_WITH = ["2.8.4", "2.15.1", "2.21.0"]
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheels")
@@ -127,8 +130,19 @@ def test_the_verdicts_of_many_releases_are_the_recorded_outcomes(name, wheels):
             assert result.says == without_package(outcome["says"]), release
 
 
+@pytest.mark.parametrize("name", PAIRS["libraries"])
+def test_no_verdict_is_wrong_if_the_machine_is_unknown(name, wheels):
+    """The libraries of TensorFlow and of the system bring symbols that a library does not link to."""
+    path = name.replace("WHEELS", str(wheels)).replace("LIBRARIES", str(FOLDER))
+    options = LoadOptions(machine=X86, python="3.7", use_this_machine=False)
+    subject = LibrarySubject(name, path, options)
+    for release in CHECKED_WITH:
+        (target,) = resolve_targets(f"tensorflow=={release}")
+        loads = PAIRS["libraries"][name]["outcomes"][release]["loads"]
+        assert diagnose(subject, target).verdict in (UNKNOWN, LOADS if loads else FAILS), release
+
+
 PLAIN = graph_to_def(graph("x = Placeholder() {dtype=float32, shape=(2,)}\ny = Neg(x) {T=float32}"))
-CHECKED_WITH = ["2.8.4", "2.15.1", "2.21.0"]
 
 
 @pytest.mark.parametrize("name", PAIRS["libraries"])

@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from packaging.markers import Marker
-from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
@@ -23,11 +21,19 @@ from tfport.atlas.atlas import Build
 from tfport.atlas.cuda import cuda_of
 from tfport.atlas.environment import Environment
 from tfport.atlas.package_dates import first_upload
-from tfport.atlas.package_requirement import canonical_name
 from tfport.atlas.package_versions import PackageVersion, recorded_version
-from tfport.atlas.requirements import LINUX, declared_requirement
 from tfport.atlas.versions import version_key
 from tfport.env.difference import EnvironmentDifference, addon_advice, difference, published
+from tfport.env.python_packages import (
+    allowed_versions,
+    failing_import,
+    is_allowed,
+    is_below_allowed,
+    is_major_allowed,
+    major_of,
+    possible_keras,
+    required_packages,
+)
 from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
 from tfport.errors import Error
 from tfport.startup.dataclass import dataclass
@@ -48,14 +54,6 @@ def conflicts_of(environment: Environment) -> Iterator[EnvironmentDifference]:
         yield from _companions(environment, build)
     yield from _system(environment, build)
     yield from _cuda(environment, build)
-
-
-def major_of(version: str) -> int:
-    """The major number of a version; 0 if it is invalid."""
-    try:
-        return version_key(version).major
-    except Error:
-        return 0
 
 
 def _python(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
@@ -111,14 +109,22 @@ def _limits(versions: SpecifierSet) -> str:
 
 
 def _companions(environment: Environment, build: Build) -> Iterator[EnvironmentDifference]:
-    """Packages that declare another TensorFlow than the one beside them."""
+    """Packages that cannot be imported, or that declare another TensorFlow than the one beside them."""
+    own = required_packages(build)
     for package in environment.packages:
         known = _recorded(environment, package)
-        if known is not None and not known.accepts(build.version):
+        if known is None or package in own:  # TensorFlow's own requirements are compared by `_packages`
+            continue
+        advice = addon_advice(package, build, environment.python)
+        values = {"addon": package, "tensorflow": build.name, "advice": advice}
+        keras = possible_keras(environment, build)
+        if missing := failing_import(package, known.version, build.version, keras):
+            where = f"Keras {keras[-1]}" if missing.startswith("keras") else build.name
             yield _conflict(
-                "addon-refuses", package, known.version, addon=package, required=known.tensorflow,
-                tensorflow=build.name, advice=addon_advice(package, build, environment.python),
-            )  # fmt: skip
+                "addon-import-fails", package, known.version, **values, missing=missing, where=where
+            )
+        elif not known.accepts(build.version):
+            yield _conflict("addon-refuses", package, known.version, **values, required=known.tensorflow)
 
 
 def _recorded(environment: Environment, package: str) -> PackageVersion | None:
@@ -200,64 +206,3 @@ def measured_conflicts() -> list[MeasuredConflict]:
         )
         for row in tomllib.loads(text)["conflict"]
     ]
-
-
-# The versions of other packages that the wheel of a build allows.
-
-
-def allowed_versions(build: Build, package: str, python: str) -> list[SpecifierSet]:
-    """The allowed versions of a package: one set, or one for each Python if the Python is unknown."""
-    return [
-        requirement.specifier
-        for requirement in _requirements(build)
-        if canonical_name(requirement.name) == package and _applies(requirement.marker, python)
-    ]
-
-
-def is_allowed(version: str, allowed: list[SpecifierSet]) -> bool:
-    """Whether one of the sets allows a version; without sets, every version is allowed."""
-    try:
-        return not allowed or any(versions.contains(version, prereleases=True) for versions in allowed)
-    except InvalidVersion:  # for example `===main`
-        return True
-
-
-def is_major_allowed(major: int, allowed: list[SpecifierSet]) -> bool:
-    """Whether some version of a major version is allowed."""
-    return any(
-        is_allowed(version, allowed)
-        for version in (f"{major}.0.0", f"{major}.9999", *_lowest_versions(major, allowed))
-    )
-
-
-def is_below_allowed(version: str, allowed: list[SpecifierSet]) -> bool:
-    """Whether a version is older than every allowed version."""
-    starts = [limit.version for limits in allowed for limit in limits if limit.operator in (">=", "~=")]
-    return bool(starts) and all(version_key(version) < version_key(start) for start in starts)
-
-
-def _lowest_versions(major: int, allowed: list[SpecifierSet]) -> Iterator[str]:
-    """The lower limits that belong to a major version."""
-    for limit in (limit for limits in allowed for limit in limits if limit.operator in (">=", "~=", "==")):
-        if limit.version.partition(".")[0] == str(major):
-            yield limit.version.removesuffix(".*")
-
-
-def required_packages(build: Build) -> list[str]:
-    """The packages that a build requires, without extras."""
-    return list(dict.fromkeys(canonical_name(r.name) for r in _requirements(build)))
-
-
-def _requirements(build: Build) -> Iterator[Requirement]:
-    for text in build.facts.get("requires") or ():
-        requirement = declared_requirement(text)
-        if requirement and "extra" not in str(requirement.marker):
-            yield requirement
-
-
-def _applies(marker: Marker | None, python: str) -> bool:
-    """Whether a marker is true on Linux; one about an unknown Python is."""
-    if marker is None or (not python and "python" in str(marker)):
-        return True
-    version = {"python_version": python, "python_full_version": f"{python}.0"} if python else {}
-    return marker.evaluate({**LINUX, **version})

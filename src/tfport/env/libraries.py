@@ -68,7 +68,4 @@ def _diagnose(library: LibraryFile, environment: Environment) -> LibraryResult:
     options = LoadOptions(
         sysroot=image, python=environment.python or None, machine=environment.system.machine or None
     )
-    subject = LibrarySubject(
-        library.file, library.path, options, library.archive, library.unpacked, library.declares
-    )
-    return diagnose(subject, environment.target)
+    return diagnose(LibrarySubject.of(library, options), environment.target)

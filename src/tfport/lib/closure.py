@@ -1,29 +1,24 @@
 """The libraries that would be loaded with a library, and those that would not be found.
 
-The libraries of the target's TensorFlow are in the process already and are matched by name.
-If the target machine is unknown, the usual system libraries are assumed to exist.
+The libraries of the target's TensorFlow are in the process already and are matched by name; the
+system libraries that they need are in the scope of every library that sees them. If the target
+machine is unknown, the usual system libraries are assumed to exist, with the symbols that are recorded.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.elf.symbols import Undefined
-from tfport.lib.host_system import HostSystem
+from tfport.lib.host_system import PROGRAM, SYSTEM_LIBRARIES, HostSystem, is_exported
 from tfport.lib.library_search import LibrarySearch, LoadedLibrary, search_library
 from tfport.lib.tensorflow_libraries import is_tensorflow
 from tfport.startup.dataclass import dataclass, field
 
-SYSTEM_LIBRARY = re.compile(
-    r"lib(c|m|dl|rt|pthread|util|resolv|stdc\+\+|gcc_s|atomic|gomp|z)\.so\.\d+|ld-linux[\w-]*\.so\.\d"
-)
 MOST_LIBRARIES = 500
-CXX_LIBRARY = re.compile("_Z(n[wa]|d[la]|NK?Ss|NK?St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE)")
-"""`new`, `delete` and the members of `std::string`, which libstdc++ and some builds of TensorFlow export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,8 @@ class DependencyClosure:
     assumed: list[str] = field(default_factory=list)
     """System libraries that are assumed to exist."""
     _undefined: dict[str, list[Undefined]] = field(default_factory=dict)
-    """What `undefined` returned, by path: every target asks."""
+    """The symbols of each library, by path, that the libraries loaded with it do not define."""
+    _libraries_of_process: dict[tuple[str, ...], list[ElfLibrary]] = field(default_factory=dict)
 
     @cached_property
     def unknown(self) -> list[str]:
@@ -92,11 +88,14 @@ class DependencyClosure:
                 if provider is not None and symbol.name in provider.library.symbols.defined:
                     yield MissingVersion(symbol.version, provider.path, frozenset(), requirer)
 
-    def undefined(self, requirer: LoadedLibrary) -> list[Undefined]:
-        """The strong symbols of a library that no loaded library defines, in the loader's order."""
+    def undefined(self, requirer: LoadedLibrary, process: tuple[str, ...] = PROGRAM) -> list[Undefined]:
+        """The strong symbols of a library that nothing in its scope defines, in the loader's order.
+
+        `process` has the system libraries that the process offers beside those that the library needs.
+        """
         if requirer.path not in self._undefined:
             self._undefined[requirer.path] = self._not_offered(requirer.library)
-        return self._undefined[requirer.path]
+        return [u for u in self._undefined[requirer.path] if self.is_in_process(u, process) is not True]
 
     def _not_offered(self, library: ElfLibrary) -> list[Undefined]:
         strong = {u.name: u for u in library.symbols.undefined if not u.is_weak}
@@ -107,6 +106,25 @@ class DependencyClosure:
 
     def _is_offered(self, symbol: Undefined) -> bool:
         return any(loaded.library.symbols.defines(symbol) for loaded in self.loaded)
+
+    def is_in_process(self, symbol: Undefined, process: tuple[str, ...]) -> bool | None:
+        """Whether the process, or an assumed library, defines a symbol; None if the machine decides."""
+        if self.system is None:
+            machine = self.root.library.header.machine
+            return is_exported(symbol.name, machine, (*self.assumed, *process))
+        return any(library.symbols.defines(symbol) for library in self._of_process(process))
+
+    def _of_process(self, names: tuple[str, ...]) -> list[ElfLibrary]:
+        """The libraries of these names on the machine, and those that they need."""
+        if names not in self._libraries_of_process:
+            closure, libraries = list(names), []
+            for name in closure:  # grows in the loop
+                _, library = self.system.find(name) or ("", None) if self.system is not None else ("", None)
+                if library is not None:
+                    libraries.append(library)
+                    closure += [other for other in library.needed if other not in closure]
+            self._libraries_of_process[names] = libraries
+        return self._libraries_of_process[names]
 
     def _lacks_version(self, symbol: Undefined) -> bool:
         """Whether the library that should define it lacks its version, which `missing_versions` reports."""
@@ -121,15 +139,12 @@ class DependencyClosure:
         }
 
     def _is_assumed(self, symbol: Undefined) -> bool:
-        if self.system is not None:
-            return False
-        # a symbol linked to a system library carries its version
-        is_linked = bool(symbol.version) and not is_tensorflow(symbol.library)
-        return is_linked or CXX_LIBRARY.match(symbol.name) is not None
+        """Whether it is linked to a system library of an unknown machine: such symbols have a version."""
+        return self.system is None and bool(symbol.version) and not is_tensorflow(symbol.library)
 
     def own_libraries(self) -> list[LoadedLibrary]:
         """The loaded libraries that are not system libraries, in the order of their relocation."""
-        return [loaded for loaded in reversed(self.loaded) if not SYSTEM_LIBRARY.fullmatch(loaded.name)]
+        return [loaded for loaded in reversed(self.loaded) if loaded.name not in SYSTEM_LIBRARIES]
 
 
 def closure_of(
@@ -149,7 +164,7 @@ def closure_of(
                 names.add(search.result.library.soname)
             elif is_tensorflow(name):
                 closure.of_tensorflow[name] = loaded
-            elif system is None and SYSTEM_LIBRARY.fullmatch(name):
+            elif system is None and name in SYSTEM_LIBRARIES:
                 closure.assumed.append(name)
             else:
                 closure.missing.append((search, loaded))

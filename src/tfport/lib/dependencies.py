@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from packaging.requirements import Requirement
-
 from tfport.atlas.cuda import CUDA_LIBRARY, cuda_of
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
@@ -24,8 +22,15 @@ from tfport.check.findings.library_dependencies import (
 )
 from tfport.lib.closure import MissingVersion
 from tfport.lib.library_search import LibrarySearch, LoadedLibrary
+from tfport.lib.origin import has_global_symbols
 from tfport.lib.subject import LibrarySubject
-from tfport.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with, symbol_version
+from tfport.lib.tensorflow_libraries import (
+    FRAMEWORK_COPY,
+    is_tensorflow,
+    libraries_of,
+    releases_with,
+    symbol_version,
+)
 
 SYSTEM_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)")
 
@@ -148,9 +153,10 @@ def _too_old(
 
 
 def _declared(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    if not subject.declares or target.build is None:
+    version = target.build.version if target.build is not None else None
+    if version is None or not subject.requirements:
         return
-    if not Requirement(subject.declares).specifier.contains(target.build.version, prereleases=True):
+    if not any(each.specifier.contains(version, prereleases=True) for each in subject.requirements):
         yield DeclaredForOther(on=target, file=subject.file, declares=subject.declares)
 
 
@@ -162,7 +168,7 @@ def layout_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding
     origin = subject.origin
     if (
         target.build is None
-        or subject.declares
+        or subject.requirements
         or not any("OpDefBuilder" in name for name in origin.exporters)
     ):
         return
@@ -186,10 +192,14 @@ def _twice(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     for loaded in subject.closure.loaded:
         paths_by_name.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
     for name, paths in paths_by_name.items():
-        if is_tensorflow(name):
+        is_copy = FRAMEWORK_COPY.fullmatch(name) is not None
+        if is_tensorflow(name) or is_copy:
             paths = [*paths, f"the one of {target.name}"]
         if len(paths) > 1:
-            yield LoadedTwice(on=target, file=subject.file, library=name, paths=tuple(paths))
+            is_mixed = is_copy and target.build is not None and has_global_symbols(target.build.version)
+            yield LoadedTwice(
+                on=target, file=subject.file, library=name, paths=tuple(paths), is_mixed=is_mixed
+            )
 
 
 # The packages that usually contain a library.

@@ -16,7 +16,8 @@ from tfport.atlas.symbols import symbols
 from tfport.atlas.versions import version_key
 from tfport.formats.elf.mangling import demangled, owner
 from tfport.lib.closure import DependencyClosure
-from tfport.lib.tensorflow_libraries import FRAMEWORK, releases_with
+from tfport.lib.host_system import PROGRAM
+from tfport.lib.tensorflow_libraries import FRAMEWORK, NEEDED, releases_with
 from tfport.startup.dataclass import dataclass, field
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
@@ -116,7 +117,7 @@ class BuildOrigin:
 
 def origin_of(closure: DependencyClosure, machine: str) -> BuildOrigin:
     needed: Iterable[str] = dict.fromkeys(
-        symbol.name for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
+        symbol.name for loaded in closure.own_libraries() for symbol in closure.undefined(loaded, NEEDED)
     )
     return BuildOrigin(closure, machine, {name: symbols().exporters(name) for name in needed})
 
@@ -128,6 +129,11 @@ FRAMEWORK_ONLY = " framework"
 """The suffix of recorded names for the symbols that `libtensorflow_framework` alone exports."""
 
 
+def has_global_symbols(release: str) -> bool:
+    """Whether every library of a process sees the symbols of a release."""
+    return not version_key(HIDDEN_SINCE) <= version_key(release) < version_key(HIDDEN_UNTIL)
+
+
 def symbols_name(build: Build, machine: str) -> str:
     """The recorded name of all symbols of a build."""
     return f"{build.requirement} ({ARM})" if machine == ARM else build.requirement
@@ -136,9 +142,14 @@ def symbols_name(build: Build, machine: str) -> str:
 def visible_symbols(build: Build, machine: str, linked: Collection[str]) -> str | None:
     """The recorded name of the symbols that a library sees, given the TensorFlow libraries it links to."""
     whole = symbols_name(build, machine)
-    if not version_key(HIDDEN_SINCE) <= version_key(build.version) < version_key(HIDDEN_UNTIL):
+    if has_global_symbols(build.version):
         return whole
     if not linked:
         return None
     part = whole + FRAMEWORK_ONLY
     return part if all(map(FRAMEWORK.fullmatch, linked)) and part in symbols().builds else whole
+
+
+def process_libraries(build: Build, machine: str, linked: Collection[str]) -> tuple[str, ...]:
+    """The system libraries that a process with a build offers to a library, given what it links to."""
+    return PROGRAM if visible_symbols(build, machine, linked) is None else NEEDED

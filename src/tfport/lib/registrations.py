@@ -24,6 +24,8 @@ from tfport.registry.kernels import Kernel
 from tfport.registry.library import LibrarySource
 
 CPU, DEFAULT = "CPU", "DEFAULT"
+PLUGINS = frozenset(("TF_InitPlugin", "SE_InitPlugin", "TF_InitGraph"))
+"""What TensorFlow calls in a plugin: a file system, a device, an optimizer."""
 
 
 def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
@@ -32,7 +34,7 @@ def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[F
     if target.kind == "serving" and (registered.ops or registered.kernels):
         yield ServingLoadsNoLibraries(on=target, file=file)
     if not registered.ops and not registered.kernels:
-        if not registered.partial:
+        if not registered.partial and _should_register(subject):
             yield NothingRegistered(on=target, file=file, why=_why_nothing(subject))
         return
     for op in registered.twice:
@@ -43,6 +45,13 @@ def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[F
         yield from _op(subject, target, source, op)
     for op in registered.kernel_ops:
         yield from _kernels(subject, target, source, op)
+
+
+def _should_register(subject: LibrarySubject) -> bool:
+    """Whether a library seems meant to register ops: wheels also have plugins and libraries that ops use."""
+    if subject.registered.uncalled:
+        return True
+    return subject.is_named and not PLUGINS & subject.library.symbols.defined
 
 
 def _why_nothing(subject: LibrarySubject) -> str:

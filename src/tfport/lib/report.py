@@ -84,9 +84,7 @@ def _machine(text: str, target: Target) -> str | None:
 def _report(
     library: LibraryFile, targets: Sequence[tuple[Target, str | None]], options: LoadOptions
 ) -> LibraryReport:
-    first = LibrarySubject(
-        library.file, library.path, options, library.archive, library.unpacked, library.declares
-    )
+    first = LibrarySubject.of(library, options)
     if not targets:
         every = resolve_targets(
             EVERY_RELEASE.get(first.machine, STOCK_SINCE) if first.open_error is None else STOCK_SINCE

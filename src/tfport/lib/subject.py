@@ -6,11 +6,14 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
+from packaging.requirements import Requirement
+
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.library import ARM, X86, ElfLibrary, read_header
 from tfport.formats.files import Folder, reason
 from tfport.lib.closure import DependencyClosure, closure_of
 from tfport.lib.file_checks import NO_FILE, Rejection, check_file
+from tfport.lib.files import LibraryFile, applicable_requirements
 from tfport.lib.host_system import HostSystem, system_of
 from tfport.lib.library_search import LoadedLibrary
 from tfport.lib.origin import BuildOrigin, origin_of
@@ -49,8 +52,33 @@ class LibrarySubject:
     """The archive that contains it."""
     unpacked: str = ""
     """The folder where the archive was unpacked."""
-    declares: str = ""
-    """The TensorFlow versions that its package requires."""
+    requires: tuple[str, ...] = ()
+    """The lines of its package's metadata that require TensorFlow."""
+    is_named: bool = True
+    """Whether the user named it, rather than a folder or an archive that contains it."""
+
+    @classmethod
+    def of(cls, library: LibraryFile, options: LoadOptions) -> LibrarySubject:
+        return cls(
+            library.file,
+            library.path,
+            options,
+            library.archive,
+            library.unpacked,
+            library.requires,
+            library.is_named,
+        )
+
+    @cached_property
+    def requirements(self) -> list[Requirement]:
+        """What its package requires of TensorFlow on the machine and the Python that load it."""
+        return applicable_requirements(self.requires, self.machine, self.options.python)
+
+    @property
+    def declares(self) -> str:
+        """The TensorFlow versions that its package requires; empty if it does not say."""
+        texts = dict.fromkeys(f"{each.name}{each.specifier}" for each in self.requirements)
+        return " or ".join(texts)
 
     @cached_property
     def open_error(self) -> tuple[str, str, str] | None:

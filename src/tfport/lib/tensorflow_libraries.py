@@ -11,6 +11,8 @@ import re
 from tfport.atlas.versions import version_key
 
 FRAMEWORK = re.compile(r"libtensorflow_framework\.so(?:\.\d+)*")
+FRAMEWORK_COPY = re.compile(r"libtensorflow_framework-[0-9a-f]{8}\.so(?:\.\d+)*")
+"""The name of a copy that `auditwheel` put into a wheel."""
 SINCE = (  # the first release with these libraries
     ("1.0", ("_pywrap_tensorflow.so",)),
     ("1.1", ("_pywrap_tensorflow_internal.so",)),
@@ -27,6 +29,11 @@ SINCE = (  # the first release with these libraries
         ),
     ),
 )
+NEEDED = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6", "libgcc_s.so.1")
+"""The system libraries that every release needs, so that they are in the process with it.
+
+Read from the framework library of every wheel, for x86-64 and ARM64. Most also need librt.
+"""
 FRAMEWORK_VERSION, OTHERS_VERSION = "VERS_1.0", "tensorflow"
 FRAMEWORK_VERSION_SINCE, VERSIONS_UNTIL = "1.10", "2.20"
 UNTIL_NOW = ("libtensorflow_cc.so.2",)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.cxx_abi import ABSEIL, ABSEILS, new_abi
@@ -15,6 +16,7 @@ from tfport.atlas.release_spans import spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding
+from tfport.check.findings.library_dependencies import shortened
 from tfport.check.findings.library_symbols import (
     NewerTensorFlow,
     NotInFramework,
@@ -27,6 +29,7 @@ from tfport.check.findings.library_symbols import (
     UnrecordedSymbols,
 )
 from tfport.formats.elf.mangling import demangled
+from tfport.formats.elf.symbols import Undefined
 from tfport.lib.file_checks import machine_text
 from tfport.lib.library_search import LoadedLibrary
 from tfport.lib.origin import (
@@ -34,6 +37,7 @@ from tfport.lib.origin import (
     abseil_releases,
     is_of_tensorflow,
     newest_release,
+    process_libraries,
     symbols_name,
     visible_symbols,
 )
@@ -59,8 +63,11 @@ def _library_findings(
     subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary
 ) -> Iterator[Finding]:
     """The findings about the symbols of one library, in the order in which the loader notices them."""
+    process = process_libraries(build, subject.machine, subject.closure.of_tensorflow)
     symbols_needed = {
-        u.name: u.version for u in subject.closure.undefined(loaded) if not PYTHON_SYMBOL.fullmatch(u.name)
+        u.name: u.version
+        for u in subject.closure.undefined(loaded, process)
+        if not PYTHON_SYMBOL.fullmatch(u.name)
     }
     order = {name: index for index, name in enumerate(symbols_needed)}
     findings = list(_by_cause(subject, target, build, loaded, symbols_needed))
@@ -73,7 +80,9 @@ def _by_cause(
     subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, undefined: Mapping[str, str]
 ) -> Iterator[SymbolFinding]:
     """Findings by cause about undefined symbols, each with its version."""
-    exporters, requirer = subject.origin.exporters, subject.name_in_messages(loaded)
+    requirer = subject.name_in_messages(loaded)
+    known = subject.origin.exporters
+    exporters = {name: known[name] if name in known else symbols().exporters(name) for name in undefined}
     whole = symbols_name(build, subject.machine)
     visible = visible_symbols(build, subject.machine, subject.closure.of_tensorflow)
     exported = [
@@ -167,12 +176,30 @@ def _defined_nowhere(
             abseil=subject.origin.abseil,
             abseil_releases=spans_text(abseil_releases(subject.origin.abseil)),
         )
-    own = [name for name in missing if name not in of_tensorflow and name.startswith("_Z")]
-    others = [name for name in missing if name not in of_tensorflow and not name.startswith("_Z")]
-    if own:
-        yield UndefinedOwnSymbol(on=target, file=subject.file, requirer=requirer, missing=own)
-    if others:
-        yield UndefinedForeignSymbol(on=target, file=subject.file, requirer=requirer, missing=others)
+    rest = [name for name in missing if name not in of_tensorflow]
+    process = process_libraries(build, subject.machine, subject.closure.of_tensorflow)
+    for doubt, names in _by_doubt(subject, process, rest):
+        own = [name for name in names if name.startswith("_Z")]
+        others = [name for name in names if not name.startswith("_Z")]
+        values: dict[str, Any] = {"on": target, "file": subject.file, "requirer": requirer, "doubt": doubt}
+        if own:
+            yield UndefinedOwnSymbol(missing=own, **values)
+        if others:
+            yield UndefinedForeignSymbol(missing=others, **values)
+
+
+def _by_doubt(
+    subject: LibrarySubject, process: tuple[str, ...], missing: list[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """The symbols that no machine has, and those that only some have, with the reason for the doubt."""
+    on_some = [
+        name
+        for name in missing
+        if subject.closure.is_in_process(Undefined(name, is_weak=False), process) is None
+    ]
+    yield "", [name for name in missing if name not in on_some]
+    if on_some:
+        yield f"the system libraries of some machines have {shortened(on_some)}", on_some
 
 
 def _other_abi(subject: LibrarySubject, build: Build, missing: list[str]) -> list[str]:

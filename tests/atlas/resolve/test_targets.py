@@ -222,6 +222,12 @@ def test_an_unrecorded_version_of_an_add_on_in_a_file_is_noted(atlas, tmp_path):
     assert target.notes == [note]
 
 
+def test_packages_without_ops_need_no_note():
+    """Those that TensorFlow requires, and companions that were looked at."""
+    (target,) = resolve_targets("tensorflow==2.8.4 numpy==1.23.5 flatbuffers==23.5 tensorflow-hub==0.12.0")
+    assert target.notes == []
+
+
 def test_serving_may_have_more_add_ons(atlas):
     (target,) = resolve_targets("tensorflow-serving==2.8 acme-ops", atlas=atlas)
     assert target.name == "tensorflow-serving 2.8.4"

@@ -40,6 +40,7 @@ from tfport.atlas.package_requirement import (
     TENSORFLOW_PACKAGES,
     PackageList,
     PackageRequirement,
+    canonical_name,
     is_nightly,
     is_tensorflow,
     merged_requirements,
@@ -298,10 +299,10 @@ class _Resolver:
         chosen, notes = list[ChosenBuild](), list[str]()
         for wanted in merged_requirements(typed, [w.package for w in typed]):
             choice = choose_addon(wanted, tensorflow, self.atlas)
-            if choice is None:
-                notes.append(f"{wanted.package} is not recorded: its ops are unknown")
-            else:
+            if choice is not None:
                 chosen.append(choice)
+            elif not _is_without_ops(wanted.package, tensorflow):
+                notes.append(f"{wanted.package} is not recorded: its ops are unknown")
         for wanted in merged_requirements(self.parts.listed.wanted, recorded - {w.package for w in typed}):
             try:
                 choice = choose_addon(wanted, tensorflow, self.atlas)
@@ -354,3 +355,12 @@ def _wheel_note(wheel: str, build: Build) -> str | None:
                 f"{name}: not the official wheel of this name: its SHA-256 differs, so its ops may differ too"
             )
     return None
+
+
+def _is_without_ops(package: str, tensorflow: Build) -> bool:
+    """Whether a package without a record has no ops: TensorFlow requires it, or it was looked at."""
+    from tfport.atlas.package_versions import package_versions
+    from tfport.atlas.requirements import declared_requirement
+
+    required = map(declared_requirement, tensorflow.facts.get("requires") or ())
+    return bool(package_versions(package)) or package in {canonical_name(r.name) for r in required if r}

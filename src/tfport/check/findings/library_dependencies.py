@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.check.findings.finding import WARNING, Finding, finding
+from tfport.check.findings.finding import ERROR, WARNING, Finding, finding
 from tfport.check.loader_stages import DLOPEN, DLOPEN_IGNORES
 
 NO_FILE = "cannot open shared object file: No such file or directory"
@@ -203,7 +203,9 @@ class LoadedTwice(Finding):
 
     ## Cause
     The same library is found under two paths or two names, so the process has it twice,
-    each copy with its own globals: what is registered in one is unknown to the other.
+    each copy with its own globals: what is registered in one is unknown to the other. Since
+    2.20 TensorFlow's symbols are global, so that a copy of its framework library in a wheel
+    is mixed with it and may end the process: then the verdict is `unknown`.
     ## Fix
     Make both find the same file: one RPATH, one LD_LIBRARY_PATH, no copy beside it.
     ## Example
@@ -212,12 +214,20 @@ class LoadedTwice(Finding):
         tfport lib acme/op.so --on tensorflow==2.21.0
     """
 
+    decides = False
     file: str
     library: str
     paths: tuple[str, ...]
+    is_mixed: bool = False
+    """Whether it is a copy of TensorFlow that uses the symbols of the first one."""
+
+    @property
+    def severity(self) -> str:
+        return ERROR if self.is_mixed else WARNING
 
     def cause(self) -> str:
-        return " and ".join(self.paths)
+        mixed = ["the symbols of TensorFlow are global, so both are mixed"] if self.is_mixed else []
+        return "; ".join([" and ".join(self.paths), *mixed])
 
 
 @finding("TFP425", "unknown-machine", noticed=DLOPEN)
