@@ -159,7 +159,7 @@ def _rewrite(args: argparse.Namespace) -> int:
 
 def provenance(args: argparse.Namespace) -> Provenance:
     """How the rewrite was asked for."""
-    from tfport.fix.certify.digests import digest
+    from tfport.formats.digests import digest
     from tfport.fix.certify.provenance import InputsFile, Provenance
 
     inputs = tuple(InputsFile(path, digest(path)) for path in args.inputs)

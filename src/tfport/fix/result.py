@@ -22,7 +22,7 @@ from tfport.check.nearest import nearest_releases
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
 from tfport.fix.certify.certificate import Applied, Certificate
-from tfport.fix.certify.digests import model_digest, model_files
+from tfport.formats.digests import model_digest, model_files
 from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.verification import ALIKE, NOT_COMPARED, Verification

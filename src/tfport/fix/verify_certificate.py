@@ -15,7 +15,7 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.certify.certificate_record import CertificateRecord, ModelRecord, read_certificate
-from tfport.fix.certify.digests import model_digest, model_files
+from tfport.formats.digests import model_digest, model_files
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.trials import GIVEN

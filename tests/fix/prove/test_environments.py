@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from tfport.fix.certify.digests import digest
+from tfport.formats.digests import digest
 from tfport.fix.prove import environments
 from tfport.fix.prove.environments import (
     READY,
