@@ -46,7 +46,7 @@ def risk_json(risk: Risk) -> dict[str, Any]:
         "name": risk.name,
         "severity": risk.severity,
         "message": risk.message,
-        "when": risk.when,
+        "when": risk.moment,
         "why": risk.why or None,
         "op": risk.op,
         "count": len(risk.nodes),

@@ -23,6 +23,7 @@ BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase")
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 READS = ("ReadFile", "RestoreV2", "Restore", "RestoreSlice")
 """Ops whose results are the content of a file, not made of their inputs."""
+SHAPES = ("Shape", "ShapeN", "Size", "Rank", "VariableShape")
 DEEPEST = 20
 
 
@@ -79,6 +80,8 @@ class DataFlow:
             found.inputs.append(self._input_names.get(value, node.name))
         elif node in self._assigned:
             return self._assigned[node]
+        elif node.op in SHAPES:
+            pass  # as large as a tensor that exists
         elif node.inputs and node.op not in READS:
             return node.inputs
         else:
