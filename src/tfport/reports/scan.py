@@ -1,6 +1,6 @@
 """What a model could do, as text and JSON.
 
-error[TFP801]: op `ReadFile` reads `/etc/passwd` when signature `predict` runs
+error[TFP901]: op `ReadFile` reads `/etc/passwd` when signature `predict` runs
   --> read = ReadFile(filename)
   why:  a signature returns what was read: it leaves the machine with the answer
   here: tfport's own runtime reads only files of the model

@@ -1,4 +1,4 @@
-"""What the ops of a graph could do: when, with which file or address, and where it goes. Findings 80x.
+"""What the ops of a graph could do: when, with which file or address, and where it goes. Findings 90x.
 
 `op_effects` says what an op does to the world outside of the graph. How bad that is depends on the model:
 whether anything runs the node, who chooses the path, and whether the result leaves the model.
@@ -34,7 +34,7 @@ class GraphRisk(Risk):
     """The file or address, as the end of a sentence part: ` /etc/passwd`."""
 
 
-@finding("TFP801", "reads-files", WARNING, noticed=RISK)
+@finding("TFP901", "reads-files", WARNING, noticed=RISK)
 class ReadsFiles(GraphRisk):
     """op `{op}` reads {target_text} {moment}
 
@@ -51,7 +51,7 @@ class ReadsFiles(GraphRisk):
     """
 
 
-@finding("TFP802", "writes-files", ERROR, noticed=RISK)
+@finding("TFP902", "writes-files", ERROR, noticed=RISK)
 class WritesFiles(GraphRisk):
     """op `{op}` writes {target_text} {moment}
 
@@ -66,7 +66,7 @@ class WritesFiles(GraphRisk):
     """
 
 
-@finding("TFP803", "deletes-files", ERROR, noticed=RISK)
+@finding("TFP903", "deletes-files", ERROR, noticed=RISK)
 class DeletesFiles(GraphRisk):
     """op `{op}` deletes {target_text} {moment}
 
@@ -80,7 +80,7 @@ class DeletesFiles(GraphRisk):
     """
 
 
-@finding("TFP804", "uses-network", ERROR, noticed=RISK)
+@finding("TFP904", "uses-network", ERROR, noticed=RISK)
 class UsesNetwork(GraphRisk):
     """op `{op}` connects to {target_text} {moment}
 
@@ -94,7 +94,7 @@ class UsesNetwork(GraphRisk):
     """
 
 
-@finding("TFP805", "calls-python", WARNING, noticed=RISK)
+@finding("TFP905", "calls-python", WARNING, noticed=RISK)
 class CallsPython(GraphRisk):
     """op `{op}` calls the Python function {target_text} {moment}
 
@@ -109,7 +109,7 @@ class CallsPython(GraphRisk):
     """
 
 
-@finding("TFP806", "runs-other-code", ERROR, noticed=RISK)
+@finding("TFP906", "runs-other-code", ERROR, noticed=RISK)
 class RunsOtherCode(GraphRisk):
     """op `{op}` runs {target_text} {moment}
 
@@ -123,7 +123,7 @@ class RunsOtherCode(GraphRisk):
     """
 
 
-@finding("TFP807", "custom-op", WARNING, noticed=RISK)
+@finding("TFP907", "custom-op", WARNING, noticed=RISK)
 class CustomOp(GraphRisk):
     """op `{op}` is of no recorded package, so its library could do anything {moment}
 
@@ -138,7 +138,7 @@ class CustomOp(GraphRisk):
     """
 
 
-@finding("TFP808", "uses-resources", NOTE, noticed=RISK)
+@finding("TFP908", "uses-resources", NOTE, noticed=RISK)
 class UsesResources(GraphRisk):
     """{target_text} {moment}
 
@@ -152,7 +152,7 @@ class UsesResources(GraphRisk):
     """
 
 
-@finding("TFP809", "harms-process", ERROR, noticed=RISK)
+@finding("TFP909", "harms-process", ERROR, noticed=RISK)
 class HarmsProcess(GraphRisk):
     """op `{op}` {target_text} {moment}
 

@@ -1,4 +1,4 @@
-"""What Keras would execute, import or open while it loads a file. Findings 81x.
+"""What Keras would execute, import or open while it loads a file. Findings 91x.
 
 `formats.keras` lists it; nothing is decoded or imported here.
 """
@@ -20,7 +20,7 @@ class KerasRisk(Risk):
     detail: str
 
 
-@finding("TFP811", "keras-code", ERROR, noticed=RISK)
+@finding("TFP911", "keras-code", ERROR, noticed=RISK)
 class KerasCode(KerasRisk):
     """{subject} is {detail}, which runs {moment}
 
@@ -33,7 +33,7 @@ class KerasCode(KerasRisk):
     """
 
 
-@finding("TFP812", "keras-pickle", ERROR, noticed=RISK)
+@finding("TFP912", "keras-pickle", ERROR, noticed=RISK)
 class KerasPickle(KerasRisk):
     """{subject} is {detail}, which runs {moment}
 
@@ -44,7 +44,7 @@ class KerasPickle(KerasRisk):
     """
 
 
-@finding("TFP813", "keras-import", WARNING, noticed=RISK)
+@finding("TFP913", "keras-import", WARNING, noticed=RISK)
 class KerasImport(KerasRisk):
     """{subject} names {detail}, which Keras imports {moment}
 
@@ -56,7 +56,7 @@ class KerasImport(KerasRisk):
     """
 
 
-@finding("TFP814", "keras-function", ERROR, noticed=RISK)
+@finding("TFP914", "keras-function", ERROR, noticed=RISK)
 class KerasFunction(KerasRisk):
     """{subject} names {detail}, which runs {moment}
 
@@ -68,7 +68,7 @@ class KerasFunction(KerasRisk):
     """
 
 
-@finding("TFP815", "keras-other-file", WARNING, noticed=RISK)
+@finding("TFP915", "keras-other-file", WARNING, noticed=RISK)
 class KerasOtherFile(KerasRisk):
     """{subject} names {detail}, which Keras opens {moment}
 
@@ -80,7 +80,7 @@ class KerasOtherFile(KerasRisk):
     """
 
 
-@finding("TFP816", "keras-path", ERROR, noticed=RISK)
+@finding("TFP916", "keras-path", ERROR, noticed=RISK)
 class KerasPath(KerasRisk):
     """{subject} has {detail}, which Keras writes outside of its folder {moment}
 
@@ -91,7 +91,7 @@ class KerasPath(KerasRisk):
     """
 
 
-@finding("TFP817", "keras-size", WARNING, noticed=RISK)
+@finding("TFP917", "keras-size", WARNING, noticed=RISK)
 class KerasSize(KerasRisk):
     """{subject} is {detail}, which fills the memory {moment}
 
