@@ -138,11 +138,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _rewrite(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.check.target_libraries import with_libraries
     from tfport.cli.export import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.fix_to import fix_to
+    from tfport.lib.with_libraries import with_libraries
 
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
     (target,) = with_libraries([target], args.library or ())

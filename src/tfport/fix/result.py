@@ -31,7 +31,6 @@ from tfport.fix.journal import Journal
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import is_provable
 from tfport.fix.rule import ANY, LOSSY, Rule
-from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.fix.structure.large_constants import OPS, stored_with_variables
 from tfport.fix.structure.saver import tensors
 from tfport.formats.checkpoint.write import Tensors
@@ -40,6 +39,7 @@ from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 from tfport.graph.save import save_model
 from tfport.registry.unresolved import Question
 from tfport.rendering import RenderedResult

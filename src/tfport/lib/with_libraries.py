@@ -1,6 +1,6 @@
 """Add custom-op libraries to targets; they are read, never loaded.
 
-`lib.target_library` does the work. It is imported here where a target has a library, as few have.
+`target_library` does the work. It is imported here where there is a library, as few targets have one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,3 @@ def with_libraries(targets: Sequence[Target], paths: Iterable[str]) -> Sequence[
 
     subjects = library_subjects(named)
     return [with_subjects(target, subjects) for target in targets]
-
-
-def with_same_libraries(targets: Sequence[Target], target: Target) -> Sequence[Target]:
-    """The targets with the libraries of another one."""
-    if not target.libraries:
-        return targets
-    from tfport.lib.target_library import subjects_of, with_subjects
-
-    subjects = subjects_of(target)
-    return [with_subjects(each, subjects) for each in targets]

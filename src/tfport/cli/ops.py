@@ -57,9 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.tfport:
         if args.search or args.on:
             raise Error("--tfport cannot be combined with --search or --on")
-        from tfport.cli.ops.tfport_ops import list_tfport_ops
-
-        return list_tfport_ops(args)
+        return tfport_ops(args)
     if bool(args.names) == bool(args.search):
         raise Error("expected either names of ops or --search PATTERN")
     if args.search and args.on:
@@ -214,3 +212,28 @@ def elsewhere(atlas: Atlas, name: str) -> str:
 def did_you_mean(similar: list[str]) -> str:
     *others, last = similar
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+
+
+def tfport_ops(args: argparse.Namespace) -> int:
+    """The ops of tfport's own runtime, how each runs, and the source of custom ops."""
+    from tfport.runtime.custom.registry import PROCESS_WIDE
+    from tfport.runtime.own_target import own_target, ways_to_run
+
+    known = own_target().registry
+    names = args.names or list(known)
+    ways = {name: tuple(ways_to_run(name, PROCESS_WIDE)) for name in names if name in known}
+    providers = {name: PROCESS_WIDE.provider_of(name) for name in ways}
+    missing = [name for name in names if name not in known]
+    if args.json:
+        from tfport.cli.output import print_json
+
+        ops = [{"name": name, "runs": list(how), "provider": providers[name]} for name, how in ways.items()]
+        print_json({"version": VERSION, "target": "tfport", "ops": ops, "missing": missing})
+    elif ways:
+        from tfport.reports.console import show
+        from tfport.reports.own_ops import own_ops_text
+
+        show(lambda width: own_ops_text(ways, providers, width))
+    for name in missing:
+        print(f"tfport: {name} has no kernel in tfport", file=sys.stderr)
+    return NO if missing else 0
