@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("cyclonedx",),
-        help="print a bill of materials instead: the hashes of every file and weight, and what the model needs",
+        help="print a bill of materials instead: hashes of every file and weight, and what it needs",
     )
     parser.add_argument("--html", metavar="FILE", help="write a self-contained HTML page with the graph")
     parser.set_defaults(run=run)

@@ -235,7 +235,7 @@ def _resources(found: Sequence[Risk]) -> Iterator[Risk]:
 def _saver(model: Model) -> set[Node]:
     """The nodes that write checkpoints, which only a program that trains the model runs."""
     nodes = needed_by(model.save_nodes)
-    return nodes.union(*called_by(nodes).values())
+    return set(nodes).union(*called_by(nodes).values())
 
 
 def _risks(node: Node, checked: CheckedModel, flow: DataFlow, *, is_custom: bool) -> Iterator[Risk]:

@@ -92,7 +92,7 @@ def reported(script: str, capsys, monkeypatch) -> set[str]:
 
 
 def checked(lines: list[str]) -> set[str]:
-    """The codes that are noticed in a graph, with the settings of the example; without a target, by a scan."""
+    """The codes that are noticed in a graph with the settings of the example; without a target, by a scan."""
     pairs = (line.split(" ", 1) for line in lines)
     settings = {name: value for name, value in pairs if name in SETTINGS}
     nodes = [line for line in lines if line.split(" ", 1)[0] not in SETTINGS]

@@ -1,8 +1,8 @@
-"""A certificate as an in-toto statement, which the usual tools sign and verify, and a statement as a certificate.
+"""A certificate as an in-toto statement, which the usual tools sign, and a statement as a certificate.
 
-The subjects are the files of the rewritten model by their SHA-256; the predicate is the certificate itself, unchanged.
-tfport signs nothing: `cosign attest-blob`, `sigstore` and others do. A signed statement comes back in an envelope (DSSE),
-which is read too; its signature is for those tools to verify.
+The subjects are the files of the rewritten model by their SHA-256; the predicate is the certificate itself,
+unchanged. tfport signs nothing: `cosign attest-blob`, `sigstore` and others do. A signed statement comes back
+in an envelope (DSSE), which is read too; its signature is for those tools to verify.
 """
 
 from __future__ import annotations
