@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Generic, TypeVar
 
 from tfport.atlas.versions import version_key
@@ -199,10 +199,17 @@ class Atlas:
 
 
 class RecordedSource:
-    """What one build registers, as a source of a registry."""
+    """What one build registers, as a source of a registry.
 
-    def __init__(self, atlas: Atlas, build: Build, *, imported: Iterable[str] = ()) -> None:
+    `imported` names the libraries of the build that are loaded too; `without` names the ops whose
+    kernels are in a part of the recorded build that this source does not have.
+    """
+
+    def __init__(
+        self, atlas: Atlas, build: Build, *, imported: Iterable[str] = (), without: Collection[str] = ()
+    ) -> None:
         self.build = build
+        self._without = without
         self._atlas = atlas
         self._mask = 1 << build.number
         self._providers = {"", *imported}
@@ -225,7 +232,7 @@ class RecordedSource:
 
     def kernels(self, op: str) -> list[Kernel]:
         if op not in self._kernels:
-            rows = self._rows_of(self._atlas.kernel_rows(op))
+            rows = [] if op in self._without else self._rows_of(self._atlas.kernel_rows(op))
             # return a single row itself: results cached for its kernels apply to every build that shares it
             self._kernels[op] = rows[0].read() if len(rows) == 1 else [k for r in rows for k in r.read()]
         return self._kernels[op]

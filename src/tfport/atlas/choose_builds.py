@@ -222,6 +222,9 @@ def suits(addon: Build, tensorflow: Build) -> bool:
 
 # Releases of TensorFlow Serving, and the add-ons linked into each.
 
+PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+"""The ops whose kernels are in the library for Python, not in that for C++, which Serving links."""
+
 RELEASES = [
     "1.0.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0", "1.6.1", "1.7.0", "1.7.1", "1.8.0", "1.9.0",
     "1.9.1", "1.10.0", "1.10.1", "1.11.0", "1.11.1", "1.12.0", "1.12.3", "1.13.0", "1.13.1", "1.13.2",

@@ -90,6 +90,11 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
         ".json; can be repeated",
     )
     parser.add_argument(
+        "--attestation",
+        action="store_true",
+        help="also write the certificate as an in-toto statement, OUT.intoto.json, for tools that sign",
+    )
+    parser.add_argument(
         "--keep-failure",
         metavar="FOLDER",
         help="if the outputs differ, write the inputs, both outputs and the rewritten model to a new folder",
@@ -146,7 +151,7 @@ def _rewrite(args: argparse.Namespace) -> int:
         fixed = fix_to(model, target, args.output, options(args), progress)
         fixed.provenance = provenance(args)
         if fixed.ok:
-            fixed.save(args.output)
+            fixed.save(args.output, attestation=args.attestation)
     code = show_fixed(fixed, args)
     failed = fixed.verification.failed if fixed.verification is not None else None
     if args.keep_failure and failed is not None:
@@ -159,8 +164,8 @@ def _rewrite(args: argparse.Namespace) -> int:
 
 def provenance(args: argparse.Namespace) -> Provenance:
     """How the rewrite was asked for."""
-    from tfport.fix.certify.digests import digest
     from tfport.fix.certify.provenance import InputsFile, Provenance
+    from tfport.formats.digests import digest
 
     inputs = tuple(InputsFile(path, digest(path)) for path in args.inputs)
     return Provenance(args.command_line, inputs_files=inputs)

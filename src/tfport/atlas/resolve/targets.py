@@ -264,7 +264,7 @@ class _Resolver:
 
     def _serving_base(self, version: str, choice: ChosenBuild, device: str, notes: list[str]) -> BaseTarget:
         imported = choose_builds.contrib_libraries(self.atlas, choice.build)
-        source = RecordedSource(self.atlas, choice.build, imported=imported)
+        source = RecordedSource(self.atlas, choice.build, imported=imported, without=choose_builds.PYTHON_OPS)
         name, all_notes = "tensorflow-serving", [*notes, *choice.notes]
         return BaseTarget(
             f"{name} {version}", f"{name}=={version}", choice.build, source, all_notes, device, "serving"

@@ -186,9 +186,12 @@ class _Placeholders(dict[str, Any]):
         return getattr(self._finding, name)
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
+AnyFinding = TypeVar("AnyFinding", bound=Finding)
+
+
+def merged(findings: Iterable[AnyFinding]) -> list[AnyFinding]:
     """One finding for all nodes with the same problem."""
-    groups: dict[tuple[object, ...], Finding] = {}
+    groups: dict[tuple[object, ...], AnyFinding] = {}
     for finding in findings:
         fields = ((name, str(value)) for name, value in vars(finding).items() if name != "nodes")
         first = groups.setdefault((type(finding), *fields), finding)
@@ -199,7 +202,9 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 Check = Callable[["CheckedModel", Target, "Loader"], Iterator[Finding]]
 PACKAGE = "tfport.check.findings"
-FINDINGS = Catalog[type[Finding]]("findings", PACKAGE)
+SCANNED = "TFP9"
+"""How the codes of `scan` begin."""
+FINDINGS = Catalog[type[Finding]]("findings", PACKAGE, "tfport.scan")
 """Finding classes by code."""
 ANSWERS = Catalog[type[Finding]]("answers", PACKAGE)
 """The finding classes that answer a question of the registry, by its name."""
@@ -252,12 +257,18 @@ def all_findings() -> dict[str, type[Finding]]:
 
 
 def model_findings() -> dict[str, type[Finding]]:
-    """The finding classes of `check`; the others are the warnings about libraries."""
+    """The finding classes of `check`; the others are warnings about libraries, and what `scan` finds."""
     return {
         code: declared
         for code, declared in all_findings().items()
+        if not code.startswith(SCANNED)
         if not declared.is_about_library() or declared.default_severity == ERROR
     }
+
+
+def scan_findings() -> dict[str, type[Finding]]:
+    """The finding classes of `scan`."""
+    return {code: declared for code, declared in all_findings().items() if code.startswith(SCANNED)}
 
 
 def answering(question: Question) -> list[type[Finding]]:

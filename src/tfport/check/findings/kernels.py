@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from tfport.atlas.atlas import atlas
+from tfport.atlas.choose_builds import PYTHON_OPS
 from tfport.atlas.kernel_history import kernel_text, merged
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS, Target
@@ -76,6 +77,8 @@ class NoKernelForDevice(KernelFinding):
         )
 
     def cause(self) -> str:
+        if self.op in PYTHON_OPS:
+            return "it calls a Python function, which only the process that saved the model has"
         devices = " and ".join(sorted({k.device for k in self.kernels if "JIT" not in k.device}))
         elsewhere = f"; TensorFlow {self.released} has one for {self.devices}" if self.released else ""
         return (f"its kernels are for {devices}" if devices else "no kernel is registered for it") + elsewhere

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tfport.errors import UnreadableFile
-from tfport.fix.certify.digests import HOW, digest, model_digest, model_files
+from tfport.formats.digests import HOW, digest, model_digest, model_files
 
 
 def test_the_digest_of_a_folder_is_that_of_a_list_of_its_files(tmp_path):

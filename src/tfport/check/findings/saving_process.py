@@ -1,0 +1,225 @@
+"""Does a node need something of the process that saved the model? Findings 06x.
+
+The op is registered and has a kernel, but a model file holds no Python functions, no state of an
+input pipeline, no tensors of a session, and no files of the machine that saved it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tfport.atlas.choose_builds import PYTHON_OPS
+from tfport.atlas.target import OURS, Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loader_stages import WHEN_RUN, Noticed
+from tfport.check.loaders import Loader
+from tfport.graph.dtypes import STRING
+from tfport.graph.graph import Node
+from tfport.graph.reach import every_node
+from tfport.graph.state import assets, constant_strings, origin, shared_name
+
+RUNS = Noticed(serving=WHEN_RUN)
+BRANCH = "it fails only if the branch that contains it is taken"
+UNUSED = "its result is unused, so that it may not run"
+MAY_EXIST = "the target may have the file"
+MAKES = {
+    "iterator": (
+        "MakeIterator",
+        "IteratorFromStringHandle",
+        "IteratorFromStringHandleV2",
+        "DeserializeIterator",
+    ),
+    "summary writer": ("CreateSummaryFileWriter", "CreateSummaryDbWriter"),
+}
+"""The ops that set a resource, by what it is."""
+HOLDS = {"Iterator": "iterator", "IteratorV2": "iterator", "SummaryWriter": "summary writer"}
+READS = {
+    "iterator": ("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional"),
+    "summary writer": (
+        "WriteSummary", "WriteScalarSummary", "WriteHistogramSummary", "WriteImageSummary",
+        "WriteAudioSummary", "WriteGraphSummary", "WriteRawProtoSummary", "FlushSummaryWriter",
+    ),
+}  # fmt: skip
+"""The ops that fail on a resource that was not set."""
+LEFT_BEHIND = {
+    "GetSessionTensor": "a tensor that a session of the saving process holds",
+    "DeleteSessionTensor": "a tensor that a session of the saving process holds",
+}
+FILE_NAMES = {
+    "ReadFile": 0, "InitializeTableFromTextFile": 1, "InitializeTableFromTextFileV2": 1,
+    "LoadAndRemapMatrix": 0, "TextLineDataset": 0, "TFRecordDataset": 0, "TFRecordDatasetV2": 0,
+    "FixedLengthRecordDataset": 0, "FixedLengthRecordDatasetV2": 0,
+}  # fmt: skip
+"""The ops that fail without a file, and the input that has its name."""
+
+
+@finding("TFP061", "python-function", noticed=RUNS)
+class PythonFunction(Finding):
+    """op `{op}` calls the Python function `{token}`, which only the process that saved the model has
+
+    ## Cause
+    `tf.py_function`, `tf.numpy_function` and `tf.py_func` leave the Python code where it is:
+    the graph has only the key under which the process registered the function. Every other
+    process loads the model, and fails when the node runs. Binaries without Python, such as
+    TensorFlow Serving, have no kernel for the op.
+    ## Fix
+    Export the model with TensorFlow ops in place of the Python function, or move the function
+    out of the model, before its inputs or after its outputs.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(2,)}
+        y = PyFunc(x) {token="pyfunc_0", Tin=[float32], Tout=[float32]}
+        on tensorflow==2.8.4
+    """
+
+    token: str
+
+    def says(self) -> str:
+        return f"Could not find callback with key={self.token} in the registry."
+
+    def fixes(self) -> list[str]:
+        return ["export the model with TensorFlow ops in place of the Python function"]
+
+
+@finding("TFP062", "resource-not-made", noticed=RUNS)
+class ResourceNotMade(Finding):
+    """{what} `{resource}` is used, and nothing in the model makes it
+
+    ## Cause
+    The program that saved the model ran the op that makes it, as training does with an iterator
+    over its data. Neither loading nor a signature of the model runs such an op.
+    ## Fix
+    Export a graph that gets its inputs from placeholders, not from an input pipeline, and that
+    writes no summaries. Or feed the tensor that the iterator gives.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(2,)}
+        i = IteratorV2() {shared_name="i", output_types=[float32], output_shapes=[(2,)]}
+        n = IteratorGetNext(i) {output_types=[float32], output_shapes=[(2,)]}
+        y = AddV2(x, n) {T=float32}
+        on tensorflow==2.8.4
+    """
+
+    what: str
+    resource: str
+
+    def fixes(self) -> list[str]:
+        feed = ["feed what the iterator gives"] if self.what == "iterator" else []
+        return ["export the graph without its input pipeline and its summaries", *feed]
+
+
+@finding("TFP063", "left-behind", noticed=RUNS)
+class LeftBehind(Finding):
+    """op `{op}` needs {what}
+
+    ## Cause
+    The op works only inside the program that made the graph, or in its cluster.
+    ## Fix
+    Export a graph without it: only what inference needs.
+    ## Example
+        h = Placeholder() {dtype=string, shape=()}
+        y = GetSessionTensor(h) {dtype=float32}
+        on tensorflow==2.8.4
+    """
+
+    what: str
+
+    def fixes(self) -> list[str]:
+        return ["export a graph with only what inference needs"]
+
+
+@finding("TFP064", "file-of-another-machine", noticed=RUNS)
+class FileOfAnotherMachine(Finding):
+    """op `{op}` reads `{file}`, which is not in the model
+
+    ## Cause
+    The name of the file is a constant of the graph. The file is on the machine that saved the
+    model, and was not declared as an asset, which would have copied it into the model.
+    ## Fix
+    Put the file at the same place on the target, or export the model with the file as an asset
+    (`tf.saved_model.Asset`, or the collection `ASSET_FILEPATHS` in TensorFlow 1).
+    ## Example
+        f = Const() {dtype=string, value=string()["/data/vocabulary.txt"]}
+        y = ReadFile(f)
+        on tensorflow==2.8.4
+    """
+
+    file: str
+
+    def says(self) -> str:
+        return f"{self.file}; No such file or directory"
+
+    def fixes(self) -> list[str]:
+        return ["put the file at this place on the target", "export the model with the file as an asset"]
+
+
+@check
+def needs_nothing_of_the_saving_process(
+    model: CheckedModel, target: Target, loader: Loader
+) -> Iterator[Finding]:
+    if target.kind != OURS:
+        for found in model.once(_needed_of_the_saving_process):
+            if target.registry.kernels(found.op or ""):  # otherwise finding 301 says so
+                yield found
+
+
+def _needed_of_the_saving_process(checked: CheckedModel) -> Sequence[Finding]:
+    nodes = list(every_node(checked.model.graph))
+    findings = [
+        *_python_functions(nodes), *_resources(nodes), *_left_behind(nodes), *_files(checked, nodes)
+    ]  # fmt: skip
+    for found in findings:
+        found.doubt = found.doubt or _doubt(checked, found.nodes[0])
+    return findings
+
+
+def _doubt(checked: CheckedModel, node: Node) -> str:
+    """Why a node may not run, though it is needed."""
+    if checked.contexts.may_be_skipped(node, lowering=False):
+        return BRANCH
+    return UNUSED if checked.contexts.of(node).idle and not node.is_stateful else ""
+
+
+def _python_functions(nodes: Sequence[Node]) -> Iterator[Finding]:
+    for node in nodes:
+        if node.op in PYTHON_OPS:
+            yield PythonFunction(nodes=[node], op=node.op, token=_text(node, "token"))
+
+
+def _resources(nodes: Sequence[Node]) -> Iterator[Finding]:
+    """Resources that are read in a model in which no op sets one of their name."""
+    for what, makers in MAKES.items():
+        reads = [node for node in nodes if node.op in READS[what] and node.inputs]
+        if not reads or any(node.op in makers for node in nodes):
+            continue
+        for node in reads:
+            holder = origin(node.inputs[0], {})
+            if HOLDS.get(holder.op) == what:
+                yield ResourceNotMade(nodes=[node], op=node.op, what=what, resource=shared_name(holder))
+
+
+def _left_behind(nodes: Sequence[Node]) -> Iterator[Finding]:
+    for node in nodes:
+        if node.op in LEFT_BEHIND:
+            yield LeftBehind(nodes=[node], op=node.op, what=LEFT_BEHIND[node.op])
+        elif node.op == "RemoteCall":
+            for device in constant_strings(node, 0, {}):
+                if "/job:" in device and "/job:localhost" not in device:
+                    yield LeftBehind(nodes=[node], op=node.op, what=f"the device {device} of a cluster")
+
+
+def _files(checked: CheckedModel, nodes: Sequence[Node]) -> Iterator[Finding]:
+    """Constant names of files; the constants of assets get another value at load."""
+    own = {asset.tensor.partition(":")[0] for asset in assets(checked.model)}
+    for node in nodes:
+        index = FILE_NAMES.get(node.op)
+        if index is None or index >= len(node.inputs) or node.inputs[index].dtype != STRING:
+            continue
+        if node.inputs[index].node.name in own:
+            continue
+        for name in constant_strings(node, index, {}):
+            yield FileOfAnotherMachine(nodes=[node], op=node.op, file=name, doubt=MAY_EXIST)
+
+
+def _text(node: Node, attr: str) -> str:
+    value = node.attrs.get(attr)
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
