@@ -21,7 +21,7 @@ TESTS = ROOT / "tests"
 
 LAYERS = [
     {"formats"}, {"graph"}, {"frontends"}, {"registry"}, {"atlas"},
-    {"check", "inspection", "explain", "lib", "env", "matrix"},
+    {"check", "scan", "inspection", "explain", "lib", "env", "matrix"},
     {"runtime"}, {"fix"}, {"serve"}, {"reports"}, {"web"}, {"cli"},
 ]  # fmt: skip
 """A layer may import the layers before it, and none behind it; siblings may import each other."""

@@ -23,7 +23,8 @@ def test_every_recorded_op_is_decided_once():
 
 def test_effects_are_in_the_vocabulary():
     for op, effect in op_effects().items():
-        assert effect.does and set(effect.does) <= set(EFFECTS), op
+        assert effect.does, op
+        assert set(effect.does) <= set(EFFECTS), op
         assert effect.source, op
     used = {does for effect in op_effects().values() for does in effect.does}
     assert used == set(EFFECTS)

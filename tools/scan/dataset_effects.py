@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
-
 from effect_case import NOBODY, Action, effect_case, raw, records, text
+
 
 def elements(dataset: Any, count: int = 5) -> list[Any]:
     """Take elements of a dataset variant of one string or number."""
@@ -52,8 +53,11 @@ def numbers() -> Any:
     )  # fmt: skip
 
 
-def strings() -> Any:
-    return raw.TensorSliceDataset(components=[tf.constant(["a", "b"])], output_shapes=[[]])
+def consumed(op: str, **inputs: Any) -> Action:
+    """Create a dataset of strings and write its elements nowhere: an iterator would serialize it first."""
+    return lambda: raw.DatasetToTFRecord(
+        input_dataset=getattr(raw, op)(**inputs), filename="/dev/null", compression_type=""
+    )
 
 
 @tf.function
@@ -61,14 +65,6 @@ def shard(*_: Any) -> Any:
     return tf.constant(0, tf.int64)
 
 
-def string_function(body: Any) -> Any:
-    """A function of a dataset of datasets, as snapshots read with."""
-    concrete = tf.function(body).get_concrete_function(tf.TensorSpec([], tf.variant))
-    concrete.add_to_graph()
-    return concrete
-
-
-SHAPED = {"output_types": [tf.string], "output_shapes": [[]]}
 SMALL = tf.constant(0, tf.int64)
 
 
@@ -85,7 +81,7 @@ def _(folder: Path) -> Action:
 @effect_case("TFRecordDatasetV2")
 def _(folder: Path) -> Action:
     offsets = tf.constant([0], tf.int64)
-    return dataset(
+    return consumed(
         "TFRecordDatasetV2", filenames=[records(folder)], compression_type="", buffer_size=SMALL,
         byte_offsets=offsets,
     )  # fmt: skip
@@ -95,7 +91,7 @@ def _(folder: Path) -> Action:
 def _(op: str, folder: Path) -> Action:
     one = tf.constant(1, tf.int64)
     more = {"compression_type": ""} if op.endswith("V2") else {}
-    return dataset(
+    return consumed(
         op, filenames=[text(folder)], header_bytes=SMALL, record_bytes=one, footer_bytes=SMALL,
         buffer_size=SMALL, **more,
     )  # fmt: skip
@@ -124,7 +120,9 @@ def _(op: str, folder: Path) -> Action:
 @effect_case("SqlDataset", "ExperimentalSqlDataset")
 def _(op: str, folder: Path) -> Action:
     source = str(folder / "data.db")
-    query = "CREATE TABLE t (x TEXT)"
+    with sqlite3.connect(source) as database:
+        database.execute("CREATE TABLE t (x TEXT)")
+    query = "INSERT INTO t VALUES ('a') RETURNING x"
     return dataset(op, driver_name="sqlite", data_source_name=source, query=query, typed=True)
 
 
@@ -188,30 +186,35 @@ def _(folder: Path) -> Action:
     return lambda: list(tf.data.Dataset.load(path))
 
 
+def saved(folder: Path) -> Path:
+    tf.data.Dataset.from_tensor_slices(["a", "b"]).save(str(folder / "saved"))
+    return next((folder / "saved").glob("*/*/*.snapshot"))
+
+
 @effect_case("SnapshotDatasetReader")
 def _(folder: Path) -> Action:
-    path = folder / "saved"
-    tf.data.Dataset.range(3).save(str(path))
-    shards = str(next(path.glob("*/*/*.snapshot")).parent)
-    return dataset(
-        "SnapshotDatasetReader", shard_dir=shards, start_index=SMALL, compression="SNAPPY", version=2,
-        types=[tf.int64], typed=True,
+    return consumed(
+        "SnapshotDatasetReader", shard_dir=str(saved(folder).parent), start_index=SMALL, compression="SNAPPY",
+        version=2, output_types=[tf.string], output_shapes=[[]],
     )  # fmt: skip
 
 
 @effect_case("SnapshotChunkDataset")
 def _(folder: Path) -> Action:
-    path = folder / "saved"
-    tf.data.Dataset.range(3).save(str(path))
-    chunk = str(next(path.glob("*/*/*.snapshot")))
-    return dataset(
-        "SnapshotChunkDataset", chunk_file=chunk, compression="SNAPPY", types=[tf.int64], typed=True
-    )
+    return consumed(
+        "SnapshotChunkDataset", chunk_file=str(saved(folder)), compression="SNAPPY",
+        output_types=[tf.string], output_shapes=[[]],
+    )  # fmt: skip
 
 
-@effect_case("ListSnapshotChunksDataset")
+@effect_case("ListSnapshotChunksDataset", waits=True)
 def _(folder: Path) -> Action:
-    return dataset("ListSnapshotChunksDataset", snapshot_path=str(folder), typed=True)
+    (folder / "chunks").mkdir()
+    text(folder / "chunks", "chunk_0_0_2")
+    text(folder, "DONE", "")
+    return consumed(
+        "ListSnapshotChunksDataset", snapshot_path=str(folder), output_types=[tf.string], output_shapes=[[]]
+    )
 
 
 @effect_case("DatasetToTFRecord", "ExperimentalDatasetToTFRecord")
@@ -220,27 +223,30 @@ def _(op: str, folder: Path) -> Action:
     return lambda: write(input_dataset=strings(), filename=str(folder / "out.tfrecord"), compression_type="")
 
 
-@effect_case("DistributedSave")
+@effect_case("DistributedSave", waits=True)
 def _(folder: Path) -> Action:
     return lambda: raw.DistributedSave(
         dataset=strings(), directory=str(folder), address=f"grpc://{NOBODY}", metadata=""
     )
 
 
-@effect_case("RegisterDataset", "RegisterDatasetV2")
+@effect_case("RegisterDataset", "RegisterDatasetV2", waits=True)
 def _(op: str, folder: Path) -> Action:
     return lambda: getattr(raw, op)(
         dataset=strings(), address=NOBODY, protocol="grpc", external_state_policy=0
     )
 
 
-@effect_case("DataServiceDataset", "DataServiceDatasetV2", "DataServiceDatasetV3", "DataServiceDatasetV4")
+@effect_case(
+    "DataServiceDataset", "DataServiceDatasetV2", "DataServiceDatasetV3", "DataServiceDatasetV4", waits=True
+)
 def _(op: str, folder: Path) -> Action:
     identity = tf.function(lambda x: x).get_concrete_function(tf.TensorSpec([], tf.variant))
     identity.add_to_graph()
     number = op[-1] if op[-1].isdigit() else "1"
     inputs: dict[str, Any] = {
-        "dataset_id": "1" if number == "4" else tf.constant(1, tf.int64), "processing_mode": "parallel_epochs",
+        "dataset_id": "1" if number == "4" else tf.constant(1, tf.int64),
+        "processing_mode": "parallel_epochs",
         "address": NOBODY, "protocol": "grpc", "job_name": "", "max_outstanding_requests": SMALL - 1,
         "iteration_counter": raw.DummyIterationCounter(), "task_refresh_interval_hint_ms": 10,
     }  # fmt: skip

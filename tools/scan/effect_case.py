@@ -1,7 +1,7 @@
 """Cases of ops that touch the world: how they are declared, and what they are made of.
 
-A case prepares its files and returns what `traced_ops.py` runs under strace. `harmless` cases have a path or an address
-with which the table (`src/tfport/scan/op_effects.toml`) says that the op does nothing.
+A case prepares its files and returns what `traced_ops.py` runs under strace. `harmless` cases have a path or
+an address with which the table (`src/tfport/scan/op_effects.toml`) says that the op does nothing.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ class EffectCase:
     op: str
     prepare: Callable[[Path], Action]
     harmless: bool = False
+    waits: bool = False
 
 
 CASES: list[EffectCase] = []
 
 
-def effect_case(*ops: str, harmless: bool = False) -> Callable[[Any], Any]:
-    """Declare a case; with several ops, the function gets the op too."""
+def effect_case(*ops: str, harmless: bool = False, waits: bool = False) -> Callable[[Any], Any]:
+    """Declare a case; with several ops, the function gets the op too. `waits`: it may not come back."""
 
     def add(prepare: Any) -> Any:
         for op in ops:
             prepared = prepare if len(ops) == 1 else functools.partial(prepare, op)
-            CASES.append(EffectCase(op, prepared, harmless))
+            CASES.append(EffectCase(op, prepared, harmless, waits))
         return prepare
 
     return add
@@ -69,26 +70,26 @@ def graph(build: Callable[[], Any], before: Callable[[], Any] | None = None) -> 
     return lambda: session.run(fetched)
 
 
-def node(op: str, inputs: Iterable[Any] = (), **attrs: Any) -> Any:
-    """A node of the graph that is being built, also of an op that `tf.raw_ops` lacks."""
-    made = v1.get_default_graph()
-    dtypes = [t.dtype for t in inputs]
-    values = {name: _attr(value) for name, value in attrs.items()}
-    return made.create_op(op, list(inputs), _output_types(op, attrs, dtypes), attrs=values)
+def node(op: str, inputs: Iterable[Any], outputs: list[Any], **attrs: Any) -> Any:
+    """A node of the graph that is being built, of an op that `tf.raw_ops` lacks."""
+    values = {name: attr(value) for name, value in attrs.items()}
+    return v1.get_default_graph().create_op(op, list(inputs), outputs, attrs=values)
 
 
-def _attr(value: Any) -> Any:
-    attr = tf.compat.v1.AttrValue()
+def attr(value: Any) -> Any:
+    made = v1.AttrValue()
     if isinstance(value, list):
-        attr.list.s.extend(v.encode() for v in value)
+        for part in value:
+            field = {str: made.list.s, int: made.list.i, tf.DType: made.list.type}[type(part)]
+            field.append({str: str.encode, int: int, tf.DType: _enum}[type(part)](part))
     elif isinstance(value, bool):
-        attr.b = value
+        made.b = value
     elif isinstance(value, str):
-        attr.s = value.encode()
-    elif isinstance(value, tf.DType):
-        attr.type = value.as_datatype_enum
-    return attr
+        made.s = value.encode()
+    else:
+        made.type = _enum(value)
+    return made
 
 
-def _output_types(op: str, attrs: Any, inputs: list[Any]) -> list[Any]:
-    return {"DumpTensor": [], "CalibrationStatisticsSaver": []}.get(op, inputs)
+def _enum(dtype: Any) -> Any:
+    return dtype.as_datatype_enum

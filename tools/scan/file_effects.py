@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from effect_case import Action, effect_case, graph, node, raw, records, text
 from google.protobuf import descriptor_pb2
 
-from effect_case import CASES, Action, EffectCase, effect_case, graph, node, raw, records, text
 
 @effect_case("ReadFile")
 def _(folder: Path) -> Action:
@@ -79,6 +78,28 @@ def _(folder: Path) -> Action:
     )
 
 
+@effect_case("RestoreV2")
+def _(folder: Path) -> Action:
+    pattern = saved_v1(folder)[:-1] + "*"
+    return lambda: raw.RestoreV2(
+        prefix=pattern, tensor_names=["v"], shape_and_slices=[""], dtypes=[tf.float32]
+    )
+
+
+@effect_case("Restore")
+def _(folder: Path) -> Action:
+    pattern = saved_v1(folder)[:-1] + "*"
+    return lambda: raw.Restore(file_pattern=pattern, tensor_name="v", dt=tf.float32)
+
+
+@effect_case("RestoreSlice")
+def _(folder: Path) -> Action:
+    pattern = saved_v1(folder)[:-1] + "*"
+    return lambda: raw.RestoreSlice(
+        file_pattern=pattern, tensor_name="v", shape_and_slice="2 2 0,1:0,2", dt=tf.float32
+    )
+
+
 @effect_case("MergeV2Checkpoints")
 def _(folder: Path) -> Action:
     prefix = saved(folder)
@@ -136,9 +157,15 @@ def _(folder: Path) -> Action:
 def fixed_unigram(**attrs: Any) -> Action:
     return graph(
         lambda: raw.FixedUnigramCandidateSampler(
-            true_classes=tf.constant([[0]], tf.int64), num_true=1, num_sampled=1, unique=True, range_max=2,
-            seed=1, seed2=2, **attrs,
-        )  # fmt: skip
+            true_classes=tf.constant([[0]], tf.int64),
+            num_true=1,
+            num_sampled=1,
+            unique=True,
+            range_max=2,
+            seed=1,
+            seed2=2,
+            **attrs,
+        )
     )
 
 
@@ -154,7 +181,7 @@ def _(folder: Path) -> Action:
 
 @effect_case("RecordInput")
 def _(folder: Path) -> Action:
-    path = records(folder)
+    path = records(folder)[:-1] + "*"
     return graph(lambda: raw.RecordInput(file_pattern=path, batch_size=1, file_parallelism=1))
 
 
@@ -168,19 +195,27 @@ def descriptors(folder: Path) -> str:
 
 def decode_proto(source: str, message: str, field: str) -> Action:
     return graph(
-        lambda: raw.DecodeProtoV2(
-            bytes=tf.constant([b""]), message_type=message, field_names=[field], output_types=[tf.int32],
-            descriptor_source=source,
-        ).values  # fmt: skip
+        lambda: (
+            raw.DecodeProtoV2(
+                bytes=tf.constant([b""]),
+                message_type=message,
+                field_names=[field],
+                output_types=[tf.int32],
+                descriptor_source=source,
+            ).values
+        )
     )
 
 
 def encode_proto(source: str, message: str, field: str) -> Action:
     return graph(
         lambda: raw.EncodeProto(
-            sizes=tf.constant([[1]]), values=[tf.constant([[3]])], field_names=[field], message_type=message,
+            sizes=tf.constant([[1]]),
+            values=[tf.constant([[3]])],
+            field_names=[field],
+            message_type=message,
             descriptor_source=source,
-        )  # fmt: skip
+        )
     )
 
 
@@ -201,7 +236,7 @@ def _(folder: Path) -> Action:
 
 @effect_case("EncodeProto", harmless=True)
 def _(folder: Path) -> Action:
-    return encode_proto("bytes://" + "", "tensorflow.VersionDef", "producer")
+    return encode_proto("local://", "tensorflow.VersionDef", "producer")
 
 
 @effect_case("PrintV2")
@@ -217,49 +252,33 @@ def _(folder: Path) -> Action:
 @effect_case("DumpTensor")
 def _(folder: Path) -> Action:
     return graph(
-        lambda: node("DumpTensor", [tf.ones([2])], log_dir_path=str(folder), file_name="t.pb", T=tf.float32,
-                     enabled=True, func_name="f", node_name="n")  # fmt: skip
+        lambda: node(
+            "DumpTensor",
+            [tf.ones([2])],
+            [],
+            log_dir_path=str(folder),
+            file_name="t.pb",
+            T=tf.float32,
+            enabled=True,
+            func_name="f",
+            node_name="n",
+        )
     )
 
 
 @effect_case("CalibrationStatisticsSaver")
 def _(folder: Path) -> Action:
-    return lambda: raw.CalibrationStatisticsSaver(
-        args=[tf.constant(0.0), tf.constant(1.0), tf.constant([], tf.int64)], ids=["a"],
-        calibration_methods=[1], output_file_path=str(folder / "s.pb"),
-    )  # fmt: skip
-
-
-READERS: dict[str, dict[str, int]] = {
-    "TextLineReader": {},
-    "TFRecordReader": {},
-    "WholeFileReader": {},
-    "FixedLengthRecordReader": {"record_bytes": 1},
-}
-
-
-def read(reader: str, op: str, version: str, folder: Path) -> Action:
-    """Read one record of a file whose name is in a queue."""
-    path = records(folder) if reader.startswith("TFRecord") else text(folder)
-
-    def queue() -> Any:
-        return getattr(raw, f"FIFOQueue{version}")(
-            component_types=[tf.string], shapes=[[]], shared_name="queue"
+    def build() -> Any:
+        inputs = [tf.constant(0.0), tf.constant(1.0), tf.constant([0], tf.int64)]
+        types = [tf.float32, tf.float32, tf.int64]
+        return node(
+            "CalibrationStatisticsSaver",
+            inputs,
+            [],
+            Tin=types,
+            ids=["a"],
+            calibration_methods=[1],
+            output_file_path=str(folder / "s.pb"),
         )
 
-    def enqueue() -> Any:
-        return getattr(raw, f"QueueEnqueue{version}")(handle=queue(), components=[tf.constant(path)])
-
-    def build() -> Any:
-        handle = getattr(raw, reader + version)(**READERS[reader])
-        more = {"num_records": 1} if "UpTo" in op else {}
-        return list(getattr(raw, op + version)(reader_handle=handle, queue_handle=queue(), **more))
-
-    return graph(build, enqueue)
-
-
-for version in ("", "V2"):
-    for reader in READERS:
-        CASES.append(EffectCase(reader + version, functools.partial(read, reader, "ReaderRead", version)))
-    for op in ("ReaderRead", "ReaderReadUpTo"):
-        CASES.append(EffectCase(op + version, functools.partial(read, "TextLineReader", op, version)))
+    return graph(build)

@@ -1,10 +1,11 @@
 """Compare the table of op effects with the system calls of TensorFlow that runs the ops.
 
-    python tools/scan/op_effects.py [--cases-per-op N] [--trace FILE]     in an environment with TensorFlow; needs strace
+    python tools/scan/op_effects.py [--cases-per-op N] [--trace FILE]     with TensorFlow and strace installed
 
-Runs `traced_ops.py` under strace. Each op with effects that can run here must do what the table claims, and nothing
-else; each op of the recorded cases that the table does not have must touch nothing: no file outside of the folders of
-Python and TensorFlow, no socket, no other process. Prints a table of the classes; exit 1 if any op disagrees.
+Runs `traced_ops.py` under strace. Each op with effects that can run here must do what the table claims, and
+nothing else. Each op of the recorded cases that the table does not have must touch nothing: no file outside
+of the folders of Python and TensorFlow, no socket, no other process. Prints a table of the classes; exit 1 if
+any op disagrees.
 """
 
 from __future__ import annotations
@@ -25,22 +26,38 @@ from pathlib import Path
 from tfport.scan.op_effects import effects_of
 
 HERE = Path(__file__).parent
-STRACE = ["strace", "-f", "-qq", "-s", "300", "-e", "trace=%file,%network,%process,getrandom"]
+TRACED = "trace=%file,%network,%process,write,writev,pwrite64"
+STRACE = ["strace", "-f", "-y", "-qq", "-s", "300", "-e", TRACED]
 MARK = re.compile(r'"/tfport-mark/(begin|end)/(\d+)"')
 CALL = re.compile(r"^\d+ +(?P<name>\w+)\((?P<args>.*)")
 PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
-SEEN = ("reads files", "writes files", "deletes files", "lists files", "network", "runs programs")
-"""The effects that are system calls. `looks at files` (stat) is not an effect of its own, but not nothing either."""
+SEEN = ("reads files", "writes files", "deletes files", "lists files", "network", "python", "runs programs")
+"""The effects that are system calls, or that a case turns into one."""
 LOOKS = "looks at files"
-CHANGES = {"mkdir", "mkdirat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "truncate", "creat"}
+"""Calls such as stat: they come with the others."""
+CHANGES = {"mkdir", "mkdirat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "truncate"}
 DELETES = {"unlink", "unlinkat", "rmdir"}
-LOOKED = {"stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statfs"}
+WRITES = {"write", "writev", "pwrite64"}
+WRITTEN = re.compile(r"(\d+)<(/[^>]*)>")
+LOOKED = {"stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "statfs"}
 NETWORK = {"socket", "connect", "bind", "listen", "accept4", "sendto", "sendmsg"}
 OWN = tuple(
     {sys.prefix, sys.base_prefix, str(HERE.parents[1]), *site.getsitepackages()}
-    | {"/proc/", "/sys/", "/usr/lib", "/lib", "/etc/ld.so.cache", "/tfport-mark"}
+    | {"/proc/", "/sys/", "/usr/lib", "/lib", "/etc/ld.so.cache", "/dev/null", "/dev/urandom"}
+    | {f"{tempfile.gettempdir()}/__autograph_generated_file"}
 )
 """Paths of Python, TensorFlow, the kernel's tables and this repository."""
+RESOLVER = (
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/resolv.conf",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/var/run/nscd",
+)
+"""Files that are read to find an address."""
+CALLED = "/tfport-mark/called"
+"""What the Python functions of the cases look for."""
 
 
 @dataclass
@@ -106,6 +123,8 @@ def read_trace(trace: Path, outcomes: dict[int, TracedOutcome]) -> None:
         for line in lines:
             if found := MARK.search(line):
                 current = outcomes.get(int(found[2])) if found[1] == "begin" else None
+            elif "execve(" in line and "traced_ops.py" in line:
+                current = None  # the process of the last case ended in it
             elif current:
                 for effect in effects_in(line):
                     current.effects.add(effect)
@@ -122,24 +141,37 @@ def effects_in(line: str) -> Iterator[str]:
         yield "network"
     elif name in ("execve", "fork", "vfork") or (name in ("clone", "clone3") and "CLONE_THREAD" not in args):
         yield "runs programs"
-    elif (path := PATH.search(args)) and not path[1].startswith(OWN):
-        yield from file_effects(name, args)
-
-
-def file_effects(name: str, args: str) -> Iterator[str]:
-    if name in ("open", "openat", "openat2"):
-        if "O_DIRECTORY" in args:
-            yield "lists files"
-        elif any(flag in args for flag in ("O_WRONLY", "O_RDWR", "O_CREAT")):
+    elif name in WRITES:
+        written = WRITTEN.match(args)
+        if written and int(written[1]) > 2 and not written[2].startswith(OWN):
             yield "writes files"
-        elif "/dev/urandom" not in args:
-            yield "reads files"
+    elif (path := PATH.search(args)) and path[1] and not path[1].startswith(OWN):
+        yield from path_effects(name, args, path[1])
+
+
+def path_effects(name: str, args: str, path: str) -> Iterator[str]:
+    if path == CALLED:
+        yield "python"
+    elif path.startswith(RESOLVER):
+        yield "network"
+    elif name in ("open", "openat", "openat2"):
+        yield from open_effects(args)
     elif name in CHANGES:
         yield "writes files"
     elif name in DELETES:
         yield "deletes files"
     elif name in LOOKED:
         yield LOOKS
+
+
+def open_effects(args: str) -> Iterator[str]:
+    if "O_DIRECTORY" in args:
+        yield "lists files"
+        return
+    if any(flag in args for flag in ("O_WRONLY", "O_RDWR", "O_CREAT")):
+        yield "writes files"
+    if "O_WRONLY" not in args:
+        yield "reads files"
 
 
 def report(outcomes: list[TracedOutcome]) -> int:

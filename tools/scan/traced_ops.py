@@ -1,4 +1,4 @@
-"""Run ops in TensorFlow, each between two marks in the list of system calls: `op_effects.py` runs this under strace.
+"""Run ops in TensorFlow, each between two marks that strace sees: `op_effects.py` runs this.
 
     python tools/scan/traced_ops.py OUTCOMES FIRST CASES_PER_OP
 
@@ -22,19 +22,20 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 sys.path.append(str(Path(__file__).parents[2]))
 
+import dataset_effects  # noqa: F401 (declares cases)
+import file_effects  # noqa: F401
+import onnxruntime
+import other_effects  # noqa: F401
+import reader_effects  # noqa: F401
 import tensorflow as tf
+from effect_case import CASES, EffectCase
 from tests.live.record_ops import answer
 from tests.live.record_xla_ops import answer as compiled_answer
 from tests.runtime.cases import Case, cases_of, families
 
-import dataset_effects  # noqa: F401 (declares cases)
-import file_effects  # noqa: F401
-import other_effects  # noqa: F401
-from effect_case import CASES
-
 MARK = "/tfport-mark"
-SECONDS = 15
-"""A case that takes longer ends the process; `op_effects.py` goes on with the next one."""
+SECONDS = 10
+"""A case that takes longer is left alone: those that may are the last, because they go on beside the next."""
 
 
 @dataclass
@@ -42,17 +43,27 @@ class TracedCase:
     """What is run between two marks."""
 
     kind: str
-    """`claimed`: the table says what it does; `harmless`: it says that it does nothing with this path; `recorded`:
-    a case of `tests/runtime`."""
+    """`claimed`: the table says what it does; `harmless`: it says that it does nothing with this path;
+    `recorded`: a case of `tests/runtime`."""
     ops: list[str]
     prepare: Callable[[], Callable[[], Any]]
 
 
 def all_cases(per_op: int) -> Iterator[TracedCase]:
     """Yield the cases of ops with effects, then recorded cases, until each op was in `per_op` of these."""
-    for case in CASES:
-        kind = "harmless" if case.harmless else "claimed"
-        yield TracedCase(kind, [case.op], lambda case=case: case.prepare(Path(tempfile.mkdtemp())))
+    waiting = [case for case in CASES if case.waits]
+    yield from map(effect, [case for case in CASES if not case.waits])
+    yield from recorded(per_op)
+    yield from map(effect, waiting)
+
+
+def effect(case: EffectCase) -> TracedCase:
+    kind = "harmless" if case.harmless else "claimed"
+    return TracedCase(kind, [case.op], lambda: case.prepare(Path(tempfile.mkdtemp())))
+
+
+def recorded(per_op: int) -> Iterator[TracedCase]:
+    """Yield recorded cases of TensorFlow's answers until each op was in some."""
     seen: Counter[str] = Counter()
     for family in families():
         run = compiled_answer if family == "xla" else answer
@@ -75,17 +86,21 @@ def run_case(number: int, case: TracedCase) -> str:
         action = case.prepare()
     except Exception as error:
         return f"not prepared: {error}"[:300]
-    watch = threading.Timer(SECONDS, lambda: os._exit(3))
-    watch.start()
+    thread = threading.Thread(target=lambda: ended.append(outcome_of(action)), daemon=True)
+    ended: list[str] = []
     mark("begin", number)
+    thread.start()
+    thread.join(SECONDS)
+    mark("end", number)
+    return ended[0] if ended else f"still running after {SECONDS} seconds"
+
+
+def outcome_of(action: Callable[[], Any]) -> str:
     try:
         ended = action()
         return ended[:300] if isinstance(ended, str) else "ran"
     except Exception as error:
         return f"failed: {error}"[:300]
-    finally:
-        mark("end", number)
-        watch.cancel()
 
 
 def mark(which: str, number: int) -> None:
@@ -93,6 +108,7 @@ def mark(which: str, number: int) -> None:
 
 
 def main(outcomes: str, first: str, per_op: str) -> None:
+    onnxruntime.disable_telemetry_events()  # the tests import it, and it sends messages at any time
     os.chdir(tempfile.mkdtemp())
     warm_up()
     with open(outcomes, "a") as file:
@@ -101,6 +117,7 @@ def main(outcomes: str, first: str, per_op: str) -> None:
                 facts = {"number": number, "kind": case.kind, "ops": case.ops}
                 print(json.dumps(facts), file=file, flush=True)
                 print(json.dumps({"number": number, "ended": run_case(number, case)}), file=file, flush=True)
+    os._exit(0)  # threads may still wait for somebody
 
 
 def warm_up() -> None:
