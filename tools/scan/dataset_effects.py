@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 from effect_case import NOBODY, Action, effect_case, raw, records, text
+from tensorflow.python.data.ops.dataset_ops import _VariantDataset
 
 
 def elements(dataset: Any, count: int = 5) -> list[Any]:
@@ -53,11 +54,13 @@ def numbers() -> Any:
     )  # fmt: skip
 
 
-def consumed(op: str, **inputs: Any) -> Action:
-    """Create a dataset of strings and write its elements nowhere: an iterator would serialize it first."""
-    return lambda: raw.DatasetToTFRecord(
-        input_dataset=getattr(raw, op)(**inputs), filename="/dev/null", compression_type=""
-    )
+def inner(op: str, **inputs: Any) -> Action:
+    """Take elements of a dataset of strings inside of another one: alone, it would be serialized first."""
+
+    def create(_: Any) -> Any:
+        return _VariantDataset(getattr(raw, op)(**inputs), tf.TensorSpec([], tf.string))
+
+    return lambda: list(tf.data.Dataset.range(1).flat_map(create))
 
 
 @tf.function
@@ -81,7 +84,7 @@ def _(folder: Path) -> Action:
 @effect_case("TFRecordDatasetV2")
 def _(folder: Path) -> Action:
     offsets = tf.constant([0], tf.int64)
-    return consumed(
+    return inner(
         "TFRecordDatasetV2", filenames=[records(folder)], compression_type="", buffer_size=SMALL,
         byte_offsets=offsets,
     )  # fmt: skip
@@ -91,7 +94,7 @@ def _(folder: Path) -> Action:
 def _(op: str, folder: Path) -> Action:
     one = tf.constant(1, tf.int64)
     more = {"compression_type": ""} if op.endswith("V2") else {}
-    return consumed(
+    return inner(
         op, filenames=[text(folder)], header_bytes=SMALL, record_bytes=one, footer_bytes=SMALL,
         buffer_size=SMALL, **more,
     )  # fmt: skip
@@ -193,7 +196,7 @@ def saved(folder: Path) -> Path:
 
 @effect_case("SnapshotDatasetReader")
 def _(folder: Path) -> Action:
-    return consumed(
+    return inner(
         "SnapshotDatasetReader", shard_dir=str(saved(folder).parent), start_index=SMALL, compression="SNAPPY",
         version=2, output_types=[tf.string], output_shapes=[[]],
     )  # fmt: skip
@@ -201,7 +204,7 @@ def _(folder: Path) -> Action:
 
 @effect_case("SnapshotChunkDataset")
 def _(folder: Path) -> Action:
-    return consumed(
+    return inner(
         "SnapshotChunkDataset", chunk_file=str(saved(folder)), compression="SNAPPY",
         output_types=[tf.string], output_shapes=[[]],
     )  # fmt: skip
@@ -212,7 +215,7 @@ def _(folder: Path) -> Action:
     (folder / "chunks").mkdir()
     text(folder / "chunks", "chunk_0_0_2")
     text(folder, "DONE", "")
-    return consumed(
+    return inner(
         "ListSnapshotChunksDataset", snapshot_path=str(folder), output_types=[tf.string], output_shapes=[[]]
     )
 

@@ -44,7 +44,7 @@ NETWORK = {"socket", "connect", "bind", "listen", "accept4", "sendto", "sendmsg"
 OWN = tuple(
     {sys.prefix, sys.base_prefix, str(HERE.parents[1]), *site.getsitepackages()}
     | {"/proc/", "/sys/", "/usr/lib", "/lib", "/etc/ld.so.cache", "/dev/null", "/dev/urandom"}
-    | {f"{tempfile.gettempdir()}/__autograph_generated_file"}
+    | {f"{tempfile.gettempdir()}/{folder}__autograph_generated_file" for folder in ("", "__pycache__/")}
 )
 """Paths of Python, TensorFlow, the kernel's tables and this repository."""
 RESOLVER = (
@@ -53,6 +53,7 @@ RESOLVER = (
     "/etc/resolv.conf",
     "/etc/nsswitch.conf",
     "/etc/gai.conf",
+    "/etc/services",
     "/var/run/nscd",
 )
 """Files that are read to find an address."""
@@ -75,6 +76,10 @@ class TracedOutcome:
         """What the table says that this case may do, of what strace sees."""
         rows = (effects_of(op) for op in self.ops if self.kind != "harmless")
         return {effect for row in rows if row for effect in row.does if effect in SEEN}
+
+    @property
+    def has_run(self) -> bool:
+        return bool(self.effects) or not self.ended.startswith(("failed", "not prepared"))
 
     @property
     def surplus(self) -> set[str]:
@@ -189,7 +194,10 @@ def report(outcomes: list[TracedOutcome]) -> int:
                 if outcome.surplus:
                     wrong[name].add(op)
                     print(f"{op}: more than nothing: {sorted(outcome.surplus)}: {outcome.calls[:3]}")
+    not_run = [op for op, runs in by_op.items() if not any(run.has_run for run in runs)]
     for op, runs in by_op.items():
+        if op in not_run:
+            continue
         effects = set().union(*(run.effects for run in runs))
         claims = set().union(*(run.claims for run in runs))
         surplus = set().union(*(run.surplus for run in runs))
@@ -206,6 +214,7 @@ def report(outcomes: list[TracedOutcome]) -> int:
     print(f"\n{'class':24} {'ops tried':>9} {'agree':>6}")
     for name in [*SEEN, "nothing", "nothing with this path"]:
         print(f"{name:24} {len(tried[name]):9} {len(tried[name] - wrong[name]):6}")
+    print(f"{'(cannot run here)':24} {len(not_run):9}        {' '.join(not_run)}")
     everything, bad = set().union(*tried.values()), set().union(*wrong.values())
     print(f"{'all':24} {len(everything):9} {len(everything - bad):6}")
     print(Counter(outcome.kind for outcome in outcomes), f"{len(outcomes)} cases")

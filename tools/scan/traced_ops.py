@@ -17,14 +17,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 sys.path.append(str(Path(__file__).parents[2]))
+# ruff: noqa: E402 (the tests import ONNX Runtime, whose telemetry would be taken for what an op does)
+sys.modules["onnxruntime"] = MagicMock()
 
 import dataset_effects  # noqa: F401 (declares cases)
 import file_effects  # noqa: F401
-import onnxruntime
 import other_effects  # noqa: F401
 import reader_effects  # noqa: F401
 import tensorflow as tf
@@ -108,7 +110,6 @@ def mark(which: str, number: int) -> None:
 
 
 def main(outcomes: str, first: str, per_op: str) -> None:
-    onnxruntime.disable_telemetry_events()  # the tests import it, and it sends messages at any time
     os.chdir(tempfile.mkdtemp())
     warm_up()
     with open(outcomes, "a") as file:
