@@ -61,13 +61,16 @@ CALLED = "/tfport-mark/called"
 """What the Python functions of the cases look for."""
 
 
+CRASHED = "the process ended"
+
+
 @dataclass
 class TracedOutcome:
     """One case: what the table is asked about, and what the process did between the marks."""
 
     kind: str
     ops: list[str]
-    ended: str = "the process ended"
+    ended: str = CRASHED
     effects: set[str] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
 
@@ -188,7 +191,7 @@ def report(outcomes: list[TracedOutcome]) -> int:
         if outcome.kind == "claimed":
             by_op[outcome.ops[0]].append(outcome)
         name = "nothing with this path" if outcome.kind == "harmless" else "nothing"
-        for op in outcome.ops if outcome.kind != "claimed" else []:
+        for op in outcome.ops if outcome.kind != "claimed" and outcome.ended != CRASHED else []:
             if outcome.kind == "harmless" or not effects_seen(op):
                 tried[name].add(op)
                 if outcome.surplus:
