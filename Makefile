@@ -16,7 +16,7 @@ PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
 .PHONY: docs-refresh demo test test-everyday test-serve test-pythons test-package nox test-live live-environment test-clients test-browser web web-test truth lint bench bench-runtime bench-real bench-keras bench-lite bench-gpu evidence-gpu \
-	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-bodies soak fuzz record record-ops index protos real-models evidence keras-recorded atlas atlas-verify docs clean
+	bench-fix bench-serve bench-serve-memory bench-serve-gpu bench-bodies soak fuzz record record-ops scan-proof index protos real-models evidence keras-recorded atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -130,6 +130,10 @@ record: $(LIVE_READY)
 
 record-ops: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.record_ops
+
+# Run ops in TensorFlow under strace, and compare with the table of what each does to files, network and processes.
+scan-proof: $(LIVE_READY)
+	$(LIVE)/bin/python tools/scan/op_effects.py
 
 # Write index.json: which module declares which ops, rules, findings, commands and report formats.
 index: $(READY)
