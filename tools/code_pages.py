@@ -72,8 +72,8 @@ def index(findings: dict[str, type[Finding]]) -> str:
     lines = [
         "# Finding codes",
         "",
-        f"The {len(findings)} findings of `tfport check`, `tfport lib` and `tfport scan`. `tfport explain CODE` "
-        "prints the same page.",
+        f"The {len(findings)} findings of `tfport check`, `tfport lib` and `tfport scan`. "
+        "`tfport explain CODE` prints the same page.",
         "A code is never reused.",
     ]
     for digits, title in GROUPS.items():
