@@ -31,12 +31,12 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Drop the marks around computed numbers, and link into the site rather than the repository."""
     text = re.sub(r"<!-- count [\w-]+ -->([^<]*)<!-- end -->", r"\1", markdown)
-    text = re.sub(r"^::: tfport\.(check|fix)$", lambda match: _callable_package(match[1]), text, flags=re.M)
+    text = re.sub(r"^::: tfport\.(check|fix|scan)$", lambda match: _callable_package(match[1]), text, flags=re.M)
     return text.replace("](../deploy/", "](deploy/").replace("](../deploy)", "](deploy/kubernetes.yaml)")
 
 
 def _callable_package(name: str) -> str:
-    """The function of `tfport.check` or `tfport.fix`; mkdocstrings would show the package of that name."""
+    """The function of `tfport.check`, `fix` or `scan`; mkdocstrings would show the package of that name."""
     tree = ast.parse((ROOT / "src/tfport/__init__.py").read_text())
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     docstring = ast.get_docstring(function) or ""
