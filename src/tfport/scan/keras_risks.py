@@ -1,15 +1,28 @@
-"""What Keras would execute, import or open while it loads a file. Findings 81x.
+"""What Keras would execute, import or open while it loads a file. Findings 91x.
 
-`formats.keras` lists it; nothing is decoded or imported here.
+`formats.keras` lists it. Code is shown by its names and constants; nothing is decompiled, run or imported.
+`keras_advisories.toml` has the published vulnerabilities that such content makes use of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from tfport.check.findings.finding import finding
-from tfport.formats.keras.records import KerasFile
-from tfport.scan.risk import ERROR, RISK, WARNING, Risk
+from tfport.errors import Error
+from tfport.formats.encoding.marshalled_code import code_bytes, read_code
+from tfport.formats.hdf5.file import open_hdf5
+from tfport.formats.hdf5.references import references
+from tfport.formats.keras.archive import REPEATED
+from tfport.formats.keras.records import Json, KerasFile, UnsafeContent
+from tfport.formats.keras.unsafe import unsafe_config
+from tfport.scan.risk import ERROR, NOTE, RISK, WARNING, Risk
 
 IGNORED = "tfport does not run, import or open it"
 
@@ -20,7 +33,7 @@ class KerasRisk(Risk):
     detail: str
 
 
-@finding("TFP811", "keras-code", ERROR, noticed=RISK)
+@finding("TFP911", "keras-code", ERROR, noticed=RISK)
 class KerasCode(KerasRisk):
     """{subject} is {detail}, which runs {when}
 
@@ -33,7 +46,7 @@ class KerasCode(KerasRisk):
     """
 
 
-@finding("TFP812", "keras-pickle", ERROR, noticed=RISK)
+@finding("TFP912", "keras-pickle", ERROR, noticed=RISK)
 class KerasPickle(KerasRisk):
     """{subject} is {detail}, which runs {when}
 
@@ -44,7 +57,7 @@ class KerasPickle(KerasRisk):
     """
 
 
-@finding("TFP813", "keras-import", WARNING, noticed=RISK)
+@finding("TFP913", "keras-import", WARNING, noticed=RISK)
 class KerasImport(KerasRisk):
     """{subject} names {detail}, which Keras imports {when}
 
@@ -56,7 +69,7 @@ class KerasImport(KerasRisk):
     """
 
 
-@finding("TFP814", "keras-function", ERROR, noticed=RISK)
+@finding("TFP914", "keras-function", ERROR, noticed=RISK)
 class KerasFunction(KerasRisk):
     """{subject} names {detail}, which runs {when}
 
@@ -68,7 +81,7 @@ class KerasFunction(KerasRisk):
     """
 
 
-@finding("TFP815", "keras-other-file", WARNING, noticed=RISK)
+@finding("TFP915", "keras-other-file", WARNING, noticed=RISK)
 class KerasOtherFile(KerasRisk):
     """{subject} names {detail}, which Keras opens {when}
 
@@ -80,7 +93,7 @@ class KerasOtherFile(KerasRisk):
     """
 
 
-@finding("TFP816", "keras-path", ERROR, noticed=RISK)
+@finding("TFP916", "keras-path", ERROR, noticed=RISK)
 class KerasPath(KerasRisk):
     """{subject} has {detail}, which Keras writes outside of its folder {when}
 
@@ -91,7 +104,7 @@ class KerasPath(KerasRisk):
     """
 
 
-@finding("TFP817", "keras-size", WARNING, noticed=RISK)
+@finding("TFP917", "keras-size", WARNING, noticed=RISK)
 class KerasSize(KerasRisk):
     """{subject} is {detail}, which fills the memory {when}
 
@@ -102,14 +115,104 @@ class KerasSize(KerasRisk):
     """
 
 
+@finding("TFP918", "keras-custom-class", NOTE, noticed=RISK)
+class KerasCustomClass(KerasRisk):
+    """{subject} needs {detail}, which the file does not contain
+
+    ## Cause
+    The class or function is not part of Keras. The program that loads the model must register it or pass it in
+    `custom_objects`; its code does not come with the file, so nothing of it runs by itself.
+    ## Fix
+    Use the code only from whom you trust.
+    """
+
+
 CLASSES: dict[str, type[KerasRisk]] = {
     "lambda": KerasCode, "pickle": KerasPickle, "module": KerasImport, "function": KerasFunction,
     "path": KerasOtherFile, "link": KerasOtherFile, "name": KerasPath, "size": KerasSize,
 }  # fmt: skip
 """The finding for each kind of unsafe content."""
+ADVISORIES = Path(__file__).with_name("keras_advisories.toml")
+NAMED = re.compile(r"`([\w.]+)`")
+SOFT_LINK = "a soft link"
+MOST_CUSTOM = 20
 
 
 def keras_risks(file: KerasFile) -> Iterator[Risk]:
-    for unsafe in file.unsafe:
-        subject = f"`{unsafe.where}`" if unsafe.where else "the file"
-        yield CLASSES[unsafe.kind](subject=subject, detail=unsafe.detail, own_runtime=IGNORED)
+    """What Keras would do with a file."""
+    unsafe = [*file.unsafe, *unsafe_config(file.training)]
+    yield from content_risks(unsafe, file.layout)
+    yield from _custom_classes((file.config, file.training))
+
+
+def content_risks(unsafe: Iterable[UnsafeContent], layout: str) -> Iterator[Risk]:
+    """The findings for what a file of a layout contains."""
+    for content in dict.fromkeys(unsafe):
+        if content.kind != "name" or content.detail != REPEATED:  # which the archive reports
+            level, why = _judged(content)
+            advisories = "; ".join(_advisories(content, layout))
+            yield CLASSES[content.kind](
+                subject=f"`{content.where}`" if content.where else "the file",
+                detail=content.detail,
+                level=level,
+                why="; ".join(filter(None, (why, advisories))),
+                own_runtime=IGNORED,
+            )
+
+
+def hdf5_risks(data: memoryview, where: str, layout: str) -> Iterator[Risk]:
+    """What an HDF5 file refers to elsewhere, also in groups that have no weights of Keras."""
+    try:
+        content = [UnsafeContent("link", path, what) for path, what in references(open_hdf5(data, where))]
+    except Error:
+        return  # what loads the file reports it
+    yield from content_risks(content, layout)
+
+
+def _judged(content: UnsafeContent) -> tuple[str, str]:
+    """The severity in this file, and the reason for it."""
+    if content.kind == "lambda" and content.code:
+        return "", read_code(code_bytes(content.code)).describe()
+    if content.kind == "link" and content.detail.startswith(SOFT_LINK):
+        return NOTE, "the link stays in the file"
+    named = NAMED.search(content.detail)
+    if content.kind == "module" and named:
+        package, name = named[1].partition(".")[0], named[1].rpartition(".")[2]
+        if package in sys.stdlib_module_names:
+            return ERROR, f"`{package}` is part of Python, and has no layers"
+        if name[:1].isupper():
+            return NOTE, "a class of another package, whose code does not come with the file"
+    return "", ""
+
+
+def _advisories(content: UnsafeContent, layout: str) -> Iterator[str]:
+    """The published vulnerabilities that the content makes use of."""
+    for row in _known_advisories():
+        names = row.get("names", ())
+        if content.kind == row["kind"] and layout in row["layouts"]:
+            if not names or any(name in content.detail for name in names):
+                yield f"{row['id']}, fixed in Keras {' and '.join(row['fixed'])}"
+
+
+@functools.cache
+def _known_advisories() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = tomllib.loads(ADVISORIES.read_text(encoding="utf-8"))["advisory"]
+    return rows
+
+
+def _custom_classes(parts: Iterable[Json]) -> Iterator[Risk]:
+    """Classes that somebody must register: `Custom>Scale`."""
+    names: dict[str, None] = {}
+    pending = list(parts)
+    for value in pending:  # grows during the loop
+        if isinstance(value, Mapping):
+            for key in ("registered_name", "class_name"):
+                if isinstance(name := value.get(key), str) and ">" in name:
+                    names[name] = None
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+    for name in list(names)[:MOST_CUSTOM]:
+        yield KerasCustomClass(
+            subject="the model", detail=f"the custom class `{name[:200]}`", own_runtime=IGNORED
+        )

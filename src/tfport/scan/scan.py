@@ -1,14 +1,31 @@
-"""Scan a model: everything that it could do to the machine that loads it. Nothing in it is run."""
+"""Scan a model: everything that it could do to the machine that loads it. Nothing in it is run.
+
+`scan_path(path)` looks at the files first, also of what is not a model, and then at the model; `scan_model` only at
+a model that is loaded.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from tfport.atlas.known_ops import known_ops
 from tfport.check.checked_model import CheckedModel
+from tfport.errors import Error
+from tfport.formats.files import MemoryFiles
+from tfport.formats.find import find_model
+from tfport.formats.format import ModelFormat, ModelLocation, Sample
+from tfport.formats.recognize import recognize
+from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
 from tfport.rendering import RenderedResult
+from tfport.scan.file_findings import NotScanned
+from tfport.scan.file_risks import FileReport, look_at
 from tfport.scan.graph_risks import graph_risks
-from tfport.scan.keras_risks import keras_risks
-from tfport.scan.risk import Risk, rank, worst_severity
+from tfport.scan.risk import NOTE, Risk, rank, worst_severity
 from tfport.startup.dataclass import dataclass, field
+
+NO_MODEL = "not a model that tfport reads"
+HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 @dataclass
@@ -27,6 +44,55 @@ class ScanReport(RenderedResult):
         return worst_severity(self.risks)
 
 
+def scan_path(path: str, *, tags: Iterable[str] | None = None) -> ScanReport:
+    """Everything that a path could do: the model, and the files in its folder or archive.
+
+    What cannot be read is an error only if nothing of concern was found in it.
+    """
+    files = look_at(path)
+    try:
+        location = find_model(path)
+        report = scan_model(load_any_model(location, known_ops(), tags))
+    except Error as error:
+        report = _without_model(path, files, error)
+    else:
+        own = {location.where, location.files.label(location.name), report.model}
+        report.risks += [*files.risks, *_inner_risks(files, own)]
+    report.risks.sort(key=rank)
+    return report
+
+
+def _without_model(path: str, files: FileReport, error: Error) -> ScanReport:
+    risks = [*files.risks, *_inner_risks(files, set())]
+    if worst_severity(risks) in (None, NOTE):
+        raise error
+    why = str(error).removeprefix(f"{path}: ")
+    return ScanReport(path, NO_MODEL, [*risks, NotScanned(subject=f"`{path}`", detail=why, level=NOTE)])
+
+
+def _inner_risks(files: FileReport, own: set[str]) -> Iterator[Risk]:
+    """What models inside the files could do, other than the model that the path names."""
+    from tfport.scan.keras_risks import hdf5_risks
+
+    for where, name, data in files.models:
+        if bytes(data[: len(HDF5)]) == HDF5:
+            yield from hdf5_risks(data, where, "weights" if name.endswith("weights.h5") else "h5")
+        if where in own:
+            continue
+        try:
+            memory = MemoryFiles(where, {name: data})
+            row = recognize(Sample(memory, name))
+            if not isinstance(row, ModelFormat) or row.bytes_name is None:
+                continue
+            inner = ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
+            risks = scan_model(load_any_model(inner, known_ops())).risks
+        except Error:
+            continue  # only what is no model, or not one by itself: the path is read as a whole
+        for risk in risks:
+            risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
+            yield risk
+
+
 def scan_model(model: Model) -> ScanReport:
     """Everything that a model could do."""
     risks: list[Risk] = []
@@ -35,6 +101,29 @@ def scan_model(model: Model) -> ScanReport:
         checked = CheckedModel(model)
         risks += graph_risks(checked)
         nodes = sum(len(usage.nodes) for usage in checked.usages)
-    if model.keras is not None:
-        risks += keras_risks(model.keras)
+    risks += _other_risks(model)
     return ScanReport(model.where, model.format.name, sorted(risks, key=rank), nodes)
+
+
+def _other_risks(model: Model) -> Iterator[Risk]:
+    """What is not in the graph. Imported here, as most models need none of it."""
+    if model.keras is not None:
+        from tfport.scan.keras_risks import keras_risks
+
+        yield from keras_risks(model.keras)
+    elif model.format.key == "saved_model":
+        yield from _saved_keras_risks(model)
+    if model.lite is not None:
+        from tfport.scan.lite_risks import lite_risks
+
+        yield from lite_risks(model.lite, is_built=not model.no_graph)
+
+
+def _saved_keras_risks(model: Model) -> Iterator[Risk]:
+    """What Keras would run if it loaded a SavedModel; TensorFlow itself runs the graph only."""
+    from tfport.formats.keras.saved_model import SAVED_MODEL, unsafe_of_saved_model
+    from tfport.scan.keras_risks import content_risks
+
+    for risk in content_risks(unsafe_of_saved_model(model.files, model.meta.object_graph_def), SAVED_MODEL):
+        risk.when = "while Keras loads the model"
+        yield risk

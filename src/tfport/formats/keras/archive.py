@@ -19,6 +19,7 @@ CONFIG, METADATA, ASSETS = "config.json", "metadata.json", "assets"
 WEIGHTS, WEIGHTS_MAP, NPZ = "model.weights.h5", "model.weights.json", "model.weights.npz"
 """Weights in one file; in several, with a list of them; and in pickles, which early releases could write."""
 MOST_ASSETS = 10_000
+REPEATED = "several members with the same name"
 
 
 class Assets(Mapping[str, bytes]):
@@ -76,7 +77,7 @@ def _repeated(files: Files) -> Iterator[UnsafeContent]:
     """Members with the same name: programs differ in which they read."""
     if isinstance(files, Archive):
         for name in sorted(files.tree.repeated):
-            yield UnsafeContent("name", name, "several members with the same name")
+            yield UnsafeContent("name", name, REPEATED)
 
 
 def _weights(files: Files, unsafe: list[UnsafeContent]) -> StoredWeights | None:
