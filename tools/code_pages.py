@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tfport.check.findings.finding import Finding, all_findings
+from tfport.check.findings.finding import Finding, all_findings, scan_findings
 from tfport.check.loader_stages import FIRST, LIVE, LOAD, LOADING, REACHED, RUN, SKIPPED, Noticed, When
 from tfport.registry.unresolved import Question
 
@@ -23,6 +23,7 @@ GROUPS = {
     "03": "State and signatures",
     "04": "Objects of Python",
     "05": "Keras",
+    "06": "What only the process that saved the model has",
     "1": "Ops and functions",
     "2": "Attributes and inputs",
     "3": "Kernels, devices and GPUs",
@@ -33,8 +34,11 @@ GROUPS = {
     "6": "tfport's own runtime",
     "7": "Keras files",
     "8": "TensorFlow Lite files",
+    "90": "What the ops of a model could do",
+    "91": "What Keras would run or open",
 }
 """Titles by the first digits of a code."""
+SCANNED = scan_findings().values()
 LOADERS = {
     "serving": "TensorFlow Serving",
     "capi": "C API",
@@ -68,7 +72,7 @@ def index(findings: dict[str, type[Finding]]) -> str:
     lines = [
         "# Finding codes",
         "",
-        f"The {len(findings)} findings of `tfport check` and `tfport lib`. `tfport explain CODE` prints the "
+        f"The {len(findings)} findings of `tfport check`, `tfport lib` and `tfport scan`. `tfport explain CODE` prints the "
         "same page.",
         "A code is never reused.",
     ]
@@ -82,7 +86,7 @@ def index(findings: dict[str, type[Finding]]) -> str:
 
 
 def page(declared: type[Finding]) -> str:
-    command = "lib" if declared.is_about_library() else "check"
+    command = "lib" if declared.is_about_library() else "scan" if declared in SCANNED else "check"
     verdict = "" if declared.decides else " The verdict is `unknown`."
     lines = [
         f"# {declared.code}: {declared.name}",

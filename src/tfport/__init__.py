@@ -54,13 +54,14 @@ if TYPE_CHECKING:
     from tfport.runtime.engines.gpu.gpu_options import GpuOptions
     from tfport.runtime.native.load import load_op_library
     from tfport.runtime.session import Session
+    from tfport.scan.scan import ScanReport
 
 __all__ = [
     "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "DeviceArray",
     "Error", "GpuOptions", "InternalError", "MalformedGraph", "MissingTensor", "NotAModel", "Registry",
     "ResourceExhausted", "RunCancelled", "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal",
     "UnreadableFile", "check", "explain", "fix", "inspect", "kernel", "layer", "layer_of", "load",
-    "load_op_library", "matrix", "op", "save", "stub", "verify_certificate",
+    "load_op_library", "matrix", "op", "save", "scan", "stub", "verify_certificate",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
@@ -245,6 +246,22 @@ def verify_certificate(
     return verify_certificate(
         path, model=model, output=output, inputs=inputs, prove=prove, pythons=pythons, runs=runs
     )
+
+
+@callable_package("tfport.scan")
+def scan(model: Model | ModelSource, *, tags: Iterable[str] | None = None) -> ScanReport:
+    """Find what a model could do to the machine that loads it. Nothing in it is run.
+
+    The result has `.risks`, the worst first, `.severity`, `str(…)` and `.to_json()`.
+
+    Args:
+        model: A model, or what `load` accepts.
+        tags: The tags of one of several MetaGraphs of a SavedModel.
+    """
+    from tfport.graph.model import Model
+    from tfport.scan.scan import scan_model
+
+    return scan_model(model if isinstance(model, Model) else load(model, tags=tags))
 
 
 @callable_package("tfport.matrix")

@@ -136,4 +136,4 @@ def _rewrite_advice(target: Target) -> list[str]:
 
 def by_release(finding: Finding) -> bool:
     """Whether another release may help: not if files are missing or the graph is invalid."""
-    return not finding.code.startswith(("TFP004", "TFP01", "TFP02", "TFP03"))
+    return not finding.code.startswith(("TFP004", "TFP01", "TFP02", "TFP03", "TFP06"))

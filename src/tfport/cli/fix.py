@@ -159,8 +159,8 @@ def _rewrite(args: argparse.Namespace) -> int:
 
 def provenance(args: argparse.Namespace) -> Provenance:
     """How the rewrite was asked for."""
-    from tfport.formats.digests import digest
     from tfport.fix.certify.provenance import InputsFile, Provenance
+    from tfport.formats.digests import digest
 
     inputs = tuple(InputsFile(path, digest(path)) for path in args.inputs)
     return Provenance(args.command_line, inputs_files=inputs)

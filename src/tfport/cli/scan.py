@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
-from tfport.cli.arguments import add_json, add_tags, tags_of
+from tfport.cli.arguments import add_tags, tags_of
 from tfport.cli.commands import command
+from tfport.errors import Error
+from tfport.startup.dataclass import dataclass
 
+FORMATS = ("text", "json", "sarif", "junit")
 FAIL_ON = ("error", "warning", "note", "never")
 """Each value includes those before it, except `never`."""
+_WORST_LAST = (0, 2, 1)
 
 
 @command(
@@ -35,46 +40,89 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="when to exit with 1: if something is an error (the default); warning: also on a warning; note: "
         "also on a note; never: exit with 0, or with 2 if a model cannot be read",
     )
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument("--format", choices=FORMATS, default="text", help="report format (default: text)")
+    formats.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="print JSON, as --format json"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file for the report (default: standard output)"
+    )
     parser.add_argument("--all", action="store_true", help="do not shorten long texts and lists")
-    add_json(parser)
     parser.set_defaults(run=run)
+
+
+@dataclass(frozen=True)
+class ScannedModel:
+    """A model, and its report or why it could not be read."""
+
+    path: str
+    report: Any = None
+    error: str = ""
 
 
 def run(args: argparse.Namespace) -> int:
     from tfport.cli.check.model_folders import models_at
+    from tfport.cli.check.models import with_progress
     from tfport.cli.progress import show_progress
 
     paths = [path for model in args.models for path in (models_at(model) or [model])]
-    codes: list[int] = []
-    documents: list[dict[str, Any]] = []
-    for path in paths:
-        with show_progress(f"scanning {path}"):
-            code, document = _scan(args, path, alone=len(paths) == 1)
-        codes.append(code)
-        documents.append(document)
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(documents[0] if len(paths) == 1 else {"version": 1, "models": documents})
-    return max(codes, key=(0, 2, 1).index)
-
-
-def _scan(args: argparse.Namespace, path: str, *, alone: bool) -> tuple[int, dict[str, Any]]:
-    """Scan one model and print its text; return the exit code and the JSON."""
-    import tfport
-    from tfport.errors import Error
-    from tfport.reports.console import show_result
-    from tfport.scan.scan import scan_model
-
-    try:
-        report = scan_model(tfport.load(path, tags=tags_of(args)))
-    except Error as error:
-        if alone:
-            raise
-        if not args.json:
-            print(f"\n{path}  cannot be read: {error}")
-        return 2, {"model": path, "error": str(error)}
-    if not args.json:
-        show_result(report, everything=args.all)
+    if len(paths) == 1:
+        with show_progress(f"scanning {paths[0]}"):
+            scanned = list(_scanned(args, paths))
+        if scanned[0].error and args.format in ("text", "json"):
+            raise Error(scanned[0].error)
+    else:
+        scanned = list(with_progress(_scanned(args, paths), len(paths)))
+    _print(args, scanned)
     failing = FAIL_ON[: FAIL_ON.index(args.fail_on) + 1] if args.fail_on != "never" else ()
-    return int(report.severity in failing), report.to_json()
+    codes = (2 if model.error else int(model.report.severity in failing) for model in scanned)
+    return max(codes, key=_WORST_LAST.index)
+
+
+def _scanned(args: argparse.Namespace, paths: list[str]) -> Iterator[ScannedModel]:
+    """The models one after the other; one that cannot be read does not stop the others."""
+    import tfport
+
+    for path in paths:
+        try:
+            yield ScannedModel(path, tfport.scan(path, tags=tags_of(args)))
+        except Error as error:
+            yield ScannedModel(path, error=str(error))
+
+
+def _print(args: argparse.Namespace, scanned: list[ScannedModel]) -> None:
+    from tfport.cli.output import write_report
+
+    if args.format == "text" and not args.output:
+        from tfport.reports.console import show
+        from tfport.reports.scan import scans_text
+
+        show(lambda width: scans_text(_results(scanned), width, everything=args.all))
+        return
+    text = _document(args, scanned)
+    if args.output:
+        write_report(args.output, text)
+    else:
+        print(text, end="")
+
+
+def _document(args: argparse.Namespace, scanned: list[ScannedModel]) -> str:
+    from tfport.reports.check.formats import REPORT_FORMATS, SCAN, ReportLayout
+
+    if args.format == "text":
+        from tfport.reports.console import plain
+        from tfport.reports.scan import scans_text
+
+        return plain(lambda width: scans_text(_results(scanned), width, everything=args.all)) + "\n"
+    (format_class,) = REPORT_FORMATS.of(args.format)
+    layout = ReportLayout(many=len(scanned) > 1 or format_class.always_many, command=SCAN)
+    written = format_class(layout)
+    return written.whole(
+        [written.unreadable(m.path, m.error) if m.error else written.part(m.report) for m in scanned]
+    )
+
+
+def _results(scanned: list[ScannedModel]) -> list[Any]:
+    """The reports, and for models that could not be read the path and the reason."""
+    return [(model.path, model.error) if model.error else model.report for model in scanned]

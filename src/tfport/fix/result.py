@@ -22,7 +22,6 @@ from tfport.check.nearest import nearest_releases
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
 from tfport.fix.certify.certificate import Applied, Certificate
-from tfport.formats.digests import model_digest, model_files
 from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance
 from tfport.fix.certify.verification import ALIKE, NOT_COMPARED, Verification
@@ -35,6 +34,7 @@ from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.fix.structure.large_constants import OPS, stored_with_variables
 from tfport.fix.structure.saver import tensors
 from tfport.formats.checkpoint.write import Tensors
+from tfport.formats.digests import model_digest, model_files
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL

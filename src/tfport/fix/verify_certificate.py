@@ -15,7 +15,6 @@ from tfport.atlas.resolve.targets import resolve_targets
 from tfport.atlas.target import Target
 from tfport.errors import Error
 from tfport.fix.certify.certificate_record import CertificateRecord, ModelRecord, read_certificate
-from tfport.formats.digests import model_digest, model_files
 from tfport.fix.certify.other_runner import OtherRunner
 from tfport.fix.certify.tensorflow_runner import TensorFlow
 from tfport.fix.certify.trials import GIVEN
@@ -26,6 +25,7 @@ from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.lite.interpreter import LiteInterpreter
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import target_runners
+from tfport.formats.digests import model_digest, model_files
 from tfport.formats.find import find_model
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model

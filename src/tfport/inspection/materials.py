@@ -120,8 +120,10 @@ def _weights(model: Model) -> Iterator[MaterialWeight]:
         for node in model.graph:
             tensor = node.attrs.get("value") if node.op == "Const" else None
             if isinstance(tensor, Tensor) and tensor.dtype != STRING and tensor.nbytes >= LEAST_CONSTANT:
-                array = tensor.numpy()
-                yield MaterialWeight(node.name, str(array.dtype), array.shape, _sha256(array.tobytes()))
+                elements = tensor.numpy()
+                yield MaterialWeight(
+                    node.name, str(elements.dtype), elements.shape, _sha256(elements.tobytes())
+                )
 
 
 def _lite_weights(file: LiteFile) -> Iterator[MaterialWeight]:
@@ -129,9 +131,7 @@ def _lite_weights(file: LiteFile) -> Iterator[MaterialWeight]:
         for tensor in subgraph.tensors:
             content = file.buffers[tensor.buffer] if 0 < tensor.buffer < len(file.buffers) else b""
             if len(content):
-                yield MaterialWeight(
-                    tensor.name, tensor.type.lower(), tensor.shape, _sha256(bytes(content))
-                )
+                yield MaterialWeight(tensor.name, tensor.type.lower(), tensor.shape, _sha256(bytes(content)))
 
 
 def _packages(inspection: Inspection) -> Iterator[NeededPackage]:

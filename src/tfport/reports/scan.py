@@ -1,6 +1,6 @@
 """What a model could do, as text and JSON.
 
-error[TFP801]: op `ReadFile` reads `/etc/passwd` when signature `predict` runs
+error[TFP901]: op `ReadFile` reads `/etc/passwd` when signature `predict` runs
   --> read = ReadFile(filename)
   why:  a signature returns what was read: it leaves the machine with the answer
   here: tfport's own runtime reads only files of the model
@@ -8,14 +8,14 @@ error[TFP801]: op `ReadFile` reads `/etc/passwd` when signature `predict` runs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfport.check.findings.finding import NOTE, function_of
 from tfport.graph.text import node_text
 from tfport.rendering import json_of
 from tfport.reports.check.phrases import nodes_text
-from tfport.reports.check.text import ARROW, MOST_NODES, SEVERITIES
+from tfport.reports.check.text import ARROW, MOST_NODES, SEVERITIES, unreadable
 from tfport.reports.console import INDENT, cut_off, indented, labeled, text_of, title
 from tfport.reports.layout import ReportPart, Text
 from tfport.scan.risk import Risk
@@ -46,7 +46,7 @@ def risk_json(risk: Risk) -> dict[str, Any]:
         "name": risk.name,
         "severity": risk.severity,
         "message": risk.message,
-        "when": risk.when,
+        "when": risk.moment,
         "why": risk.why or None,
         "op": risk.op,
         "count": len(risk.nodes),
@@ -70,6 +70,26 @@ def scan_text(report: ScanReport, width: int, *, everything: bool = False) -> It
     if notes:
         yield title("notes")
         yield from (_note(risk) for risk in notes)
+
+
+def scans_text(
+    results: Sequence[ScanReport | tuple[str, str]], width: int, *, everything: bool = False
+) -> Iterator[ReportPart | str]:
+    """The text of many scans; models without findings have one line, unreadable ones the reason."""
+    if len(results) == 1 and isinstance(results[0], ScanReport):
+        yield from scan_text(results[0], width, everything=everything)
+        return
+    for result in results:
+        if isinstance(result, tuple):
+            yield unreadable(*result)
+        elif result.risks:
+            yield from scan_text(result, width, everything=everything)
+        else:
+            yield Text.assemble(f"{printable(result.model)}  ", ("nothing found", "green"))
+    found = sum(isinstance(r, ScanReport) and bool(r.risks) for r in results)
+    lost = sum(isinstance(r, tuple) for r in results)
+    rest = [f"{found:,} with findings", *([f"{lost:,} cannot be read"] if lost else [])]
+    yield f"\n{len(results):,} models: {', '.join(rest)}"
 
 
 def _risk(risk: Risk, width: int, *, everything: bool) -> Iterator[ReportPart]:

@@ -23,6 +23,7 @@ BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase")
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 READS = ("ReadFile", "RestoreV2", "Restore", "RestoreSlice")
 """Ops whose results are the content of a file, not made of their inputs."""
+SHAPES = ("Shape", "ShapeN", "Size", "Rank", "VariableShape")
 DEEPEST = 20
 
 
@@ -79,6 +80,8 @@ class DataFlow:
             found.inputs.append(self._input_names.get(value, node.name))
         elif node in self._assigned:
             return self._assigned[node]
+        elif node.op in SHAPES:
+            pass  # as large as a tensor that exists
         elif node.inputs and node.op not in READS:
             return node.inputs
         else:
@@ -93,7 +96,7 @@ class DataFlow:
 
     def is_returned(self, node: Node) -> bool:
         """Whether an output of a signature depends on the value of a node."""
-        seen, stack = set(node.read_outputs), list(node.read_outputs)
+        seen, stack = set(node.outputs), list(node.outputs)
         while stack:
             value = stack.pop()
             if value in self._outputs:
@@ -108,11 +111,10 @@ class DataFlow:
         graph = value.node.graph
         if isinstance(graph, Function) and value in graph.results:
             for call in self._calls.get(graph.name, ()):
-                outputs, index = call.read_outputs, graph.results.index(value)
-                known = len(call.outputs) == len(graph.results)
-                yield from call.outputs[index : index + 1] if known else outputs
+                index, known = graph.results.index(value), len(call.outputs) == len(graph.results)
+                yield from call.outputs[index : index + 1] if known else call.outputs
         for user in value.uses:
-            yield from user.read_outputs
+            yield from user.outputs
             for name in self._callees.get(user, ()):
                 yield from self._model.graph.library.functions[name].arguments
 

@@ -1,4 +1,4 @@
-"""What the ops of a graph could do, when, with which file or address, and where the result goes. Findings 80x.
+"""What the ops of a graph could do: when, with which file or address, and where it goes. Findings 90x.
 
 `op_effects` says what an op does to the world outside of the graph. How bad that is depends on the model:
 whether anything runs the node, who chooses the path, and whether the result leaves the model.
@@ -16,13 +16,15 @@ from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, every_node, needed_by
 from tfport.scan.data_flow import DataFlow, TextSources, literal_text
-from tfport.scan.op_effects import effects_of
+from tfport.scan.op_effects import OpEffect, effects_of
 from tfport.scan.risk import ERROR, LOADING, NOTE, RISK, WARNING, Risk
 
 NEVER = "but neither loading nor a signature runs it"
 NO_FILES = "tfport's own runtime reads only files of the model"
 REFUSED = "tfport's own runtime has no kernel for it"
 MOST_NAMES = 3
+ONLY_COMPUTES = ("XlaCallModule", "DatasetFromGraph", "TfLiteSubgraphExecute", "MlirPassthroughOp")
+"""Ops that hold a program of their own which cannot do more than compute."""
 
 
 class GraphRisk(Risk):
@@ -32,9 +34,9 @@ class GraphRisk(Risk):
     """The file or address, as the end of a sentence part: ` /etc/passwd`."""
 
 
-@finding("TFP801", "reads-files", WARNING, noticed=RISK)
+@finding("TFP901", "reads-files", WARNING, noticed=RISK)
 class ReadsFiles(GraphRisk):
-    """op `{op}` reads {target_text} {when}
+    """op `{op}` reads {target_text} {moment}
 
     ## Cause
     The op opens a file by a name that the graph holds, computes, or gets from its caller. A file that
@@ -49,9 +51,9 @@ class ReadsFiles(GraphRisk):
     """
 
 
-@finding("TFP802", "writes-files", ERROR, noticed=RISK)
+@finding("TFP902", "writes-files", ERROR, noticed=RISK)
 class WritesFiles(GraphRisk):
-    """op `{op}` writes {target_text} {when}
+    """op `{op}` writes {target_text} {moment}
 
     ## Cause
     The op creates or overwrites files with the rights of the process that runs the model. A model for
@@ -64,9 +66,9 @@ class WritesFiles(GraphRisk):
     """
 
 
-@finding("TFP803", "deletes-files", ERROR, noticed=RISK)
+@finding("TFP903", "deletes-files", ERROR, noticed=RISK)
 class DeletesFiles(GraphRisk):
-    """op `{op}` deletes {target_text} {when}
+    """op `{op}` deletes {target_text} {moment}
 
     ## Cause
     The op removes files with the rights of the process that runs the model.
@@ -78,9 +80,9 @@ class DeletesFiles(GraphRisk):
     """
 
 
-@finding("TFP804", "uses-network", ERROR, noticed=RISK)
+@finding("TFP904", "uses-network", ERROR, noticed=RISK)
 class UsesNetwork(GraphRisk):
-    """op `{op}` connects to {target_text} {when}
+    """op `{op}` connects to {target_text} {moment}
 
     ## Cause
     The op opens connections to other machines.
@@ -92,9 +94,9 @@ class UsesNetwork(GraphRisk):
     """
 
 
-@finding("TFP805", "calls-python", WARNING, noticed=RISK)
+@finding("TFP905", "calls-python", WARNING, noticed=RISK)
 class CallsPython(GraphRisk):
-    """op `{op}` calls the Python function {target_text} {when}
+    """op `{op}` calls the Python function {target_text} {moment}
 
     ## Cause
     The graph has a key, not the function: it calls whatever the process that loads the model registered
@@ -107,9 +109,9 @@ class CallsPython(GraphRisk):
     """
 
 
-@finding("TFP806", "runs-other-code", ERROR, noticed=RISK)
+@finding("TFP906", "runs-other-code", ERROR, noticed=RISK)
 class RunsOtherCode(GraphRisk):
-    """op `{op}` runs {target_text} {when}
+    """op `{op}` runs {target_text} {moment}
 
     ## Cause
     The code is not part of TensorFlow: a compiled engine inside the model, a program, or a library.
@@ -121,9 +123,9 @@ class RunsOtherCode(GraphRisk):
     """
 
 
-@finding("TFP807", "custom-op", WARNING, noticed=RISK)
+@finding("TFP907", "custom-op", WARNING, noticed=RISK)
 class CustomOp(GraphRisk):
-    """op `{op}` is of no recorded package, so its library could do anything {when}
+    """op `{op}` is of no recorded package, so its library could do anything {moment}
 
     ## Cause
     No release of TensorFlow and no recorded add-on registers the op. The model needs a library with its
@@ -136,17 +138,30 @@ class CustomOp(GraphRisk):
     """
 
 
-@finding("TFP808", "uses-resources", NOTE, noticed=RISK)
+@finding("TFP908", "uses-resources", NOTE, noticed=RISK)
 class UsesResources(GraphRisk):
-    """op `{op}` {target_text} {when}
+    """{target_text} {moment}
 
     ## Cause
-    The op reads the clock, the environment or random numbers of the machine, waits for others, or takes
+    The ops read the clock, the environment or random numbers of the machine, wait for others, or take
     as much memory or time as a value says.
     ## Fix
     Bound the memory and the time of the process; `tfport serve` does.
     ## Example
         y = Timestamp()
+    """
+
+
+@finding("TFP909", "harms-process", ERROR, noticed=RISK)
+class HarmsProcess(GraphRisk):
+    """op `{op}` {target_text} {moment}
+
+    ## Cause
+    The op ends the process that runs the model, or reads its memory at an address that a value gives.
+    ## Fix
+    Do not run the model.
+    ## Example
+        y = Abort()
     """
 
 
@@ -165,8 +180,17 @@ CLASSES: dict[str, type[GraphRisk]] = {
     "unbounded memory": UsesResources,
     "unbounded time": UsesResources,
     "waits for others": UsesResources,
+    "reads raw memory": HarmsProcess,
+    "ends the process": HarmsProcess,
 }
 """The finding for each effect of `op_effects.toml`."""
+USES = {
+    "reads environment": "reads the environment of the process",
+    "reads clock or host randomness": "reads the clock or random numbers of the machine",
+    "unbounded memory": "takes as much memory as an input says",
+    "unbounded time": "takes as long as its data says",
+    "waits for others": "waits for other threads or machines",
+}
 SOMETHING: dict[type[GraphRisk], str] = {
     ReadsFiles: "a file", WritesFiles: "a file", DeletesFiles: "files", UsesNetwork: "another machine",
     CallsPython: "of the process", RunsOtherCode: "code that the model holds",
@@ -179,12 +203,27 @@ def graph_risks(checked: CheckedModel) -> list[Risk]:
     model = checked.model
     flow, known, functions = DataFlow(model, checked.contexts), known_ops(), model.graph.library.functions
     saver = _saver(model)
-    return merged(
+    found = [
         risk
         for node in every_node(model.graph)
         for risk in _risks(node, checked, flow, is_custom=node.op not in known and node.op not in functions)
-        if not (risk.when == NEVER and node in saver)
-    )
+        if not (risk.moment == NEVER and node in saver)
+    ]
+    return [*merged(r for r in found if not isinstance(r, UsesResources)), *_resources(found)]
+
+
+def _resources(found: Sequence[Risk]) -> Iterator[Risk]:
+    """One note for each way to use the machine, with the ops that do."""
+    groups: dict[tuple[str, str], list[Node]] = {}
+    for risk in found:
+        if isinstance(risk, UsesResources) and risk.moment != NEVER:
+            groups.setdefault((risk.target_text, risk.moment), []).extend(risk.nodes)
+    for (does, when), nodes in groups.items():
+        ops = list(dict.fromkeys(node.op for node in nodes))
+        more = ", …" if len(ops) > MOST_NAMES else ""
+        yield UsesResources(
+            nodes=nodes, target_text=f"{does} ({', '.join(ops[:MOST_NAMES])}{more})", moment=when
+        )
 
 
 def _saver(model: Model) -> set[Node]:
@@ -201,12 +240,12 @@ def _risks(node: Node, checked: CheckedModel, flow: DataFlow, *, is_custom: bool
     when = _when(context)
     if effect is None:
         level = NOTE if when == NEVER else ""
-        yield CustomOp(nodes=[node], op=node.op, when=when, level=level)
+        yield CustomOp(nodes=[node], op=node.op, moment=when, level=level)
         return
     for does in effect.does:
-        risk = _risk(node, does, [_argument(node, name) for name in effect.path], flow)
+        risk = _risk(node, does, effect, flow)
         if risk is not None:
-            risk.when = when
+            risk.moment = when
             if when == NEVER:
                 risk.level, risk.why = NOTE, ""
             yield risk
@@ -227,29 +266,38 @@ def _when(context: NodeContext) -> str:
 
 def _argument(node: Node, name: str) -> Value | str | None:
     """The input or attribute of a node by its name in the definition of the op."""
-    if name in node.attrs:
-        value = node.attrs[name]
+    signature = node.signature
+    attrs = node.attrs if signature is None else signature.with_defaults(node.attrs)
+    if name in attrs:
+        value = attrs[name]
         texts = value if isinstance(value, list) else [value]
         return ", ".join(t.decode(errors="replace") if isinstance(t, bytes) else str(t) for t in texts)
-    signature = node.signature
     names = [arg.name for arg in signature.inputs] if signature is not None else []
     index = names.index(name) if name in names else -1
     return node.inputs[index] if 0 <= index < len(node.inputs) else None
 
 
-def _risk(node: Node, does: str, arguments: Sequence[Value | str | None], flow: DataFlow) -> GraphRisk | None:
-    """What one effect of a node is in this model; None if it only touches files of the model."""
+def _risk(node: Node, does: str, effect: OpEffect, flow: DataFlow) -> GraphRisk | None:
+    """What one effect of a node is in this model; None if it is none, or only touches files of the model."""
     risk_class = CLASSES[does]
     if risk_class is UsesResources:
-        return UsesResources(nodes=[node], op=node.op, target_text=does, own_runtime="")
-    argument = next((a for a in arguments if a is not None), None)
+        is_used = _uses(node, does, effect, flow)
+        return UsesResources(nodes=[node], op=node.op, target_text=USES[does]) if is_used else None
+    if risk_class is ReadsFiles and effect.through and not effect.path:
+        return None  # the op that made the handle is reported
+    if risk_class is HarmsProcess:
+        return HarmsProcess(nodes=[node], op=node.op, target_text=does, own_runtime=REFUSED)
+    names = effect.path or effect.code
+    argument = next((a for name in names if (a := _argument(node, name)) is not None), None)
     sources = flow.sources(argument) if isinstance(argument, Value) else TextSources()
-    if risk_class is ReadsFiles and sources.is_own:
+    named = literal_text(argument) if isinstance(argument, Value) else argument
+    if (risk_class is ReadsFiles and sources.is_own) or (
+        named is not None and effect.is_harmless_path(named)
+    ):
         return None
-    named = argument if isinstance(argument, str) else None
-    if isinstance(argument, Value):
-        named = literal_text(argument)
-    level, why = _judged(risk_class, node, sources, named, flow)
+    if risk_class is RunsOtherCode:
+        named = None  # the code itself, which nobody wants to read
+    level, why = _judged(risk_class, node, does, sources, flow)
     return risk_class(
         nodes=[node],
         op=node.op,
@@ -258,6 +306,16 @@ def _risk(node: Node, does: str, arguments: Sequence[Value | str | None], flow: 
         why=why,
         own_runtime=NO_FILES if risk_class is ReadsFiles else REFUSED,
     )
+
+
+def _uses(node: Node, does: str, effect: OpEffect, flow: DataFlow) -> bool:
+    """Whether a node really uses the machine: not with a seed, or with sizes that no caller chooses."""
+    if does == "unbounded memory":
+        sizes = (_argument(node, name) for name in effect.size)
+        return any(isinstance(size, Value) and flow.sources(size).inputs for size in sizes)
+    if effect.seeds and does == "reads clock or host randomness":
+        return all(_argument(node, name) in (None, "0") for name in effect.seeds)
+    return True
 
 
 def _target_text(risk_class: type[GraphRisk], sources: TextSources, named: str | None) -> str:
@@ -272,18 +330,20 @@ def _target_text(risk_class: type[GraphRisk], sources: TextSources, named: str |
 
 
 def _judged(
-    risk_class: type[GraphRisk], node: Node, sources: TextSources, named: str | None, flow: DataFlow
+    risk_class: type[GraphRisk], node: Node, does: str, sources: TextSources, flow: DataFlow
 ) -> tuple[str, str]:
     """The severity, and the reason for it."""
+    if node.op in ONLY_COMPUTES:
+        return NOTE, "it is a program that only computes"
+    if does == "other machines":
+        return WARNING, "it does nothing unless the process is part of a cluster"
+    is_read = risk_class is ReadsFiles
     if sources.inputs and risk_class in (ReadsFiles, WritesFiles, DeletesFiles, UsesNetwork):
-        if risk_class is ReadsFiles and not flow.is_returned(node):
+        if is_read and not flow.is_returned(node):
             return WARNING, "whoever calls the model chooses the file"
-        also = ", and its content is returned" if risk_class is ReadsFiles else ""
-        return (
-            ERROR,
-            f"whoever calls the model chooses {'the file' if risk_class is not UsesNetwork else 'where'}{also}",
-        )
-    if risk_class is ReadsFiles:
+        chosen = "where" if risk_class is UsesNetwork else "the file"
+        return ERROR, f"whoever calls the model chooses {chosen}{', and its content is returned' * is_read}"
+    if is_read:
         if flow.is_returned(node):
             return ERROR, "a signature returns what was read: it leaves the machine with the answer"
         return WARNING, "the file is not part of the model"

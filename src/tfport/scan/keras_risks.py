@@ -35,7 +35,7 @@ class KerasRisk(Risk):
 
 @finding("TFP911", "keras-code", ERROR, noticed=RISK)
 class KerasCode(KerasRisk):
-    """{subject} is {detail}, which runs {when}
+    """{subject} is {detail}, which runs {moment}
 
     ## Cause
     A Lambda layer stores the bytecode of a Python function in the file. Keras 1 and 2 decode and run it
@@ -48,7 +48,7 @@ class KerasCode(KerasRisk):
 
 @finding("TFP912", "keras-pickle", ERROR, noticed=RISK)
 class KerasPickle(KerasRisk):
-    """{subject} is {detail}, which runs {when}
+    """{subject} is {detail}, which runs {moment}
 
     ## Cause
     Reading a Python pickle calls any function that it names, with any arguments.
@@ -59,7 +59,7 @@ class KerasPickle(KerasRisk):
 
 @finding("TFP913", "keras-import", WARNING, noticed=RISK)
 class KerasImport(KerasRisk):
-    """{subject} names {detail}, which Keras imports {when}
+    """{subject} names {detail}, which Keras imports {moment}
 
     ## Cause
     Keras 3 imports the module that a configuration names, and takes the class or function from it. Importing a
@@ -71,7 +71,7 @@ class KerasImport(KerasRisk):
 
 @finding("TFP914", "keras-function", ERROR, noticed=RISK)
 class KerasFunction(KerasRisk):
-    """{subject} names {detail}, which runs {when}
+    """{subject} names {detail}, which runs {moment}
 
     ## Cause
     The function does more than compute: it opens files, downloads, or turns off the checks of Keras.
@@ -83,7 +83,7 @@ class KerasFunction(KerasRisk):
 
 @finding("TFP915", "keras-other-file", WARNING, noticed=RISK)
 class KerasOtherFile(KerasRisk):
-    """{subject} names {detail}, which Keras opens {when}
+    """{subject} names {detail}, which Keras opens {moment}
 
     ## Cause
     The configuration or the HDF5 file refers to a file outside of the model. What Keras reads there becomes part
@@ -95,7 +95,7 @@ class KerasOtherFile(KerasRisk):
 
 @finding("TFP916", "keras-path", ERROR, noticed=RISK)
 class KerasPath(KerasRisk):
-    """{subject} has {detail}, which Keras writes outside of its folder {when}
+    """{subject} has {detail}, which Keras writes outside of its folder {moment}
 
     ## Cause
     Keras unpacks an archive by the names in it. A name with `..` or a leading slash leads to another folder.
@@ -106,7 +106,7 @@ class KerasPath(KerasRisk):
 
 @finding("TFP917", "keras-size", WARNING, noticed=RISK)
 class KerasSize(KerasRisk):
-    """{subject} is {detail}, which fills the memory {when}
+    """{subject} is {detail}, which fills the memory {moment}
 
     ## Cause
     The file declares far more than it holds: it is small to send and too large to load.

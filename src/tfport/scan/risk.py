@@ -1,4 +1,4 @@
-"""The base class of what `scan` finds: something a model could do, how bad it is, and when it would happen."""
+"""The base class of what `scan` finds: something a model could do, how bad it is, and when."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Risk(Finding):
 
     level: str = ""
     """How bad it is in this model; empty for the severity of its class."""
-    when: str = LOADING
+    moment: str = LOADING
     """When it happens, as the end of a sentence."""
     subject: str = ""
     """The layer, member or file that it is about, if it is not about nodes."""

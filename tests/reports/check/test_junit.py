@@ -6,7 +6,7 @@ from tfport.reports.check import junit as report_junit
 
 
 def suites(*parts) -> ElementTree.Element:
-    return ElementTree.fromstring(report_junit.whole(list(parts)).encode())
+    return ElementTree.fromstring(report_junit.whole(list(parts), "check").encode())
 
 
 def counts(element: ElementTree.Element) -> list[int]:
@@ -16,8 +16,8 @@ def counts(element: ElementTree.Element) -> list[int]:
 def test_a_case_for_each_target_and_loader():
     old, new = target("1.13.2"), target("1.14.0")
     top = suites(
-        report_junit.part(report(fails(old, unregistered(old)), runs(new))),
-        report_junit.part(report(unknown(new, custom(new), loaders=("capi",)), model="b")),
+        report_junit.check_part(report(fails(old, unregistered(old)), runs(new))),
+        report_junit.check_part(report(unknown(new, custom(new), loaders=("capi",)), model="b")),
         report_junit.unreadable("c", "c: empty"),
     )
     assert counts(top) == [6, 2, 1, 1]
@@ -40,6 +40,6 @@ def test_a_case_for_each_target_and_loader():
 
 def test_characters_that_xml_does_not_allow_are_escaped():
     on = target("1.13.2")
-    top = suites(report_junit.part(report(fails(on, unregistered(on, "a\x00<b>\udc80")), model="\x1b")))
+    top = suites(report_junit.check_part(report(fails(on, unregistered(on, "a\x00<b>\udc80")), model="\x1b")))
     assert top[0].get("name") == "\\x1b"
     assert "op `a\\x00<b>\\udc80`" in top[0][0].find("failure").get("message")

@@ -8,7 +8,7 @@ from tfport.reports.check import sarif as report_sarif
 
 
 def log(*parts):
-    return json.loads(report_sarif.whole(list(parts)))
+    return json.loads(report_sarif.whole(list(parts), model_findings()))
 
 
 def test_every_code_is_a_rule_with_help():
@@ -28,7 +28,7 @@ def test_a_finding_is_a_result_with_its_rule_and_place(tmp_path, monkeypatch):
     (model / "saved_model.pb").touch()
     monkeypatch.chdir(tmp_path / "models")
     on = target("1.13.2")
-    (run,) = log(report_sarif.part(report(fails(on, unregistered(on)), model="a b")))["runs"]
+    (run,) = log(report_sarif.check_part(report(fails(on, unregistered(on)), model="a b")))["runs"]
     (result,) = run["results"]
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "TFP101"
     assert result["level"] == "error"
@@ -41,7 +41,7 @@ def test_a_finding_is_a_result_with_its_rule_and_place(tmp_path, monkeypatch):
 
 def test_a_finding_has_the_same_fingerprint_in_every_run():
     on = target("1.13.2")
-    made = [report_sarif.part(report(fails(on, unregistered(on, op)))) for op in ("A", "A", "B")]
+    made = [report_sarif.check_part(report(fails(on, unregistered(on, op)))) for op in ("A", "A", "B")]
     first, again, other = (part["results"][0]["partialFingerprints"] for part in made)
     assert first == again != other
 
@@ -49,13 +49,12 @@ def test_a_finding_has_the_same_fingerprint_in_every_run():
 def test_an_undecided_finding_is_a_warning_and_an_unneeded_one_a_note():
     on = target("1.13.2")
     made = report(unknown(on, custom(on), unregistered(on, stage=None)))
-    assert [result["level"] for result in report_sarif.part(made)["results"]] == ["warning", "note"]
+    assert [result["level"] for result in report_sarif.check_part(made)["results"]] == ["warning", "note"]
 
 
 def test_a_model_that_cannot_be_read_is_a_notification():
-    (run,) = log(report_sarif.part(report(runs(target("2.8.4")))), report_sarif.unreadable("x", "x: empty"))[
-        "runs"
-    ]
+    part = report_sarif.check_part(report(runs(target("2.8.4"))))
+    (run,) = log(part, report_sarif.unreadable("x", "x: empty"))["runs"]
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert [note["message"]["text"] for note in invocation["toolExecutionNotifications"]] == ["x: empty"]

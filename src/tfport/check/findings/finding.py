@@ -202,7 +202,7 @@ def merged(findings: Iterable[AnyFinding]) -> list[AnyFinding]:
 
 Check = Callable[["CheckedModel", Target, "Loader"], Iterator[Finding]]
 PACKAGE = "tfport.check.findings"
-SCANNED = "TFP8"
+SCANNED = "TFP9"
 """How the codes of `scan` begin."""
 FINDINGS = Catalog[type[Finding]]("findings", PACKAGE, "tfport.scan")
 """Finding classes by code."""

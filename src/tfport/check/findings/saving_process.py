@@ -1,4 +1,4 @@
-"""Does a node need something of the process that saved the model? Findings 038, 039, 055 and 056.
+"""Does a node need something of the process that saved the model? Findings 06x.
 
 The op is registered and has a kernel, but a model file holds no Python functions, no state of an
 input pipeline, no tensors of a session, and no files of the machine that saved it.
@@ -54,7 +54,7 @@ FILE_NAMES = {
 """The ops that fail without a file, and the input that has its name."""
 
 
-@finding("TFP038", "python-function", noticed=RUNS)
+@finding("TFP061", "python-function", noticed=RUNS)
 class PythonFunction(Finding):
     """op `{op}` calls the Python function `{token}`, which only the process that saved the model has
 
@@ -81,7 +81,7 @@ class PythonFunction(Finding):
         return ["export the model with TensorFlow ops in place of the Python function"]
 
 
-@finding("TFP039", "resource-not-made", noticed=RUNS)
+@finding("TFP062", "resource-not-made", noticed=RUNS)
 class ResourceNotMade(Finding):
     """{what} `{resource}` is used, and nothing in the model makes it
 
@@ -107,7 +107,7 @@ class ResourceNotMade(Finding):
         return ["export the graph without its input pipeline and its summaries", *feed]
 
 
-@finding("TFP055", "left-behind", noticed=RUNS)
+@finding("TFP063", "left-behind", noticed=RUNS)
 class LeftBehind(Finding):
     """op `{op}` needs {what}
 
@@ -127,7 +127,7 @@ class LeftBehind(Finding):
         return ["export a graph with only what inference needs"]
 
 
-@finding("TFP056", "file-of-another-machine", noticed=RUNS)
+@finding("TFP064", "file-of-another-machine", noticed=RUNS)
 class FileOfAnotherMachine(Finding):
     """op `{op}` reads `{file}`, which is not in the model
 

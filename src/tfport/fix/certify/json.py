@@ -12,10 +12,10 @@ import numpy as np
 
 from tfport.fix.certify.certificate import Certificate
 from tfport.fix.certify.compare import OutputDifference
-from tfport.formats.digests import HOW as DIGEST
 from tfport.fix.certify.trials import GENERATOR
 from tfport.fix.certify.verification import HOW, AnswerComparison, Verification
 from tfport.fix.journal import NodeChange
+from tfport.formats.digests import HOW as DIGEST
 from tfport.rendering import json_of
 
 VERSION = 1

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
-from tfport.formats.digests import digest
 from tfport.fix.certify.other_runner import log_lines, run_to_end
 from tfport.fix.certify.provenance import Wheel
+from tfport.formats.digests import digest
 from tfport.startup.dataclass import dataclass
 
 SECONDS = 1800

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from tfport.discovery import Catalog
 from tfport.startup.dataclass import dataclass
 
-if TYPE_CHECKING:
-    from tfport.check.check_report import CheckReport
-
 WIDTH = 80
+SCAN = "scan"
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,8 @@ class ReportLayout:
     everything: bool = False
     """Whether long texts and lists are shown in full."""
     color: bool = False
+    command: str = "check"
+    """Whose report it is: `check`, or `scan`."""
 
 
 class ReportFormat(ABC):
@@ -45,8 +45,8 @@ class ReportFormat(ABC):
         self.layout = layout
 
     @abstractmethod
-    def part(self, report: CheckReport) -> Any:
-        """Convert the report on one model."""
+    def part(self, report: Any) -> Any:
+        """Convert the report on one model: of `check`, or of any command that has this format."""
 
     @abstractmethod
     def unreadable(self, model: str, why: str) -> Any:

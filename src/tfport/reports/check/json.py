@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from tfport.check.check import Result
 from tfport.check.check_report import CheckReport
 from tfport.check.findings.finding import Finding, function_of
-from tfport.rendering import json_of
+from tfport.rendering import RenderedResult, json_of
 from tfport.reports.check.formats import ReportFormat, report_format
 from tfport.reports.outputs import outputs_json
 
@@ -75,8 +75,8 @@ class JsonFormat(ReportFormat):
 
     always_many: ClassVar[bool] = False
 
-    def part(self, report: CheckReport) -> dict[str, Any]:
-        return report_json(report)
+    def part(self, report: RenderedResult) -> dict[str, Any]:
+        return report.to_json()
 
     def unreadable(self, model: str, why: str) -> dict[str, Any]:
         return {"model": model, "error": why}

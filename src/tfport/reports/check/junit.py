@@ -10,21 +10,38 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tfport.check.check import FAILS, RUNS, Result
 from tfport.check.check_report import CheckReport
-from tfport.check.findings.finding import ERROR, Finding
+from tfport.check.findings.finding import ERROR, NOTE, Finding
+from tfport.rendering import JUNIT, RenderedResult, rendered, renderer_of
 from tfport.reports.check.formats import ReportFormat, report_format
 from tfport.reports.check.phrases import nodes_text, verdict_text
+from tfport.scan.scan import ScanReport
 from tfport.words import printable
 
 KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 MOST_NODES = 20
 
 
-def part(report: CheckReport) -> Element:
-    """The test suite of one model."""
+@renderer_of(CheckReport, JUNIT)
+def check_part(report: CheckReport) -> Element:
+    """The test suite of a check of one model."""
     suite = Element("testsuite", name=printable(report.model))
     for result in report.results:
         for loader in result.loaders:
             _case(suite, report.model, f"{result.target.requirement} {result.target.device} {loader}", result)
+    return _counted(suite)
+
+
+@renderer_of(ScanReport, JUNIT)
+def scan_part(report: ScanReport) -> Element:
+    """The test suite of a scan of one model: a case for each finding above a note, or one that passes."""
+    suite = Element("testsuite", name=printable(report.model))
+    risks = [risk for risk in report.risks if risk.severity != NOTE]
+    for risk in risks:
+        case = SubElement(suite, "testcase", classname=printable(report.model), name=printable(risk.message))
+        failure = SubElement(case, "failure", type=risk.severity, message=printable(risk.message))
+        failure.text = "\n".join(_lines(risk))
+    if not risks:
+        SubElement(suite, "testcase", classname=printable(report.model), name="scan")
     return _counted(suite)
 
 
@@ -35,8 +52,8 @@ def unreadable(model: str, why: str) -> Element:
     return _counted(suite)
 
 
-def whole(parts: Sequence[Element]) -> str:
-    top = Element("testsuites", name="tfport check")
+def whole(parts: Sequence[Element], command: str) -> str:
+    top = Element("testsuites", name=f"tfport {command}")
     top.extend(parts)
     for kind in ("tests", *KINDS):
         top.set(kind, str(sum(int(suite.get(kind, 0)) for suite in parts)))
@@ -61,7 +78,7 @@ def _lines(finding: Finding) -> list[str]:
     nodes = [f"  {nodes_text(finding.nodes, MOST_NODES)}"] if finding.nodes else []
     cause = [f"  cause: {finding.cause()}"] if finding.cause() else []
     doubt = [f"  doubt: {finding.doubt}"] if finding.doubt else []
-    says = [f"  says: {finding.tensorflow_says}"] if finding.tensorflow_says else []
+    says = [f"  says: {finding.tensorflow_says}"] if finding.on and finding.tensorflow_says else []
     fixes = [f"  fix: {fix}" for fix in [*finding.fixes(), *finding.ways_out]]
     head = f"{finding.severity}[{finding.code}]: {finding.message}"
     return [printable(line) for line in [head, *nodes, *cause, *doubt, *says, *fixes]]
@@ -79,11 +96,12 @@ def _counted(suite: Element) -> Element:
 class JunitFormat(ReportFormat):
     """JUnit XML for CI servers."""
 
-    def part(self, report: CheckReport) -> Element:
-        return part(report)
+    def part(self, report: RenderedResult) -> Element:
+        suite: Element = rendered(report, JUNIT)
+        return suite
 
     def unreadable(self, model: str, why: str) -> Element:
         return unreadable(model, why)
 
     def whole(self, parts: Sequence[Element]) -> str:
-        return whole(parts)
+        return whole(parts, self.layout.command)

@@ -8,17 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from tfport.check.check import Result
 from tfport.check.check_report import CheckReport
-from tfport.check.findings.finding import ERROR, Finding, function_of, model_findings
+from tfport.check.findings.finding import ERROR, Finding, function_of, model_findings, scan_findings
 from tfport.check.findings.keras_files import KerasFileFinding
 from tfport.graph.graph import Node
-from tfport.reports.check.formats import ReportFormat, report_format
+from tfport.rendering import SARIF, RenderedResult, rendered, renderer_of
+from tfport.reports.check.formats import SCAN, ReportFormat, report_format
+from tfport.scan.risk import Risk
+from tfport.scan.scan import ScanReport
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 DOCUMENT = ("saved_model.pb", "saved_model.pbtxt", "model.json")
@@ -26,10 +29,18 @@ MOST_NODES = 10
 Object = dict[str, Any]
 
 
-def part(report: CheckReport) -> Object:
-    """The results of one model."""
+@renderer_of(CheckReport, SARIF)
+def check_part(report: CheckReport) -> Object:
+    """The results of a check of one model."""
     file = _artifact(report.model)
-    return {"results": [_result(f, r, file, report.model) for r in report.results for f in r.findings]}
+    return {"results": [_checked(f, r, file, report.model) for r in report.results for f in r.findings]}
+
+
+@renderer_of(ScanReport, SARIF)
+def scan_part(report: ScanReport) -> Object:
+    """The results of a scan of one model."""
+    file = _artifact(report.model)
+    return {"results": [_scanned(risk, file, report.model) for risk in report.risks]}
 
 
 def unreadable(model: str, why: str) -> Object:
@@ -38,18 +49,23 @@ def unreadable(model: str, why: str) -> Object:
     return {"notifications": [note]}
 
 
-def whole(parts: Sequence[Object]) -> str:
+def whole(parts: Sequence[Object], rules: Mapping[str, type[Finding]]) -> str:
     """The log of a run over all models."""
     from importlib.metadata import version
 
-    results = [result for part in parts for result in part.get("results", ())]
+    codes = list(rules)
+    results = [
+        {"ruleId": result["ruleId"], "ruleIndex": codes.index(result["ruleId"]), **result}
+        for part in parts
+        for result in part.get("results", ())
+    ]
     notes = [note for part in parts for note in part.get("notifications", ())]
     run = {
         "tool": {
             "driver": {
                 "name": "tfport",
                 "version": version("tfport"),
-                "rules": [_rule(declared) for declared in model_findings().values()],
+                "rules": [_rule(declared) for declared in rules.values()],
             }
         },
         "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
@@ -58,10 +74,6 @@ def whole(parts: Sequence[Object]) -> str:
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
-
-
-def _codes() -> list[str]:
-    return list(model_findings())
 
 
 def _rule(kind: type[Finding]) -> Object:
@@ -75,24 +87,34 @@ def _rule(kind: type[Finding]) -> Object:
     }
 
 
-def _result(finding: Finding, result: Result, file: str, model: str) -> Object:
+def _checked(finding: Finding, result: Result, file: str, model: str) -> Object:
+    target = result.target
+    properties = {
+        "model": model,
+        "target": target.requirement,
+        "device": target.device,
+        "loaders": list(result.loaders),
+        "verdict": result.verdict,
+        "stage": finding.stage,
+        "signatures": list(finding.signatures),
+        "nodes": len(finding.nodes),
+    }
+    return _result(finding, file, (model, target.requirement, target.device), properties)
+
+
+def _scanned(risk: Risk, file: str, model: str) -> Object:
+    properties = {"model": model, "when": risk.moment, "nodes": len(risk.nodes)}
+    return _result(risk, file, (model,), properties)
+
+
+def _result(finding: Finding, file: str, subject: tuple[str, ...], properties: Object) -> Object:
     return {
         "ruleId": finding.code,
-        "ruleIndex": _codes().index(finding.code),
         "level": _level(finding),
         "message": {"text": _message(finding)},
         "locations": [_location(file, _parts(finding))],
-        "partialFingerprints": {"tfport/v1": _fingerprint(finding, result, model)},
-        "properties": {
-            "model": model,
-            "target": result.target.requirement,
-            "device": result.target.device,
-            "loaders": list(result.loaders),
-            "verdict": result.verdict,
-            "stage": finding.stage,
-            "signatures": list(finding.signatures),
-            "nodes": len(finding.nodes),
-        },
+        "partialFingerprints": {"tfport/v1": _fingerprint(finding, subject)},
+        "properties": properties,
     }
 
 
@@ -128,17 +150,10 @@ def _logical(node: Node) -> Object:
     return {"name": node.name, "fullyQualifiedName": full, "kind": "variable"}
 
 
-def _fingerprint(finding: Finding, result: Result, model: str) -> str:
+def _fingerprint(finding: Finding, subject: tuple[str, ...]) -> str:
     """A value that is the same for the same finding in a later run."""
-    identity = (
-        model,
-        result.target.requirement,
-        result.target.device,
-        finding.code,
-        finding.op,
-        finding.attr,
-    )
-    return hashlib.sha256(repr((*identity, finding.message)).encode(errors="replace")).hexdigest()[:32]
+    identity = (*subject, finding.code, finding.op, finding.attr, finding.message)
+    return hashlib.sha256(repr(identity).encode(errors="replace")).hexdigest()[:32]
 
 
 def _artifact(model: str) -> str:
@@ -164,11 +179,12 @@ def _repository(folder: Path) -> Path:
 class SarifFormat(ReportFormat):
     """SARIF 2.1.0 for code scanning."""
 
-    def part(self, report: CheckReport) -> Object:
-        return part(report)
+    def part(self, report: RenderedResult) -> Object:
+        results: Object = rendered(report, SARIF)
+        return results
 
     def unreadable(self, model: str, why: str) -> Object:
         return unreadable(model, why)
 
     def whole(self, parts: Sequence[Object]) -> str:
-        return whole(parts)
+        return whole(parts, scan_findings() if self.layout.command == SCAN else model_findings())
