@@ -52,6 +52,8 @@ NOTABLE = re.compile(
 )
 """Functions of the system that a kernel has little reason to import."""
 END_OF_ZIP = b"PK\x05\x06"
+BEHIND = "an HDF5 file behind something else"
+"""In place of the name of a model whose bytes do not begin with it."""
 HDF5_START = b"\x89HDF\r\n\x1a\n"
 
 
@@ -179,7 +181,7 @@ class _FileLook:
             if bytes(data[start : start + 8]) == HDF5_START:
                 first = kind or "another file"
                 self.add(found.TwoFormats(subject=subject, detail=f"{first} and an HDF5 file"))
-                self._model(data[start:], where, "model.h5")
+                self._model(data, where, BEHIND)
                 return
             start *= 2
 

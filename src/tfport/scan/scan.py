@@ -1,14 +1,13 @@
 """Scan a model: everything that it could do to the machine that loads it. Nothing in it is run.
 
-`scan_path(path)` looks at the files first, also of what is not a model, and then at the model; `scan_model` only at
-a model that is loaded.
+`scan_path(path)` looks at the files first, also of what is not a model, and then at the model; `scan_model`
+only at a model that is loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tfport.atlas.known_ops import known_ops
 from tfport.check.checked_model import CheckedModel
 from tfport.errors import Error
 from tfport.formats.files import MemoryFiles
@@ -17,15 +16,15 @@ from tfport.formats.format import ModelFormat, ModelLocation, Sample
 from tfport.formats.recognize import recognize
 from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
+from tfport.graph.op_signature import OpDefs
 from tfport.rendering import RenderedResult
 from tfport.scan.file_findings import NotScanned
-from tfport.scan.file_risks import FileReport, look_at
+from tfport.scan.file_risks import BEHIND, HDF5_START, FileReport, look_at
 from tfport.scan.graph_risks import graph_risks
 from tfport.scan.risk import NOTE, Risk, rank, worst_severity
 from tfport.startup.dataclass import dataclass, field
 
 NO_MODEL = "not a model that tfport reads"
-HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 @dataclass
@@ -44,7 +43,7 @@ class ScanReport(RenderedResult):
         return worst_severity(self.risks)
 
 
-def scan_path(path: str, *, tags: Iterable[str] | None = None) -> ScanReport:
+def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None) -> ScanReport:
     """Everything that a path could do: the model, and the files in its folder or archive.
 
     What cannot be read is an error only if nothing of concern was found in it.
@@ -52,45 +51,54 @@ def scan_path(path: str, *, tags: Iterable[str] | None = None) -> ScanReport:
     files = look_at(path)
     try:
         location = find_model(path)
-        report = scan_model(load_any_model(location, known_ops(), tags))
+        report = scan_model(load_any_model(location, definitions, tags))
     except Error as error:
-        report = _without_model(path, files, error)
+        report = _without_model(path, files, error, definitions)
     else:
         own = {location.where, location.files.label(location.name), report.model}
-        report.risks += [*files.risks, *_inner_risks(files, own)]
+        report.risks += [*files.risks, *_inner_risks(files, own, definitions)]
     report.risks.sort(key=rank)
     return report
 
 
-def _without_model(path: str, files: FileReport, error: Error) -> ScanReport:
-    risks = [*files.risks, *_inner_risks(files, set())]
+def _without_model(path: str, files: FileReport, error: Error, definitions: OpDefs) -> ScanReport:
+    risks = [*files.risks, *_inner_risks(files, set(), definitions)]
     if worst_severity(risks) in (None, NOTE):
         raise error
     why = str(error).removeprefix(f"{path}: ")
     return ScanReport(path, NO_MODEL, [*risks, NotScanned(subject=f"`{path}`", detail=why, level=NOTE)])
 
 
-def _inner_risks(files: FileReport, own: set[str]) -> Iterator[Risk]:
+def _inner_risks(files: FileReport, own: set[str], definitions: OpDefs) -> Iterator[Risk]:
     """What models inside the files could do, other than the model that the path names."""
-    from tfport.scan.keras_risks import hdf5_risks
-
     for where, name, data in files.models:
-        if bytes(data[: len(HDF5)]) == HDF5:
+        if name == BEHIND or bytes(data[: len(HDF5_START)]) == HDF5_START:
+            from tfport.scan.keras_risks import hdf5_risks
+
             yield from hdf5_risks(data, where, "weights" if name.endswith("weights.h5") else "h5")
-        if where in own:
-            continue
-        try:
-            memory = MemoryFiles(where, {name: data})
-            row = recognize(Sample(memory, name))
-            if not isinstance(row, ModelFormat) or row.bytes_name is None:
-                continue
-            inner = ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
-            risks = scan_model(load_any_model(inner, known_ops())).risks
-        except Error:
-            continue  # only what is no model, or not one by itself: the path is read as a whole
-        for risk in risks:
-            risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
-            yield risk
+        if where not in own or name == BEHIND:
+            try:
+                risks = list(_model_risks(where, name, data, definitions))
+            except Error:
+                continue  # no model, or not one by itself: the path is read as a whole
+            for risk in risks:
+                risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
+                yield risk
+
+
+def _model_risks(where: str, name: str, data: memoryview, definitions: OpDefs) -> Iterable[Risk]:
+    """What the model in these bytes could do; nothing if there is none."""
+    if name == BEHIND:
+        from tfport.formats.hdf5.file import open_hdf5
+        from tfport.formats.keras.h5_file import read_h5
+        from tfport.scan.keras_risks import keras_risks
+
+        return keras_risks(read_h5(open_hdf5(data, where)))
+    row = recognize(Sample(MemoryFiles(where, {name: data}), name))
+    if not isinstance(row, ModelFormat) or row.bytes_name is None:
+        return ()
+    location = ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
+    return scan_model(load_any_model(location, definitions)).risks
 
 
 def scan_model(model: Model) -> ScanReport:
