@@ -1,7 +1,7 @@
-"""Files that would harm whoever loads or unpacks them, one for each way that was reported for scanners of models.
+"""Files that would harm whoever loads or unpacks them, one for each way around scanners of models.
 
-Each function writes one and returns its path. Nothing here is ever loaded by Keras, unpickled or run; the payloads
-only name what they would call.
+Each function writes one and returns its path. Nothing here is ever loaded by Keras, unpickled or run; the
+payloads only name what they would call.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ def linked_zip(target: str) -> Maker:
     return make
 
 
-def in_tar(members: list[tuple[str, bytes]], links: tuple[tuple[str, bytes, str], ...] = (), mode: str = "w") -> bytes:
+def in_tar(
+    members: list[tuple[str, bytes]], links: tuple[tuple[str, bytes, str], ...] = (), mode: str = "w"
+) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode=mode) as out:  # type: ignore[call-overload]
         for name, data in members:
@@ -239,7 +241,9 @@ def overlapping_members() -> bytes:
     one = zipped([("a", bytes(1 << 20))], zipfile.ZIP_DEFLATED)
     at = one.index(b"PK\x01\x02")
     entry = one[at : one.index(b"PK\x05\x06")]
-    entries = b"".join(entry.replace(b"a", bytes([97 + i])) if entry[46:47] == b"a" else entry for i in range(20))
+    entries = b"".join(
+        entry.replace(b"a", bytes([97 + i])) if entry[46:47] == b"a" else entry for i in range(20)
+    )
     end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 20, 20, len(entries), at, 0)
     return one[:at] + entries + end
 
@@ -310,3 +314,22 @@ def user_block(start: bytes, config: Any) -> bytes:
     data[: len(start)] = start
     return bytes(data)
 
+
+DECOY = b"\x80\x04\x8c\x02os\x8c\x06system\x8c\x04math\x8c\x04sqrt00\x93\x8c\x02id\x85R."
+MEMOIZED = b"\x80\x02cos\nsystem\nq\x000h\x00X\x02\x00\x00\x00idq\x01\x85R."
+EMPTY_END = zipped(usual_members(model_of(LAMBDA))) + b"PK\x05\x06" + bytes(18)
+_HEADER = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }".ljust(117) + b"\n"
+LARGE_ARRAY = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(_HEADER)) + _HEADER + bytes(16)
+
+
+def text_pickle(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n(S'id'\ntR.".encode()
+
+
+def pax_path() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as out:
+        info = tarfile.TarInfo("safe.txt")
+        info.pax_headers, info.size = {"path": "../../evil"}, 1
+        out.addfile(info, io.BytesIO(b"x"))
+    return buffer.getvalue()

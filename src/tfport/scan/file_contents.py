@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from math import prod
 
 from tfport.formats.archive.open import is_tar
 
@@ -49,6 +50,7 @@ CLAIMS: dict[str, frozenset[str]] = {
     **_TEXTS, **_MESSAGES,
 }  # fmt: skip
 """The contents that a suffix promises; nothing for those that have no magic number."""
+SHAPE = re.compile(rb"'shape'\s*:\s*\(((?:\s*\d{1,18}\s*,?)*)\)")
 HEADER = re.compile(rb"'descr'\s*:\s*'[|<>=]?O")
 """In the header of a NumPy array of Python objects, which is a pickle."""
 
@@ -90,3 +92,9 @@ def contradicts(kind: str, name: str) -> bool:
 def holds_objects(data: memoryview) -> bool:
     """Whether a NumPy array has Python objects, which are stored as a pickle."""
     return HEADER.search(bytes(data[:512])) is not None
+
+
+def declared_elements(data: memoryview) -> int:
+    """The number of elements that the header of a NumPy array declares."""
+    stated = SHAPE.search(bytes(data[:512]))
+    return prod(int(size) for size in stated[1].split(b",") if size.strip()) if stated else 0

@@ -17,8 +17,8 @@ class NativeCode(FileRisk):
     """{subject} is {detail}
 
     ## Cause
-    A model is data. A library or program runs with the rights of the process as soon as somebody loads or starts it,
-    for example with `tf.load_op_library`.
+    A model is data. A library or program runs with the rights of the process as soon as somebody loads or
+    starts it, for example with `tf.load_op_library`.
     ## Fix
     Load it only if you trust whoever made it. `tfport lib FILE` shows what a library needs and registers.
     """
@@ -29,11 +29,11 @@ class PickleFile(FileRisk):
     """{subject} is a Python pickle{detail}
 
     ## Cause
-    Reading a pickle calls any function that it names, with any arguments. tfport lists the names without reading it
-    as Python would.
+    Reading a pickle calls any function that it names, with any arguments. tfport lists the names without
+    reading it as Python would.
     ## Fix
-    Do not open it with `pickle`, `joblib`, `torch.load` or `numpy.load(allow_pickle=True)` unless you trust whoever
-    made it.
+    Do not open it with `pickle`, `joblib`, `torch.load` or `numpy.load(allow_pickle=True)` unless you trust
+    whoever made it.
     """
 
 
@@ -42,8 +42,8 @@ class ScriptFile(FileRisk):
     """{subject} is {detail}
 
     ## Cause
-    A program comes with the model. Nothing runs it when the model is loaded, but some tools import or start what they
-    find beside a model.
+    A program comes with the model. Nothing runs it when the model is loaded, but some tools import or start
+    what they find beside a model.
     ## Fix
     Read it before you run it; the model does not need it.
     """
@@ -65,8 +65,8 @@ class TwoFormats(FileRisk):
     """{subject} is {detail} at the same time
 
     ## Cause
-    The beginning of the file is of one format, and its end or a later part of another. Programs differ in what they
-    see in it.
+    The beginning of the file is of one format, and its end or a later part of another. Programs differ in
+    what they see in it.
     ## Fix
     Do not open it before you know why.
     """
@@ -77,8 +77,8 @@ class ArchivePath(FileRisk):
     """{subject} has the member `{detail}`, which is unpacked outside of the folder
 
     ## Cause
-    A name with `..`, a leading slash or a drive leads to another folder, where unpacking overwrites files. Keras unpacks
-    archives while it loads them.
+    A name with `..`, a leading slash or a drive leads to another folder, where unpacking overwrites files.
+    Keras unpacks archives while it loads them.
     ## Fix
     Do not load or unpack the file.
     """
@@ -122,7 +122,8 @@ class NotScanned(FileRisk):
     """{subject} was not looked into: {detail}
 
     ## Cause
-    The content is encrypted, damaged, of a kind that tfport does not open, or beyond a limit. It may be anything.
+    The content is encrypted, damaged, of a kind that tfport does not open, or beyond a limit. It may be
+    anything.
     ## Fix
     Unpack it and scan the result.
     """

@@ -1,7 +1,7 @@
 """Look at every file of a model, and into archives: native code, pickles, scripts, names and links that lead outside.
 
-`look_at(path)` returns what was found, and the files that are models themselves, which `scan` loads. Nothing is
-unpacked to its name, imported or run; what is read is bounded in number, size and depth.
+`look_at(path)` returns what was found, and the files that are models themselves, which `scan` loads.
+Nothing is unpacked to its name, imported or run; what is read is bounded in number, size and depth.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ NOTABLE = re.compile(
 )
 """Functions of the system that a kernel has little reason to import."""
 END_OF_ZIP = b"PK\x05\x06"
+LOCAL_HEADER = b"PK\x03\x04"
+BEFORE_END = "model.keras before the end of the file"
 BEHIND = "an HDF5 file behind something else"
 """In place of the name of a model whose bytes do not begin with it."""
 HDF5_START = b"\x89HDF\r\n\x1a\n"
@@ -147,6 +149,12 @@ class _FileLook:
             self.add(found.WrongSuffix(subject=subject, detail=kind, level=NOTE if is_model else WARNING))
         if suffix in MODEL_SUFFIXES or kind in (kinds.HDF5, kinds.ZIP, kinds.LITE):
             self._model(data, where, name)
+        if kind == kinds.NUMPY and (elements := kinds.declared_elements(data)) > max(HARMLESS, len(data)):
+            detail = f"declares {elements:,} elements, and has {len(data):,} bytes"
+            self.add(found.ArchiveBomb(subject=subject, detail=detail))
+        if suffix == ".json" and bytes(data[:4]).count(0):
+            detail = "is JSON in UTF-16 or UTF-32, which Python reads and scanners do not"
+            self.add(found.AmbiguousArchive(subject=subject, detail=detail))
         if suffix == ".json":
             self.report.risks += list(_weight_paths(data, subject))
         self._other_format(data, kind, where, depth)
@@ -176,8 +184,10 @@ class _FileLook:
                     first = kind or "another file"
                     self.add(found.TwoFormats(subject=subject, detail=f"{first} and a zip archive"))
                 self._entries(members, data, where, depth)
+        if kind == kinds.HDF5 or (kind == kinds.ZIP and kinds.suffix_of(where) not in (".h5", ".hdf5")):
+            return  # an archive may have an HDF5 file anywhere
         start = 512
-        while kind != kinds.HDF5 and start < len(data):
+        while start < len(data):
             if bytes(data[start : start + 8]) == HDF5_START:
                 first = kind or "another file"
                 self.add(found.TwoFormats(subject=subject, detail=f"{first} and an HDF5 file"))
@@ -206,11 +216,23 @@ class _FileLook:
                 return
             if entries is not None:
                 self._entries(list(entries), data, where, depth)
+                if not entries and bytes(data[:4]) == LOCAL_HEADER:
+                    self._before_empty_end(data, where, depth)
             elif kind in kinds.PACKED:
                 head = unpacked_head(BytesIO(data), bytes(data[:16]), MOST_PICKLE)
                 self.file(
                     memoryview(head), f"{where}/{posixpath.splitext(posixpath.basename(where))[0]}", depth + 1
                 )
+
+    def _before_empty_end(self, data: memoryview, where: str, depth: int) -> None:
+        """The archive before an end record that says that there is none."""
+        detail = "has members, and an end record without any"
+        self.add(found.AmbiguousArchive(subject=f"`{where}`", detail=detail))
+        tail = bytes(data[-(2**16 + 44) :])
+        before = data[: len(data) - len(tail) + tail.rfind(END_OF_ZIP)]
+        if members := _zip_at_end(before, where):
+            self._entries(members, before, where, depth)
+            self._model(before, where, BEFORE_END)
 
     def _entries(
         self, entries: list[tuple[str, Member | None]], data: memoryview, where: str, depth: int
@@ -222,7 +244,9 @@ class _FileLook:
             inner = posixpath.join(where, name.lstrip("/"))
             if member.target is not None:
                 target = posixpath.normpath(member.target)
-                if leads_outside(target) or DRIVE.match(target):
+                if target == posixpath.dirname(name) or target == ".":
+                    self.add(found.NotScanned(subject=f"`{inner}`", detail="a link to nothing"))
+                elif leads_outside(target) or DRIVE.match(target):
                     self.add(found.OutsideLink(subject=f"`{inner}`", detail=member.target[:200]))
                 continue
             self._member(member, inner, depth)

@@ -42,7 +42,8 @@ class KerasCode(KerasRisk):
     while they load the model. Keras 3 refuses, unless `safe_mode=False` or
     `enable_unsafe_deserialization()` allows it.
     ## Fix
-    Load it only if you trust whoever made it. Replace the Lambda by a layer of Keras, or by a class of your own.
+    Load it only if you trust whoever made it. Replace the Lambda by a layer of Keras, or by a class of your
+    own.
     """
 
 
@@ -62,10 +63,11 @@ class KerasImport(KerasRisk):
     """{subject} names {detail}, which Keras imports {moment}
 
     ## Cause
-    Keras 3 imports the module that a configuration names, and takes the class or function from it. Importing a
-    module runs its code; calling a function of another package may do anything.
+    Keras 3 imports the module that a configuration names, and takes the class or function from it.
+    Importing a module runs its code; calling a function of another package may do anything.
     ## Fix
-    Load it only where the module is yours, or with a release of Keras that refuses modules other than its own.
+    Load it only where the module is yours, or with a release of Keras that refuses modules other than its
+    own.
     """
 
 
@@ -86,8 +88,8 @@ class KerasOtherFile(KerasRisk):
     """{subject} names {detail}, which Keras opens {moment}
 
     ## Cause
-    The configuration or the HDF5 file refers to a file outside of the model. What Keras reads there becomes part
-    of the model: a vocabulary, a weight, another model.
+    The configuration or the HDF5 file refers to a file outside of the model. What Keras reads there becomes
+    part of the model: a vocabulary, a weight, another model.
     ## Fix
     Save the model with the content inside, or load it where the file cannot be read.
     """
@@ -120,8 +122,8 @@ class KerasCustomClass(KerasRisk):
     """{subject} needs {detail}, which the file does not contain
 
     ## Cause
-    The class or function is not part of Keras. The program that loads the model must register it or pass it in
-    `custom_objects`; its code does not come with the file, so nothing of it runs by itself.
+    The class or function is not part of Keras. The program that loads the model must register it or pass it
+    in `custom_objects`; its code does not come with the file, so nothing of it runs by itself.
     ## Fix
     Use the code only from whom you trust.
     """
@@ -136,13 +138,16 @@ ADVISORIES = Path(__file__).with_name("keras_advisories.toml")
 NAMED = re.compile(r"`([\w.]+)`")
 SOFT_LINK = "a soft link"
 MOST_CUSTOM = 20
+MODEL_CLASSES = ("", "Functional", "Model", "Sequential", "Graph")
+CUSTOM = re.compile(r">|^(?!(tf_)?keras\.|tensorflow\.|tf\.)[\w.]+\.\w+$")
+"""A registered name with its package."""
 
 
 def keras_risks(file: KerasFile) -> Iterator[Risk]:
     """What Keras would do with a file."""
     unsafe = [*file.unsafe, *unsafe_config(file.training)]
     yield from content_risks(unsafe, file.layout)
-    yield from _custom_classes((file.config, file.training))
+    yield from _custom_classes(file)
 
 
 def content_risks(unsafe: Iterable[UnsafeContent], layout: str) -> Iterator[Risk]:
@@ -189,9 +194,9 @@ def _advisories(content: UnsafeContent, layout: str) -> Iterator[str]:
     """The published vulnerabilities that the content makes use of."""
     for row in _known_advisories():
         names = row.get("names", ())
-        if content.kind == row["kind"] and layout in row["layouts"]:
-            if not names or any(name in content.detail for name in names):
-                yield f"{row['id']}, fixed in Keras {' and '.join(row['fixed'])}"
+        fits = not names or any(name in content.detail for name in names)
+        if fits and content.kind == row["kind"] and layout in row["layouts"]:
+            yield f"{row['id']}, fixed in Keras {' and '.join(row['fixed'])}"
 
 
 @functools.cache
@@ -200,19 +205,20 @@ def _known_advisories() -> list[dict[str, Any]]:
     return rows
 
 
-def _custom_classes(parts: Iterable[Json]) -> Iterator[Risk]:
-    """Classes that somebody must register: `Custom>Scale`."""
+def _custom_classes(file: KerasFile) -> Iterator[Risk]:
+    """Classes that somebody must register: `Custom>Scale`, or the class of the model itself."""
     names: dict[str, None] = {}
-    pending = list(parts)
+    top = file.config or {}
+    if isinstance(name := top.get("class_name"), str) and name not in MODEL_CLASSES and not top.get("module"):
+        names[name] = None
+    pending: list[Json] = [top, file.training]
     for value in pending:  # grows during the loop
         if isinstance(value, Mapping):
-            for key in ("registered_name", "class_name"):
-                if isinstance(name := value.get(key), str) and ">" in name:
-                    names[name] = None
+            found = (value.get("registered_name"), value.get("class_name"))
+            names.update(dict.fromkeys(n for n in found if isinstance(n, str) and CUSTOM.search(n)))
             pending += value.values()
         elif isinstance(value, list):
             pending += value
     for name in list(names)[:MOST_CUSTOM]:
-        yield KerasCustomClass(
-            subject="the model", detail=f"the custom class `{name[:200]}`", own_runtime=IGNORED
-        )
+        detail = f"the custom class `{name[:200]}`"
+        yield KerasCustomClass(subject="the model", detail=detail, own_runtime=IGNORED)

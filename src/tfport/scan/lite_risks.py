@@ -32,10 +32,11 @@ class LiteCustomOp(LiteRisk):
     """custom op `{op}` needs code that is not in the file, and that could do anything {when}
 
     ## Cause
-    An interpreter knows the builtin ops alone. The program that loads the model must register the code of a custom op,
-    which runs with the rights of the process.
+    An interpreter knows the builtin ops alone. The program that loads the model must register the code of a
+    custom op, which runs with the rights of the process.
     ## Fix
-    Register such code only from whom you trust. MediaPipe and the LiteRT task libraries bring some custom ops.
+    Register such code only from whom you trust. MediaPipe and the LiteRT task libraries bring some custom
+    ops.
     """
 
 
@@ -44,7 +45,8 @@ class LiteFlexOp(LiteRisk):
     """op `Flex{op}` runs the TensorFlow op `{op}`, which {detail}, {when}
 
     ## Cause
-    The Flex delegate runs ops of TensorFlow inside a TensorFlow Lite model, also those that use files or the network.
+    The Flex delegate runs ops of TensorFlow inside a TensorFlow Lite model, also those that use files or
+    the network.
     ## Fix
     Load the model with an interpreter without the Flex delegate: it refuses the op.
     """
@@ -55,8 +57,8 @@ class LiteOverlap(LiteRisk):
     """{subject} overlap in the file
 
     ## Cause
-    The converter writes each buffer to its own place. Buffers that share a part of their bytes make programs differ in
-    what they read.
+    The converter writes each buffer to its own place. Buffers that share a part of their bytes make
+    programs differ in what they read.
     ## Fix
     Do not load the file; convert the model again.
     """
@@ -78,8 +80,8 @@ class OutsideWeights(LiteRisk):
     """{subject} takes weights from `{detail}`, outside of the model
 
     ## Cause
-    `weightsManifest` names the files of the weights. TensorFlow.js reads them by their paths, relative to the address of
-    the model, or from another server; what is there becomes part of the model.
+    `weightsManifest` names the files of the weights. TensorFlow.js reads them by their paths, relative to
+    the address of the model, or from another server; what is there becomes part of the model.
     ## Fix
     Put the weights beside the model. tfport does not read them from elsewhere.
     """

@@ -19,7 +19,7 @@ from tfport.graph.model import Model
 from tfport.graph.op_signature import OpDefs
 from tfport.rendering import RenderedResult
 from tfport.scan.file_findings import NotScanned
-from tfport.scan.file_risks import BEHIND, HDF5_START, FileReport, look_at
+from tfport.scan.file_risks import BEFORE_END, BEHIND, HDF5_START, FileReport, look_at
 from tfport.scan.graph_risks import graph_risks
 from tfport.scan.risk import NOTE, Risk, rank, worst_severity
 from tfport.startup.dataclass import dataclass, field
@@ -76,7 +76,7 @@ def _inner_risks(files: FileReport, own: set[str], definitions: OpDefs) -> Itera
             from tfport.scan.keras_risks import hdf5_risks
 
             yield from hdf5_risks(data, where, "weights" if name.endswith("weights.h5") else "h5")
-        if where not in own or name == BEHIND:
+        if where not in own or name in (BEHIND, BEFORE_END):
             try:
                 risks = list(_model_risks(where, name, data, definitions))
             except Error:

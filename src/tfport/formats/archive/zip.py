@@ -140,7 +140,9 @@ def member(opened: zipfile.ZipFile, info: zipfile.ZipInfo, data: memoryview, pat
 
 
 def other_name(info: zipfile.ZipInfo, data: memoryview) -> str:
-    """The name before the data of a member, if the directory has another; programs differ in which they use."""
+    """The name before the data of a member, or with a null byte, if the directory has another."""
+    if "\0" in info.orig_filename:
+        return info.orig_filename
     at = info.header_offset
     if not 0 <= at <= len(data) - 30 or bytes(data[at : at + 4]) != b"PK\x03\x04":
         return ""

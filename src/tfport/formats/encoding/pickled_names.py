@@ -17,7 +17,18 @@ MOST_OPCODES = 200_000
 PROTOCOLS = (b"\2", b"\3", b"\4", b"\5")
 CALLS = frozenset(("REDUCE", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "BUILD"))
 TEXTS = frozenset(
-    ["STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "BINUNICODE8", "SHORT_BINUNICODE", "BINBYTES", "BINBYTES8", "SHORT_BINBYTES"]
+    [
+        "STRING",
+        "BINSTRING",
+        "SHORT_BINSTRING",
+        "UNICODE",
+        "BINUNICODE",
+        "BINUNICODE8",
+        "SHORT_BINUNICODE",
+        "BINBYTES",
+        "BINBYTES8",
+        "SHORT_BINBYTES",
+    ]
 )
 PUTS, GETS = frozenset(("PUT", "BINPUT", "LONG_BINPUT")), frozenset(("GET", "BINGET", "LONG_BINGET"))
 NAME = re.compile(r"[A-Za-z_][\w.]*")
@@ -28,7 +39,46 @@ _HARMLESS = """
 HARMLESS = frozenset(_HARMLESS.split())
 """Packages of data: their classes are usual in pickles of models."""
 DANGEROUS = frozenset(
-    ["__import__", "apply", "breakpoint", "call", "check_output", "compile", "delattr", "eval", "exec", "execfile", "file", "fork", "getattr", "get_file", "globals", "import_module", "input", "load", "load_library", "loads", "open", "popen", "read_csv", "read_pickle", "remove", "rename", "rmtree", "run", "run_path", "runcode", "runstring", "setattr", "spawn", "startfile", "system", "unlink", "urlopen", "urlretrieve"]
+    [
+        "__import__",
+        "apply",
+        "breakpoint",
+        "call",
+        "check_output",
+        "compile",
+        "delattr",
+        "eval",
+        "exec",
+        "execfile",
+        "file",
+        "fork",
+        "getattr",
+        "get_file",
+        "globals",
+        "import_module",
+        "input",
+        "load",
+        "load_library",
+        "loads",
+        "open",
+        "popen",
+        "read_csv",
+        "read_pickle",
+        "remove",
+        "rename",
+        "rmtree",
+        "run",
+        "run_path",
+        "runcode",
+        "runstring",
+        "setattr",
+        "spawn",
+        "startfile",
+        "system",
+        "unlink",
+        "urlopen",
+        "urlretrieve",
+    ]
 )
 """Functions that run code, or touch files or the network, of whichever package."""
 
@@ -55,7 +105,57 @@ def is_dangerous(name: str) -> bool:
 
 
 RUNNERS = frozenset(
-    ["asyncio", "bdb", "cProfile", "code", "codeop", "commands", "ctypes", "distutils", "doctest", "ftplib", "http", "idlelib", "importlib", "lib2to3", "marshal", "mlflow", "multiprocessing", "nt", "os", "pdb", "pickle", "pip", "pkgutil", "platform", "posix", "profile", "pty", "pydoc", "requests", "runpy", "shutil", "smtplib", "socket", "ssl", "subprocess", "sys", "telnetlib", "tempfile", "test", "threading", "timeit", "trace", "urllib", "urllib2", "uuid", "venv", "webbrowser", "xmlrpc", "zipimport"]
+    [
+        "asyncio",
+        "bdb",
+        "cProfile",
+        "code",
+        "codeop",
+        "commands",
+        "ctypes",
+        "distutils",
+        "doctest",
+        "ftplib",
+        "http",
+        "idlelib",
+        "importlib",
+        "lib2to3",
+        "marshal",
+        "mlflow",
+        "multiprocessing",
+        "nt",
+        "os",
+        "pdb",
+        "pickle",
+        "pip",
+        "pkgutil",
+        "platform",
+        "posix",
+        "profile",
+        "pty",
+        "pydoc",
+        "requests",
+        "runpy",
+        "shutil",
+        "smtplib",
+        "socket",
+        "ssl",
+        "subprocess",
+        "sys",
+        "telnetlib",
+        "tempfile",
+        "test",
+        "threading",
+        "timeit",
+        "trace",
+        "urllib",
+        "urllib2",
+        "uuid",
+        "venv",
+        "webbrowser",
+        "xmlrpc",
+        "zipimport",
+    ]
 )
 """Packages that run programs and code, or use files or the network: no data names them."""
 
