@@ -252,8 +252,8 @@ def verify_certificate(
 def scan(model: Model | ModelSource, *, tags: Iterable[str] | None = None) -> ScanReport:
     """Find what a model could do to the machine that loads it. Nothing in it is run.
 
-    The result has `.risks`, the worst first, `.severity`, `str(…)` and `.to_json()`. Of a path, all files of its
-    folder or archive are looked at, also if it is not a model.
+    The result has `.risks`, the worst first, `.severity`, `str(…)` and `.to_json()`. Of a path, all files
+    of its folder or archive are looked at, also if it is not a model.
 
     Args:
         model: A model, or what `load` accepts.

@@ -274,7 +274,8 @@ def overlapping_buffers(folder: Path) -> Path:
 
     first, second = b"\2" * LARGE, b"\3" * LARGE
     added = subgraph(
-        builtin("ADD"), tensor((1, 256)), tensor((1, 256), buffer=1), tensor((1, 256), buffer=2), tensor((1, 256)),
+        builtin("ADD"), tensor((1, 256)), tensor((1, 256), buffer=1), tensor((1, 256), buffer=2),
+        tensor((1, 256)),
         inputs=3, options_type="AddOptions",
     )  # fmt: skip
     content = lite_bytes(file(added, buffers=(first, second)), largest=0)

@@ -1,4 +1,4 @@
-"""Every way around scanners that was reported for ModelScan and modelaudit, and the finding that it must give."""
+"""Every way around scanners that was reported for ModelScan and modelaudit, and the finding it must give."""
 
 import pickle
 import tarfile

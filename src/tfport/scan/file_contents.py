@@ -29,11 +29,13 @@ PACKED = (GZIP, BZIP2, XZ)
 CLOSED = (SEVEN_ZIP, RAR, ZSTD)
 """Archives that tfport does not open."""
 MAGICS: tuple[tuple[bytes, str], ...] = (
-    (b"\x7fELF", ELF), (b"\xfe\xed\xfa\xce", MACH_O), (b"\xfe\xed\xfa\xcf", MACH_O), (b"\xce\xfa\xed\xfe", MACH_O),
+    (b"\x7fELF", ELF), (b"\xfe\xed\xfa\xce", MACH_O), (b"\xfe\xed\xfa\xcf", MACH_O),
+    (b"\xce\xfa\xed\xfe", MACH_O),
     (b"\xcf\xfa\xed\xfe", MACH_O), (b"\xca\xfe\xba\xbe", MACH_O), (b"\x89HDF\r\n\x1a\n", HDF5),
     (b"PK\x03\x04", ZIP), (b"PK\x05\x06", ZIP), (b"\x1f\x8b", GZIP), (b"BZh", BZIP2), (b"\xfd7zXZ\x00", XZ),
     (b"7z\xbc\xaf\x27\x1c", SEVEN_ZIP), (b"Rar!", RAR), (b"\x28\xb5\x2f\xfd", ZSTD), (b"\x93NUMPY", NUMPY),
-    (b"\x89PNG", PNG), (b"\xff\xd8\xff", JPEG), (b"GIF8", GIF), (b"%PDF", PDF), (b"#!/", SCRIPT), (b"#! /", SCRIPT),
+    (b"\x89PNG", PNG), (b"\xff\xd8\xff", JPEG), (b"GIF8", GIF), (b"%PDF", PDF),
+    (b"#!/", SCRIPT), (b"#! /", SCRIPT),
 )  # fmt: skip
 SCRIPT_SUFFIXES = frozenset(
     (".py", ".pyw", ".sh", ".bash", ".bat", ".cmd", ".ps1", ".vbs", ".pl", ".rb", ".php", ".jar", ".lnk")
@@ -46,7 +48,8 @@ _MESSAGES = dict.fromkeys((".pb", ".index", ".meta"), _NOTHING)
 CLAIMS: dict[str, frozenset[str]] = {
     ".keras": frozenset((ZIP, HDF5)), ".h5": frozenset((HDF5,)), ".hdf5": frozenset((HDF5,)),
     ".tflite": frozenset((LITE,)), ".npy": frozenset((NUMPY,)), ".npz": frozenset((ZIP,)),
-    ".png": frozenset((PNG,)), ".jpg": frozenset((JPEG,)), ".jpeg": frozenset((JPEG,)), ".gif": frozenset((GIF,)),
+    ".png": frozenset((PNG,)), ".jpg": frozenset((JPEG,)), ".jpeg": frozenset((JPEG,)),
+    ".gif": frozenset((GIF,)),
     **_TEXTS, **_MESSAGES,
 }  # fmt: skip
 """The contents that a suffix promises; nothing for those that have no magic number."""

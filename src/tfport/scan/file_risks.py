@@ -1,4 +1,4 @@
-"""Look at every file of a model, and into archives: native code, pickles, scripts, names and links that lead outside.
+"""Look at every file of a model, and into archives: native code, pickles, scripts, links that lead outside.
 
 `look_at(path)` returns what was found, and the files that are models themselves, which `scan` loads.
 Nothing is unpacked to its name, imported or run; what is read is bounded in number, size and depth.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import zlib
 from collections.abc import Iterator
 from io import BytesIO
 
@@ -17,17 +16,13 @@ from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive.archive import MOST_MEMBERS, Member
 from tfport.formats.archive.open import archive_entries
 from tfport.formats.archive.unpack import HARMLESS, MOST_RATIO, unpacked_head
-from tfport.formats.encoding.pickled_names import (
-    PickledNames,
-    has_pickle_start,
-    is_text_pickle,
-    pickled_names,
-)
 from tfport.formats.files import Folder
 from tfport.formats.keras.unsafe import leads_outside
 from tfport.scan import file_contents as kinds
 from tfport.scan import file_findings as found
-from tfport.scan.risk import ERROR, NOTE, WARNING, Risk
+from tfport.scan.archive_risks import DRIVE, StoredMembers, archive_risks, zip_at_end
+from tfport.scan.pickle_risks import MOST_PICKLE, pickle_names, pickle_risk
+from tfport.scan.risk import NOTE, WARNING, Risk
 from tfport.startup.dataclass import dataclass, field
 from tfport.words import count
 
@@ -36,7 +31,6 @@ MOST_UNPACKED = 2 << 30
 """Bytes of members that are unpacked to look at them, together."""
 DEEPEST = 4
 """Archives inside archives."""
-MOST_PICKLE = 16 << 20
 MOST_NAMES = 6
 MOST_MODELS = 50
 SKIPPED_FOLDERS = frozenset((".git", ".cache", ".svn", "__pycache__"))
@@ -45,7 +39,6 @@ SYSTEM = re.compile(
     r"/(etc|proc|sys|dev|root|boot|bin|sbin|usr|var|run)(/|$)|/\.(ssh|aws|config|kube|docker|netrc)\b"
 )
 """Places that no model has its files in."""
-DRIVE = re.compile(r"[A-Za-z]:")
 NOTABLE = re.compile(
     r"(exec(v|ve|vp|vpe|l|lp|le)|system|popen|posix_spawnp?|v?fork|dlopen|dlmopen|socket|connect|bind|listen|accept4?|"
     r"getaddrinfo|gethostbyname|ptrace|unlink(at)?|setuid|memfd_create|process_vm_writev)"
@@ -135,7 +128,7 @@ class _FileLook:
     def file(self, data: memoryview, where: str, depth: int) -> None:
         """Look at one file, by its content and its name."""
         name = posixpath.basename(where)
-        subject, kind, names = f"`{where}`", kinds.content_of(data, name), _pickle(data, name)
+        subject, kind, names = f"`{where}`", kinds.content_of(data, name), pickle_names(data, name)
         suffix = kinds.suffix_of(name)
         if kind in kinds.NATIVE:
             self.add(_native(data, where, kind))
@@ -143,7 +136,7 @@ class _FileLook:
             self._script(kind or kinds.SCRIPT, where, depth)
         elif names is not None:
             kind = kinds.PICKLE
-            self.add(_pickle_risk(names, subject))
+            self.add(pickle_risk(names, subject))
         if kinds.contradicts(kind, name):
             is_model = kind in (kinds.ZIP, kinds.HDF5, kinds.LITE)
             self.add(found.WrongSuffix(subject=subject, detail=kind, level=NOTE if is_model else WARNING))
@@ -178,7 +171,7 @@ class _FileLook:
         """A second format in the same file: a zip archive at its end, or HDF5 after its first part."""
         subject = f"`{where}`"
         if kind != kinds.ZIP and END_OF_ZIP in bytes(data[-(2**16 + 22) :]):
-            members = _zip_at_end(data, where)
+            members = zip_at_end(data, where)
             if members:
                 if kind != kinds.LITE:  # which packs its labels like this
                     first = kind or "another file"
@@ -230,14 +223,12 @@ class _FileLook:
         self.add(found.AmbiguousArchive(subject=f"`{where}`", detail=detail))
         tail = bytes(data[-(2**16 + 44) :])
         before = data[: len(data) - len(tail) + tail.rfind(END_OF_ZIP)]
-        if members := _zip_at_end(before, where):
+        if members := zip_at_end(before, where):
             self._entries(members, before, where, depth)
             self._model(before, where, BEFORE_END)
 
-    def _entries(
-        self, entries: list[tuple[str, Member | None]], data: memoryview, where: str, depth: int
-    ) -> None:
-        self.report.risks += list(_archive_tricks(entries, data, where))
+    def _entries(self, entries: StoredMembers, data: memoryview, where: str, depth: int) -> None:
+        self.report.risks += list(archive_risks(entries, data, where))
         for name, member in entries[:MOST_MEMBERS]:
             if member is None or self._is_one_too_many(where):
                 continue
@@ -264,44 +255,6 @@ class _FileLook:
             self._unread(where, error, WARNING)
 
 
-def _archive_tricks(entries: list[tuple[str, Member | None]], data: memoryview, where: str) -> Iterator[Risk]:
-    """Names that lead outside or occur twice, and sizes that no model has."""
-    subject, seen = f"`{where}`", set[str]()
-    if len(entries) > MOST_MEMBERS:
-        yield found.ArchiveBomb(subject=subject, detail=f"has more than {MOST_MEMBERS:,} members")
-    packed = 0
-    for name, member in entries[:MOST_MEMBERS]:
-        if leads_outside(name) or DRIVE.match(name):
-            yield found.ArchivePath(subject=subject, detail=name[:200])
-        plain = posixpath.normpath(name)
-        if member is None:
-            continue
-        if plain in seen:
-            yield found.AmbiguousArchive(
-                subject=subject, detail=f"has several members with the name `{plain[:200]}`"
-            )
-        seen.add(plain)
-        if member.other_name:
-            both = f"calls a member `{name[:100]}` in its directory, and `{member.other_name[:100]}` before its data"
-            yield found.AmbiguousArchive(subject=subject, detail=both)
-        if member.packed is not None:
-            packed += member.packed
-            if member.size > max(HARMLESS, MOST_RATIO * member.packed):
-                sizes = f"{member.packed:,} bytes that unpack to {member.size:,}"
-                yield found.ArchiveBomb(subject=subject, detail=f"has the member `{name[:200]}`: {sizes}")
-    if packed > len(data):
-        yield found.ArchiveBomb(subject=subject, detail="has members that share their bytes")
-
-
-def _zip_at_end(data: memoryview, where: str) -> list[tuple[str, Member | None]]:
-    from tfport.formats.archive.zip import zip_entries
-
-    try:
-        return list(zip_entries(data, where))
-    except UnreadableFile:
-        return []
-
-
 def _native(data: memoryview, where: str, kind: str) -> Risk:
     imports: list[str] = []
     if kind == kinds.ELF:
@@ -314,35 +267,6 @@ def _native(data: memoryview, where: str, kind: str) -> Risk:
             kind += ", which cannot be read"
     shown = ", ".join(f"`{name}`" for name in imports[: 2 * MOST_NAMES])
     return found.NativeCode(subject=f"`{where}`", detail=kind + (f", which imports {shown}" if shown else ""))
-
-
-def _pickle(data: memoryview, name: str) -> PickledNames | None:
-    """The names in a pickle, in whichever wrapping; None for another file."""
-    head, suffix = bytes(data[:4096]), kinds.suffix_of(name)
-    if suffix in kinds.PICKLE_SUFFIXES and head[:1] == b"\x78":  # as joblib compresses
-        try:
-            data = memoryview(zlib.decompressobj().decompress(bytes(data[:MOST_PICKLE]), MOST_PICKLE))
-        except zlib.error:
-            return None
-        head = bytes(data[:4096])
-    if head.startswith(b"\x93NUMPY"):
-        if not kinds.holds_objects(data):
-            return None
-        at = 10 + int.from_bytes(head[8:10], "little")
-        return pickled_names(data[at : at + MOST_PICKLE])
-    if has_pickle_start(head):
-        names = pickled_names(data[:MOST_PICKLE])
-        return names if names.is_whole or names.names or suffix in kinds.PICKLE_SUFFIXES else None
-    is_named = suffix in (".pkl", ".pickle", ".dill") and bytes(data[-1:]) == b"."
-    return pickled_names(data[:MOST_PICKLE]) if is_named or is_text_pickle(head) else None
-
-
-def _pickle_risk(names: PickledNames, subject: str) -> Risk:
-    worst = names.dangerous
-    shown = ", ".join(f"`{name[:80]}`" for name in (worst or names.names)[:MOST_NAMES])
-    why = f"it calls {shown} when it is read" if worst else ""
-    detail = f" that names {shown}" if shown and not worst else ""
-    return found.PickleFile(subject=subject, detail=detail, level=ERROR if worst else WARNING, why=why)
 
 
 PATHS = re.compile(rb'"paths"\s*:\s*\[([^\]]{0,1000000})\]')

@@ -1,8 +1,9 @@
-"""What a TensorFlow Lite file asks its interpreter for, and where a TensorFlow.js model has its weights. Findings 93x."""
+"""What a TensorFlow Lite file asks for, and where a TensorFlow.js model has its weights. Findings 93x."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from math import prod
 
 from tfport.check.findings.finding import finding
@@ -12,7 +13,9 @@ from tfport.scan.risk import ERROR, NOTE, RISK, WARNING, Risk
 
 REFUSED = "tfport's own runtime has no kernel for it"
 RUNNING = "when the model runs"
-HARMFUL = ("writes files", "deletes files", "network", "other machines", "loads code", "runs programs")
+HARMFUL = (
+    "writes files", "deletes files", "network", "other machines", "loads code", "runs programs", "ends the process",
+)  # fmt: skip
 READS = ("reads files", "lists files", "python", "reads environment")
 LARGEST_TENSOR = 1 << 36
 """Bytes; no device that runs TensorFlow Lite has as much memory."""
@@ -111,7 +114,7 @@ def _flex(op: str) -> Iterator[Risk]:
 
 
 def _overlaps(file: LiteFile) -> Iterator[Risk]:
-    """Buffers outside of the flatbuffer that share a part of their bytes; equal ones may be the same buffer."""
+    """Buffers behind the flatbuffer that share a part of their bytes; equal ones may be the same."""
     if not file.outside:
         return
     import numpy as np
@@ -123,6 +126,6 @@ def _overlaps(file: LiteFile) -> Iterator[Risk]:
             start = np.frombuffer(view, np.uint8).__array_interface__["data"][0]
             spans.add((start, start + len(view), number))
     ordered = sorted(spans)
-    for (start, end, first), (after, its_end, second) in zip(ordered, ordered[1:], strict=False):
+    for (start, end, first), (after, its_end, second) in pairwise(ordered):
         if after < end and (start, end) != (after, its_end):
             yield LiteOverlap(subject=f"buffers {first} and {second}")

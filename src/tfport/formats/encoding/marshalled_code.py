@@ -41,7 +41,7 @@ LAYOUTS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, _OLD),
     (4, _OLD),
 )
-"""Python 3.11, 3.8, 3.0 and 2.7: the number of integers first, and the fields; an empty name is an integer."""
+"""Python 3.11, 3.8, 3.0 and 2.7: the number of integers first, and the fields. A number has no name."""
 
 
 class _NotMarshalled(Exception):

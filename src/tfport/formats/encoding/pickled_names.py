@@ -16,71 +16,13 @@ from tfport.startup.dataclass import dataclass, field
 MOST_OPCODES = 200_000
 PROTOCOLS = (b"\2", b"\3", b"\4", b"\5")
 CALLS = frozenset(("REDUCE", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "BUILD"))
-TEXTS = frozenset(
-    [
-        "STRING",
-        "BINSTRING",
-        "SHORT_BINSTRING",
-        "UNICODE",
-        "BINUNICODE",
-        "BINUNICODE8",
-        "SHORT_BINUNICODE",
-        "BINBYTES",
-        "BINBYTES8",
-        "SHORT_BINBYTES",
-    ]
-)
+_TEXTS = """
+    STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE BINUNICODE8 SHORT_BINUNICODE BINBYTES BINBYTES8
+    SHORT_BINBYTES
+"""
+TEXTS = frozenset(_TEXTS.split())
 PUTS, GETS = frozenset(("PUT", "BINPUT", "LONG_BINPUT")), frozenset(("GET", "BINGET", "LONG_BINGET"))
 NAME = re.compile(r"[A-Za-z_][\w.]*")
-_HARMLESS = """
-    _codecs builtins collections copyreg copy_reg datetime joblib keras keras_preprocessing numpy pandas scipy sklearn
-    tensorflow torch
-"""
-HARMLESS = frozenset(_HARMLESS.split())
-"""Packages of data: their classes are usual in pickles of models."""
-DANGEROUS = frozenset(
-    [
-        "__import__",
-        "apply",
-        "breakpoint",
-        "call",
-        "check_output",
-        "compile",
-        "delattr",
-        "eval",
-        "exec",
-        "execfile",
-        "file",
-        "fork",
-        "getattr",
-        "get_file",
-        "globals",
-        "import_module",
-        "input",
-        "load",
-        "load_library",
-        "loads",
-        "open",
-        "popen",
-        "read_csv",
-        "read_pickle",
-        "remove",
-        "rename",
-        "rmtree",
-        "run",
-        "run_path",
-        "runcode",
-        "runstring",
-        "setattr",
-        "spawn",
-        "startfile",
-        "system",
-        "unlink",
-        "urlopen",
-        "urlretrieve",
-    ]
-)
-"""Functions that run code, or touch files or the network, of whichever package."""
 
 
 @dataclass(slots=True)
@@ -92,72 +34,6 @@ class PickledNames:
     calls: bool = False
     is_whole: bool = False
     """Whether it ends as a pickle does."""
-
-    @property
-    def dangerous(self) -> list[str]:
-        """The names of functions that are no part of data."""
-        return [name for name in self.names if is_dangerous(name)]
-
-
-def is_dangerous(name: str) -> bool:
-    package, last = name.partition(".")[0], name.rpartition(".")[2]
-    return name == "?" or last in DANGEROUS or package in RUNNERS
-
-
-RUNNERS = frozenset(
-    [
-        "asyncio",
-        "bdb",
-        "cProfile",
-        "code",
-        "codeop",
-        "commands",
-        "ctypes",
-        "distutils",
-        "doctest",
-        "ftplib",
-        "http",
-        "idlelib",
-        "importlib",
-        "lib2to3",
-        "marshal",
-        "mlflow",
-        "multiprocessing",
-        "nt",
-        "os",
-        "pdb",
-        "pickle",
-        "pip",
-        "pkgutil",
-        "platform",
-        "posix",
-        "profile",
-        "pty",
-        "pydoc",
-        "requests",
-        "runpy",
-        "shutil",
-        "smtplib",
-        "socket",
-        "ssl",
-        "subprocess",
-        "sys",
-        "telnetlib",
-        "tempfile",
-        "test",
-        "threading",
-        "timeit",
-        "trace",
-        "urllib",
-        "urllib2",
-        "uuid",
-        "venv",
-        "webbrowser",
-        "xmlrpc",
-        "zipimport",
-    ]
-)
-"""Packages that run programs and code, or use files or the network: no data names them."""
 
 
 def has_pickle_start(head: bytes) -> bool:
@@ -210,7 +86,7 @@ def _step(name: str, argument: Any, stack: list[str | None], memo: dict[int, str
 
 
 def is_text_pickle(head: bytes) -> bool:
-    """Whether bytes are a pickle of protocol 0 or 1, which has no magic number: it names something and calls it."""
+    """Whether bytes are a pickle of protocol 0 or 1, without a magic number: it names something and calls it."""
     if b"\n" not in head or head[:1] not in b"(cIiSVFLNl]}p0":
         return False
     found = pickled_names(head)

@@ -1,4 +1,4 @@
-"""What an HDF5 file refers to outside of itself: links, external storage and virtual datasets; none is followed."""
+"""What an HDF5 file refers to elsewhere: links, external storage and virtual datasets. None is followed."""
 
 from __future__ import annotations
 
