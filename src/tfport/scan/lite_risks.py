@@ -14,13 +14,21 @@ from tfport.scan.risk import ERROR, NOTE, RISK, WARNING, Risk
 REFUSED = "tfport's own runtime has no kernel for it"
 RUNNING = "when the model runs"
 HARMFUL = (
-    "writes files", "deletes files", "network", "other machines", "loads code", "runs programs", "ends the process",
-)  # fmt: skip
+    "writes files",
+    "deletes files",
+    "network",
+    "other machines",
+    "loads code",
+    "runs programs",
+    "ends the process",
+)
 READS = ("reads files", "lists files", "python", "reads environment")
 LARGEST_TENSOR = 1 << 36
 """Bytes; no device that runs TensorFlow Lite has as much memory."""
-BITS = {"FLOAT64": 64, "INT64": 64, "UINT64": 64, "COMPLEX64": 64, "COMPLEX128": 128, "FLOAT16": 16, "INT16": 16,
-        "UINT16": 16, "BFLOAT16": 16, "INT8": 8, "UINT8": 8, "BOOL": 8, "INT4": 4, "INT2": 2}  # fmt: skip
+BITS = {
+    "FLOAT64": 64, "INT64": 64, "UINT64": 64, "COMPLEX64": 64, "COMPLEX128": 128, "FLOAT16": 16, "INT16": 16,
+    "UINT16": 16, "BFLOAT16": 16, "INT8": 8, "UINT8": 8, "BOOL": 8, "INT4": 4, "INT2": 2,
+}  # fmt: skip
 """Of one element; 32 for other types."""
 
 
@@ -32,7 +40,7 @@ class LiteRisk(Risk):
 
 @finding("TFP930", "lite-custom-op", WARNING, noticed=RISK)
 class LiteCustomOp(LiteRisk):
-    """custom op `{op}` needs code that is not in the file, and that could do anything {when}
+    """custom op `{op}` needs code that is not in the file, and that could do anything {moment}
 
     ## Cause
     An interpreter knows the builtin ops alone. The program that loads the model must register the code of a
@@ -45,7 +53,7 @@ class LiteCustomOp(LiteRisk):
 
 @finding("TFP931", "lite-flex-op", NOTE, noticed=RISK)
 class LiteFlexOp(LiteRisk):
-    """op `Flex{op}` runs the TensorFlow op `{op}`, which {detail}, {when}
+    """op `Flex{op}` runs the TensorFlow op `{op}`, which {detail}, {moment}
 
     ## Cause
     The Flex delegate runs ops of TensorFlow inside a TensorFlow Lite model, also those that use files or
@@ -69,7 +77,7 @@ class LiteOverlap(LiteRisk):
 
 @finding("TFP933", "lite-size", WARNING, noticed=RISK)
 class LiteSize(LiteRisk):
-    """tensor `{subject}` of shape {detail} fills the memory {when}
+    """tensor `{subject}` of shape {detail} fills the memory {moment}
 
     ## Cause
     The interpreter allocates the tensors of a model by the shapes in the file, before it runs.
@@ -96,7 +104,7 @@ def lite_risks(file: LiteFile, *, is_built: bool) -> Iterator[Risk]:
         if code.flex_op:
             yield from () if is_built else _flex(code.flex_op)
         elif code.op == CUSTOM and not is_built:
-            yield LiteCustomOp(op=code.custom, when=RUNNING, own_runtime=REFUSED)
+            yield LiteCustomOp(op=code.custom, moment=RUNNING, own_runtime=REFUSED)
     yield from _overlaps(file)
     for graph in file.subgraphs:
         for tensor in graph.tensors:
@@ -110,7 +118,7 @@ def _flex(op: str) -> Iterator[Risk]:
         harmful = any(does in HARMFUL for does in effect.does)
         level = ERROR if harmful else WARNING if any(does in READS for does in effect.does) else NOTE
         does = ", ".join(effect.does)
-        yield LiteFlexOp(op=op, detail=f"does this: {does}", when=RUNNING, level=level, own_runtime=REFUSED)
+        yield LiteFlexOp(op=op, detail=f"does this: {does}", moment=RUNNING, level=level, own_runtime=REFUSED)
 
 
 def _overlaps(file: LiteFile) -> Iterator[Risk]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from tfport.check.checked_model import CheckedModel
 from tfport.errors import Error
+from tfport.formats.checkpoint.signature import CHECKPOINT
 from tfport.formats.files import MemoryFiles
 from tfport.formats.find import find_model
 from tfport.formats.format import ModelFormat, ModelLocation, Sample
@@ -105,7 +106,7 @@ def scan_model(model: Model) -> ScanReport:
     """Everything that a model could do."""
     risks: list[Risk] = []
     nodes = 0
-    if not model.no_graph:
+    if not model.no_graph and model.format is not CHECKPOINT:  # which has nothing to run
         checked = CheckedModel(model)
         risks += graph_risks(checked)
         nodes = sum(len(usage.nodes) for usage in checked.usages)
@@ -133,5 +134,5 @@ def _saved_keras_risks(model: Model) -> Iterator[Risk]:
     from tfport.scan.keras_risks import content_risks
 
     for risk in content_risks(unsafe_of_saved_model(model.files, model.meta.object_graph_def), SAVED_MODEL):
-        risk.when = "while Keras loads the model"
+        risk.moment = "while Keras loads the model"
         yield risk

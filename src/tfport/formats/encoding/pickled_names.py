@@ -60,7 +60,7 @@ def pickled_names(data: bytes | memoryview) -> PickledNames:
                 names[f"{module}.{attribute}" if module and attribute else "?"] = None
                 stack[-2:] = [None]
             elif name in PUTS or name == "MEMOIZE":
-                memo[len(memo) if name == "MEMOIZE" else int(argument)] = stack[-1] if stack else None
+                memo[len(memo) if name == "MEMOIZE" else int(str(argument))] = stack[-1] if stack else None
             else:
                 _step(name, argument, stack, memo)
             found.calls = found.calls or name in CALLS
@@ -86,7 +86,7 @@ def _step(name: str, argument: Any, stack: list[str | None], memo: dict[int, str
 
 
 def is_text_pickle(head: bytes) -> bool:
-    """Whether bytes are a pickle of protocol 0 or 1, without a magic number: it names something and calls it."""
+    """Whether bytes are a pickle of protocol 0 or 1, without a magic number: it names and calls something."""
     if b"\n" not in head or head[:1] not in b"(cIiSVFLNl]}p0":
         return False
     found = pickled_names(head)

@@ -98,15 +98,16 @@ def _in_lambda(config: Mapping[str, Json], where: str) -> Iterator[UnsafeContent
         if has_code and isinstance(value, list | str):
             detail = MARSHALLED if key == "function" else f"{MARSHALLED} ({key})"
             yield UnsafeContent("lambda", where, detail, _code(value))
-        elif isinstance(value, str) and _is_outside(module := config.get(MODULES.get(key, ""))):
+        elif isinstance(value, str) and (module := _outside(config.get(MODULES.get(key, "")))):
             yield UnsafeContent("module", where, f"`{module[:100]}.{value[:100]}`, which is outside Keras")
         elif isinstance(value, str) and value in DANGEROUS_FUNCTIONS:
             yield UnsafeContent("function", where, f"the function `{value}`")
 
 
-def _is_outside(module: Json) -> bool:
-    """Whether a module is neither of Keras nor the program that saved the model."""
-    return isinstance(module, str) and module.partition(".")[0] not in {*PACKAGES, "__main__", ""}
+def _outside(module: Json) -> str:
+    """A module that is neither of Keras nor the program that saved the model; empty for others."""
+    is_other = isinstance(module, str) and module.partition(".")[0] not in {*PACKAGES, "__main__"}
+    return str(module) if is_other else ""
 
 
 def _in_module(module: str, kind: str, config: Json, where: str) -> Iterator[UnsafeContent]:
