@@ -159,6 +159,7 @@ def check(
     from tfport.atlas.resolve.targets import resolve_targets
     from tfport.check.check_report import check_model
     from tfport.graph.model import Model
+    from tfport.lib.with_libraries import with_libraries
 
     registry, tensorflow_libraries = _with_libraries(registry, libraries)
     targets = resolve_targets(
@@ -167,14 +168,13 @@ def check(
     subject = model if isinstance(model, Model) else load(model, registry=registry)
     return check_model(
         subject,
-        targets,
+        with_libraries(targets, tensorflow_libraries),
         loader=loader,
         signatures=signatures,
         fetches=fetches,
         feeds=feeds,
         soft_placement=soft_placement,
         checksums=checksums,
-        libraries=tensorflow_libraries,
     )
 
 
@@ -206,10 +206,10 @@ def fix(
             `fetches`, `feeds`.
     """
     from tfport.atlas.resolve.targets import resolve_targets
-    from tfport.check.target_libraries import with_libraries
     from tfport.fix.fix_to import fix_to
     from tfport.fix.options import FixOptions
     from tfport.graph.model import Model
+    from tfport.lib.with_libraries import with_libraries
 
     targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
     subject = model if isinstance(model, Model) else load(model)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+LINES = "TFPORT_PROGRESS"
+"""With this environment variable, a command prints each step as a line of JSON on standard error."""
+
 
 class ProgressStep(str):
     """A text about the step, where the work knows how many such steps there are."""

@@ -1,4 +1,6 @@
-"""Words in sentences: text from untrusted files, and numbers of things."""
+"""Words in sentences: text from untrusted files, numbers of things, addresses."""
+
+from __future__ import annotations
 
 
 def printable(text: str) -> str:
@@ -9,3 +11,8 @@ def printable(text: str) -> str:
 def count(n: int, noun: str) -> str:
     """`1 node`, `1,200 nodes`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def bracketed(host: str) -> str:
+    """Return a host as written before a port: IPv6 addresses need brackets."""
+    return f"[{host}]" if ":" in host else host

@@ -50,6 +50,12 @@ def test_the_profile_in_json(capsys):
     assert passes["reduced_precision"]["graphs"] == 0  # for GPUs
 
 
+def test_a_graph_without_signatures_is_profiled(capsys):
+    assert main(["bench", path_of("frozen"), "--profile", "--seconds", "0", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["signature"], len(document["profiles"])) == ("graph", 1)
+
+
 def test_a_node_on_the_host_is_reported_with_its_reason(capsys):
     strings = path_of("strings")
     assert main(["bench", strings, "--profile", "--input", 'lines=["a b"]', "--seconds", "0", "--json"]) == 0

@@ -1,3 +1,4 @@
+import io
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import pytest
 from tests.interrupts import interruptible
 from tests.recorded_models import path_of
 
+import tfport
 from tfport.cli.main import main, parser
 from tfport.words import printable
 
@@ -86,6 +88,20 @@ def test_an_interrupt_prints_one_line():
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
     assert (process.returncode, error) == (130, "tfport: interrupted\n")
+
+
+def test_a_second_interrupt_while_the_first_is_reported_is_silent(monkeypatch, capsys):
+    class Interrupted(io.StringIO):
+        def write(self, text):
+            raise KeyboardInterrupt
+
+    def load(*args, **options):
+        monkeypatch.setattr(sys, "stderr", Interrupted())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tfport, "load", load)
+    assert main(["inspect", "model"]) == 130
+    assert capsys.readouterr().err == ""
 
 
 def test_a_closed_pipe_is_not_an_error():

@@ -4,7 +4,7 @@ import pytest
 from tests.recorded_models import PROGRAMS, load
 
 import tfport
-from tfport.fix.structure.functional_ops import FUNCTIONAL
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 
 TARGETS = ("1.4.1", "1.15.5", "2.3.4")
 REMAINS = {

@@ -243,3 +243,14 @@ def test_a_return_of_several_sources_cannot_be_written():
 def test_shapes_of_arguments_are_those_of_the_file():
     body = build(SAME_FUNCTIONS["control returns, attributes of arguments"]).library.functions["f"]
     assert str(body.args["x"].output(0).shape) == "(3,)"
+
+
+def test_control_returns_have_one_order():
+    """A protobuf map has none: `fix` would write its control inputs in another order each time."""
+    names = [f"n{index}" for index in range(20)]
+    function = pb.FunctionDef(signature=pb.OpDef(name="f"), control_ret={name: name for name in names})
+    for name in names:
+        function.node_def.add(name=name, op="NoOp")
+    record = pb.GraphDef(library=pb.FunctionDefLibrary(function=[function]))
+    read = graph_from_def(record, OPS).library.functions["f"]
+    assert list(read.control_returns) == sorted(names)

@@ -191,3 +191,19 @@ def test_a_node_replaces_many_outputs_of_one_reader_at_once():
     reader = g.add("ConcatV2", [g["x"].output(i) for i in range(20_000)])
     g["x"].replace_by([g["other"].output(0)] * 20_000, [])
     assert set(reader.inputs) == {g["other"].output(0)}
+
+
+def test_the_source_of_a_value_is_before_what_passes_it_on():
+    g = graph("""
+        x = Placeholder() {dtype=float32}
+        a = Identity(x) {T=float32}
+        b = Enter(a) {T=float32, frame_name="f"}
+        c = Identity(b) {T=float32}
+        y = Placeholder() {dtype=float32}
+    """)
+    c = g["c"].output(0)
+    assert c.source() is g["b"].output(0)
+    assert c.source(("Identity", "Enter")) is g["x"].output(0)
+    assert c.source(("Identity", "Enter"), {g["x"].output(0): g["y"].output(0)}) is g["y"].output(0)
+    g["a"].set_inputs([c])
+    assert c.source(("Identity", "Enter")).node.name in "abc"  # a cycle ends

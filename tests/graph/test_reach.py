@@ -28,6 +28,13 @@ def test_a_node_needs_what_it_reads_and_waits_for():
     assert names(needed_by([])) == []
 
 
+def test_needed_nodes_are_in_one_order():
+    """A set of nodes has another order in each process, and `fix` would write calls in that order."""
+    text = "end = NoOp(" + ", ".join(f"^n{i}" for i in range(50)) + ")"
+    g = graph("\n".join([*(f"n{i} = NoOp()" for i in range(50)), text]))
+    assert [node.name for node in needed_by([g["end"]])] == ["end", *(f"n{i}" for i in range(50))]
+
+
 def test_nodes_come_after_all_that_they_need():
     g = graph(CHAIN)
     assert [node.name for node in in_order(g)] == ["a", "b", "c", "e", "d"]

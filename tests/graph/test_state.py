@@ -162,7 +162,7 @@ def test_a_call_with_the_wrong_number_of_arguments_is_not_followed():
 
 
 def test_the_tables_of_ops_are_those_of_tensorflow():
-    known = {*state.VARIABLES, *state.TABLES, *state._RESTORES, *state._ASSIGNS, *state._FILLS}
+    known = {*state.VARIABLES, *state.TABLES, *state._RESTORES, *state._ASSIGNS, *state.FILLS}
     assert all(OPS.get(op) for op in known - {"AutoReloadVariable"})
 
 

@@ -13,12 +13,13 @@ from tests.live.test_inline import inline_all
 from tests.recorded_models import EXPECTED, load, of_kind, path_of
 
 import tfport
-from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.raise_control import raise_control
 from tfport.fix.structure.tensor_lists import lists_to_arrays
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 from tfport.graph.reach import needed_by
 
 KEPT = {"loops_v2": "TensorListPopBack"}  # gradients take elements away

@@ -28,7 +28,7 @@ LOCAL_TAG = re.compile(r"^Tag:\s*\S+-(linux_\w+)\s*$", re.MULTILINE)
 
 def this_environment() -> PackageList:
     """Return the packages that this Python would import."""
-    folders = [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
+    folders = [Path(folder) for folder in dict.fromkeys(sys.path) if folder and os.path.isdir(folder)]
     listing = installed(folders)
     listing.platform = listing.platform or platform.machine()
     listing.python = "{}.{}".format(*sys.version_info)
@@ -42,9 +42,9 @@ def installed_in(folder: str) -> PackageList | None:
         listing = installed(site_packages.chosen)
         listing.notes += site_packages.notes
         return listing
-    places = [place for pattern in SITE_PACKAGES for place in sorted(Path(folder).glob(pattern))]
-    if places:
-        return installed(list({place.resolve(): place for place in places}.values()))
+    folders = [path for pattern in SITE_PACKAGES for path in sorted(Path(folder).glob(pattern))]
+    if folders:
+        return installed(list({path.resolve(): path for path in folders}.values()))
     listing = installed([Path(folder)])
     return listing if listing.wanted or Path(folder).name in ("site-packages", "dist-packages") else None
 

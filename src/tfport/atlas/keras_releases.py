@@ -1,7 +1,7 @@
 """What every release of Keras accepts: classes, the arguments of their constructors, public names.
 
 Recorded from the sources of keras, tf-keras, keras-core and TensorFlow up to 2.5 by
-`tools/atlas/keras_releases.py`. `keras_release("keras", "3.15.1")` is one release;
+`tools/atlas/keras_releases.py`. `keras_releases("keras")` are those of a package;
 `keras_of_tensorflow("2.8.4")` the Keras that a TensorFlow uses.
 """
 
@@ -63,7 +63,7 @@ class KerasRelease:
     package: str
     version: str
     number: int = field(repr=False)
-    """Its place in the record."""
+    """Its index in the record."""
 
     @property
     def name(self) -> str:
@@ -106,12 +106,6 @@ class KerasRelease:
 def keras_releases(package: str) -> list[KerasRelease]:
     """The recorded releases of a package, the oldest first."""
     return [release for release in _releases() if release.package == package]
-
-
-def keras_release(package: str, version: str) -> KerasRelease | None:
-    """A release by its exact version; `2.16` is `2.16.0`. None if it is not recorded."""
-    wanted = version_key(version)
-    return next((r for r in keras_releases(package) if version_key(r.version) == wanted), None)
 
 
 @cache

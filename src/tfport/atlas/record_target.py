@@ -114,9 +114,9 @@ def libraries_at(path: str) -> Iterator[TensorFlowLibraries]:
 
 
 def _in_folder(path: str) -> TensorFlowLibraries:
-    places = [place for pattern in SITE_PACKAGES for place in sorted(Path(path).glob(pattern))]
-    for place in [Path(path), *places]:
-        for folder in [place, *(place / name for name in PACKAGES)]:
+    parents = [parent for pattern in SITE_PACKAGES for parent in sorted(Path(path).glob(pattern))]
+    for parent in [Path(path), *parents]:
+        for folder in [parent, *(parent / name for name in PACKAGES)]:
             if any(folder.glob(LIBRARIES[0])):
                 libraries = _of_package(folder, path)
                 libraries.package = _installed_name(folder.parent) or libraries.package

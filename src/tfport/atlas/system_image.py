@@ -19,8 +19,8 @@ from tfport.startup.dataclass import dataclass, field
 RELEASE = ("etc/os-release", "usr/lib/os-release")
 TRIPLETS = ("x86_64-linux-gnu", "aarch64-linux-gnu")
 LIBRARIES = tuple(
-    f"{place}{inner}"
-    for place in ("lib", "lib64", "usr/lib", "usr/lib64")
+    f"{folder}{inner}"
+    for folder in ("lib", "lib64", "usr/lib", "usr/lib64")
     for inner in ("", *(f"/{triplet}" for triplet in TRIPLETS))
 )
 CUDA = ("usr/local/cuda*/lib64", "usr/local/cuda*/targets/*/lib", "usr/local/lib", *LIBRARIES)
@@ -134,8 +134,8 @@ def system_of(root: str) -> System:
 
 def _library(root: str, name: str) -> bytes:
     """Return the content of the first library of that name on the loader's path."""
-    for place in LIBRARIES:
-        data = _read(path_in_image(root, f"{place}/{name}"))
+    for folder in LIBRARIES:
+        data = _read(path_in_image(root, f"{folder}/{name}"))
         if data.startswith(ELF):
             return data
     return b""

@@ -5,6 +5,9 @@ What a text such as `tensorflow==2.8` refers to is decided in `tfport.atlas.reso
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
 from tfport.atlas.atlas import Build
 from tfport.atlas.keras_releases import KerasRelease, keras_of_tensorflow
 from tfport.atlas.lite.releases import LiteRegistry, lite_of_tensorflow
@@ -14,6 +17,15 @@ from tfport.startup.dataclass import dataclass, field
 DEVICES = ("cpu", "gpu")
 OURS = "tfport"
 CONVERTER_KIND, KERAS_KIND, LITE_KIND = "converter", "keras", "lite"
+
+
+class DiagnosedLibrary(Source, Protocol):
+    """A custom-op library on a target."""
+
+    @property
+    def errors(self) -> Sequence[Any]:
+        """The findings that say why the target does not load it."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +47,10 @@ class Target:
     """What was derived, not recorded."""
     capability: str | None = None
     """The compute capability of its GPU, if known."""
-    libraries: tuple[Source, ...] = ()
+    libraries: tuple[DiagnosedLibrary, ...] = ()
     """The custom-op libraries among the sources of its registry."""
+    add_libraries: Callable[[Target], Target] | None = None
+    """Adds these libraries to another target."""
     named_keras: KerasRelease | None = None
     """The Keras that its text names, if it names one."""
     keras_notes: list[str] = field(default_factory=list)

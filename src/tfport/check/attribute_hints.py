@@ -53,8 +53,8 @@ def _does_not_train(node: Node, shape_of: ShapeOf) -> bool:
 
 
 def _makes_no_short_float(node: Node, shape_of: ShapeOf) -> bool:
-    made = node.attrs["DstT"]
-    return not (isinstance(made, DType) and (made.is_floating or made.is_complex))
+    dtype = node.attrs["DstT"]
+    return not (isinstance(dtype, DType) and (dtype.is_floating or dtype.is_complex))
 
 
 def _registers_nothing(node: Node, shape_of: ShapeOf) -> bool:

@@ -9,7 +9,6 @@ from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_o
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, LOAD, Finding
 from tfport.check.other_format import OtherFormat
-from tfport.check.target_libraries import with_libraries
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.rendering import RenderedResult
@@ -64,7 +63,6 @@ def check_model(
     feeds: Sequence[str] = (),
     soft_placement: bool | None = None,
     checksums: bool = False,
-    libraries: Iterable[str] = (),
     ways_out: bool = True,
 ) -> CheckReport:
     """Check a model on targets; `ways_out` also searches the nearest releases that run it."""
@@ -72,7 +70,7 @@ def check_model(
     loaders = loaders_of(loader)
     results: list[Result] = []
     refused: list[OtherFormat] = []
-    for target in with_libraries(targets, libraries):
+    for target in targets:
         try:
             results += check_on(subject, target, loaders, soft_placement=soft_placement)
         except OtherFormat as error:

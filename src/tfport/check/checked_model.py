@@ -45,6 +45,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import CALLS
 from tfport.graph.reach import every_node
 from tfport.graph.usage import LABEL, Usage, usages
 from tfport.registry.kernels import Kernel
@@ -275,7 +276,7 @@ def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence
 
 # What a target does not resolve.
 
-CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
+CALLERS = (*CALLS, "RemoteCall")
 """Ops that only call a function."""
 
 
@@ -337,7 +338,7 @@ def unresolved_usage(
     for name, dtype in newer:
         if not knows_type(target, dtype):
             # XLA kernels list the types that a call may have; an unknown type cannot be compared
-            listed = usage.op in CALLS and has_xla_devices(target) and since(target, "1.14")
+            listed = usage.op in CALLERS and has_xla_devices(target) and since(target, "1.14")
             yield Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
     yield from resolver.unresolved(usage, target.registry, devices or kinds_of_devices(target), producer)
     if depends_on_release(usage.op):

@@ -15,17 +15,17 @@ Other nodes that the optimizer can remove, such as the second of two transpositi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tfport.check.devices import requested_kind
-from tfport.check.node_contexts import LOWER, LOWERED, NodeContexts
+from tfport.check.node_contexts import LOWER, NodeContexts
 from tfport.graph.dtypes import RESOURCE
 from tfport.graph.graph import Argument, Function, Graph, Node
+from tfport.graph.op_facts.kinds import CALLS, FUNCTIONAL
 from tfport.graph.reach import needed_by
 
 FEWEST_NODES = 4
 """A smaller graph is not optimized."""
-CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 HARMLESS = ("ReadVariableOp", "RandomUniform", "RandomStandardNormal", "VarHandleOp", "Placeholder")
 """Stateful ops that do not keep a function from being inlined."""
 PASSING = ("NoOp", "Identity", "IdentityN")
@@ -41,7 +41,7 @@ class DeviceRequests:
         self._ignored: dict[Node, bool] = {}
         self._inlined: dict[Function, bool] = {}
         self._optimized: dict[Function, bool] = {}
-        self._live: dict[Graph, set[Node]] = {}
+        self._live: dict[Graph, Set[Node]] = {}
         """The nodes of each graph that run."""
         self._callers: dict[str, list[Node]] = {}
         for body in (graph, *graph.library.functions.values()):
@@ -119,7 +119,7 @@ class DeviceRequests:
 
     def _is_bypassed(self, node: Node) -> bool:
         """Whether a node that passes something on does nothing else, so that it is removed."""
-        before: set[Node] | None = None
+        before: Set[Node] | None = None
         waits = [control for control in _controls(node) if control.is_stateful]
         if waits:
             before = needed_by([value.node for value in node.inputs])
@@ -160,7 +160,7 @@ def _follows_state(node: Node) -> bool:
 
 
 def _is_unlowered(caller: Node) -> bool:
-    return caller.op in LOWERED and caller.attrs.get(LOWER) is not True
+    return caller.op in FUNCTIONAL and caller.attrs.get(LOWER) is not True
 
 
 def _has_side_effects(node: Node) -> bool:

@@ -11,7 +11,6 @@ from tfport.atlas.target import CONVERTER_KIND, KERAS_KIND, LITE_KIND, Target
 from tfport.atlas.versions import version_key
 from tfport.check.check import runs_on
 from tfport.check.checked_model import CheckedModel
-from tfport.check.target_libraries import with_same_libraries
 from tfport.errors import Error
 from tfport.startup.dataclass import dataclass, replace
 
@@ -68,9 +67,13 @@ def nearest_releases(
 
     def first(releases: Iterable[Target]) -> Target | None:
         candidates = (
-            replace(candidate, capability=target.capability, delegate=target.delegate)
+            replace(
+                target.add_libraries(candidate) if target.add_libraries is not None else candidate,
+                capability=target.capability,
+                delegate=target.delegate,
+            )
             for release in releases
-            for candidate in with_same_libraries(_with_addons(release, target), target)
+            for candidate in _with_addons(release, target)
         )
         return next((candidate for candidate in candidates if runs(candidate)), None)
 

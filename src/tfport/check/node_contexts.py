@@ -6,12 +6,13 @@ or a stateful op, needs the node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Set
 from functools import cached_property
 
 from tfport.graph.graph import Function, Node, Value
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import BRANCHING, FUNCTIONAL, MERGES, SWITCHES
 from tfport.graph.reach import Callers, called_by, needed_by
 from tfport.startup.dataclass import dataclass, field
 
@@ -43,10 +44,7 @@ ALL = ""
 NodesByContext = list[tuple[NodeContext, list[Node]]]
 
 
-BRANCHING = ("If", "StatelessIf", "Case", "StatelessCase")
-LOWERED = (*BRANCHING, "While", "StatelessWhile")
 LOWER = "_lower_using_switch_merge"
-_SWITCHES, _MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
 
 
 class NodeContexts:
@@ -79,7 +77,7 @@ class NodeContexts:
         return node in self._needed
 
     @cached_property
-    def _needed(self) -> set[Node]:
+    def _needed(self) -> Set[Node]:
         ends = {v.node for s in self._signatures.values() for v in self._model.ends_of(s)}
         return needed_by(ends)
 
@@ -114,12 +112,12 @@ class NodeContexts:
     @cached_property
     def _called_plainly(self) -> frozenset[str]:
         """Functions that the main graph reaches by plain calls."""
-        return self.reached(lambda node: node.op not in LOWERED)
+        return self.reached(lambda node: node.op not in FUNCTIONAL)
 
     @cached_property
     def _lowered(self) -> frozenset[str]:
         """The bodies of branches and loops that the main graph lowers, and of those in them."""
-        return self.reached(lambda node: node.op in LOWERED and node.attrs.get(LOWER) is True)
+        return self.reached(lambda node: node.op in FUNCTIONAL and node.attrs.get(LOWER) is True)
 
     def reached(self, follows: Callable[[Node], bool]) -> frozenset[str]:
         """The functions that the main graph reaches through nodes of some kind."""
@@ -206,9 +204,9 @@ def _behind_switch(node: Node) -> bool:
     seen, stack = {node}, [node]
     while stack:
         node = stack.pop()
-        if node.op in _SWITCHES:
+        if node.op in SWITCHES:
             return True
-        for before in () if node.op in _MERGES else (value.node for value in node.inputs):
+        for before in () if node.op in MERGES else (value.node for value in node.inputs):
             if before not in seen:
                 seen.add(before)
                 stack.append(before)

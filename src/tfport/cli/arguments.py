@@ -78,6 +78,15 @@ def add_ops_file(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_signatures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--signature",
+        action="append",
+        metavar="NAME",
+        help="signature that must run (default: all); can be repeated",
+    )
+
+
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     """`--fetch` and `--feed`, for the commands that can be asked about tensors instead of signatures."""
     parser.add_argument(

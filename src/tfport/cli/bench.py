@@ -119,7 +119,7 @@ def _run_profile(args: argparse.Namespace, model: Model, registry: Registry, sig
             profiles[batch] = profile_model(
                 model,
                 sample_inputs(signature, batch, inputs),
-                signature=signature.name,
+                signature=args.signature,
                 seconds=args.seconds,
                 engine_ops=args.engine_ops,
                 nodes=args.nodes or bool(args.node_data),

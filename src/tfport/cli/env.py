@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.build is None or args.runtime is None:
         raise Error("expected two environments, BUILD and RUNTIME, or --gpu")
     import tfport
+    from tfport.cli.output import print_result
     from tfport.cli.progress import show_progress
     from tfport.env.compare import compare
 
@@ -71,28 +72,15 @@ def run(args: argparse.Namespace) -> int:
             device=args.device,
             loader=args.loader,
         )
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(comparison.to_json())
-    else:
-        from tfport.reports.console import show_result
-
-        show_result(comparison, everything=args.all)
+    print_result(comparison, args, everything=args.all)
     return comparison.exit_code_for(args.fail_on)
 
 
 def _show_gpus(args: argparse.Namespace) -> int:
+    from tfport.cli.output import print_document
+    from tfport.reports.environments import render_gpus
     from tfport.runtime.engines.gpu.availability import gpu_report
 
     report = gpu_report()
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json({"version": 1, **report.to_json()})
-    else:
-        from tfport.reports.console import show
-        from tfport.reports.environments import render_gpus
-
-        show(lambda width: render_gpus(report, width))
+    print_document(args, lambda: {"version": 1, **report.to_json()}, lambda width: render_gpus(report, width))
     return 1 if report.problem else 0

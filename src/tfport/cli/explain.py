@@ -58,15 +58,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def explain(text: str, args: argparse.Namespace) -> int:
+    from tfport.cli.output import print_result
+
     explained = explained_text(text, args)
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(explained.to_json())
-    else:
-        from tfport.reports.console import show_result
-
-        show_result(explained)
+    print_result(explained, args)
     return explained.exit_code
 
 
@@ -106,34 +101,22 @@ def open_text(text: str) -> Iterator[IO[str]]:
 
 
 def show_codes(args: argparse.Namespace) -> int:
+    from tfport.cli.output import print_document
     from tfport.explain.code import code_page
+    from tfport.reports.explained import codes_json, page
 
     codes = [code_page(text) for text in args.text]
-    if args.json:
-        from tfport.cli.output import print_json
-        from tfport.reports.explained import codes_json
-
-        print_json(codes_json(codes))
-    else:
-        from tfport.reports.console import show
-        from tfport.reports.explained import page
-
-        show(lambda width: (part for code in codes for part in page(code, width)))
+    print_document(
+        args, lambda: codes_json(codes), lambda width: (part for code in codes for part in page(code, width))
+    )
     return 0
 
 
 def list_codes(args: argparse.Namespace) -> int:
+    from tfport.cli.output import print_document
     from tfport.explain.code import all_codes
+    from tfport.reports.explained import code_list, codes_json
 
     codes = all_codes()
-    if args.json:
-        from tfport.cli.output import print_json
-        from tfport.reports.explained import codes_json
-
-        print_json(codes_json(codes))
-    else:
-        from tfport.reports.console import show
-        from tfport.reports.explained import code_list
-
-        show(lambda width: code_list(codes, width))
+    print_document(args, lambda: codes_json(codes), lambda width: code_list(codes, width))
     return 0

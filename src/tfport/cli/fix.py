@@ -90,6 +90,11 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
         ".json; can be repeated",
     )
     parser.add_argument(
+        "--attestation",
+        action="store_true",
+        help="also write the certificate as an in-toto statement, OUT.intoto.json, for tools that sign",
+    )
+    parser.add_argument(
         "--keep-failure",
         metavar="FOLDER",
         help="if the outputs differ, write the inputs, both outputs and the rewritten model to a new folder",
@@ -133,11 +138,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _rewrite(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.check.target_libraries import with_libraries
     from tfport.cli.export import show_fixed
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.fix_to import fix_to
+    from tfport.lib.with_libraries import with_libraries
 
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
     (target,) = with_libraries([target], args.library or ())
@@ -146,7 +151,7 @@ def _rewrite(args: argparse.Namespace) -> int:
         fixed = fix_to(model, target, args.output, options(args), progress)
         fixed.provenance = provenance(args)
         if fixed.ok:
-            fixed.save(args.output)
+            fixed.save(args.output, attestation=args.attestation)
     code = show_fixed(fixed, args)
     failed = fixed.verification.failed if fixed.verification is not None else None
     if args.keep_failure and failed is not None:

@@ -33,7 +33,7 @@ _DEFERRED = (
 """Modules that a command imports and does not use until it has answered: those that only document NumPy, or
 its types, are a third of the time to import it."""
 UNDECIDED = 2
-INTERRUPTED = 130
+INTERRUPTED, MOST_INTERRUPTS = 130, 5
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 EPILOG = """Run `tfport COMMAND --help` for the arguments of a command.
 
@@ -48,6 +48,18 @@ STANDARD_ERROR = 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code."""
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        for _ in range(MOST_INTERRUPTS):
+            try:
+                return _interrupted(ignore_others=argv is None)
+            except KeyboardInterrupt:
+                continue
+        return INTERRUPTED
+
+
+def _run(argv: Sequence[str] | None) -> int:
     secure_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the terminal's encoding may lack some characters
@@ -67,9 +79,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Error as error:
         print(f"tfport: {printable(str(error))}", file=sys.stderr)
         return UNDECIDED
-    except KeyboardInterrupt:
-        print("tfport: interrupted", file=sys.stderr)
-        return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         _discard_output()
         return UNDECIDED
@@ -84,6 +93,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.freeze()  # the process ends, which would search once more
         gc.enable()
     return code
+
+
+def _interrupted(*, ignore_others: bool) -> int:
+    if ignore_others:  # only the line that reports it is left to do
+        import signal  # here, as most commands are not interrupted
+
+        signal.signal(signal.SIGINT, lambda *_: None)
+    print("tfport: interrupted", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _discard_output() -> None:

@@ -10,6 +10,7 @@ from tfport.cli.arguments import (
     add_loader,
     add_model,
     add_outputs,
+    add_signatures,
     add_target_library,
     tags_of,
 )
@@ -28,12 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=DEVICES, help="device to check (default: both)")
     add_loader(parser)
     add_target_library(parser)
-    parser.add_argument(
-        "--signature",
-        action="append",
-        metavar="NAME",
-        help="signature that must run (default: all); can be repeated",
-    )
+    add_signatures(parser)
     add_outputs(parser)
     parser.add_argument("--since", metavar="RELEASE", help="oldest release to check")
     parser.add_argument(
@@ -47,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import tfport
+    from tfport.cli.output import print_result, write_new_file
     from tfport.cli.progress import show_progress
     from tfport.matrix.matrix import matrix_of
 
@@ -63,17 +60,9 @@ def run(args: argparse.Namespace) -> int:
             libraries=args.library or (),
         )
     if args.html:
-        from tfport.formats.output import new_path
         from tfport.web.pages import matrix_page
 
-        with new_path(args.html) as temporary:
-            temporary.write_text(matrix_page(matrix), encoding="utf-8")
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(matrix.to_json())
-    elif not args.html:
-        from tfport.reports.console import show_result
-
-        show_result(matrix, everything=args.all)
+        write_new_file(args.html, matrix_page(matrix))
+    if args.json or not args.html:
+        print_result(matrix, args, everything=args.all)
     return 0

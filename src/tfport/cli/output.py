@@ -1,15 +1,20 @@
-"""Where commands write: JSON on standard output, and reports in files."""
+"""Where commands write: JSON or text on standard output, and reports in files."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
-from tfport.formats.files import reason
-from tfport.formats.output import replace_file
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfport.rendering import RenderedResult
+    from tfport.reports.console import Render
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -17,8 +22,39 @@ def print_json(value: dict[str, Any]) -> None:
     print()
 
 
+def print_result(result: RenderedResult, args: argparse.Namespace, **options: bool) -> None:
+    """Print a result as `--json` says; `options` are those of its text."""
+    if args.json:
+        print_json(result.to_json())
+    else:
+        from tfport.reports.console import show_result
+
+        show_result(result, **options)
+
+
+def print_document(args: argparse.Namespace, to_json: Callable[[], dict[str, Any]], render: Render) -> None:
+    """Print JSON or a text, as `--json` says."""
+    if args.json:
+        print_json(to_json())
+    else:
+        from tfport.reports.console import show
+
+        show(render)
+
+
+def write_new_file(path: str, text: str) -> None:
+    """Write a new file; an existing one is an error."""
+    from tfport.formats.output import new_path
+
+    with new_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_report(path: str, text: str) -> None:
     """Write a report to a file atomically; an existing file is replaced."""
+    from tfport.formats.files import reason
+    from tfport.formats.output import replace_file
+
     content = text.encode("utf-8", "backslashreplace")
     try:
         if os.path.lexists(path) and not os.path.isfile(path):  # a pipe, /dev/stdout, or a folder (an error)

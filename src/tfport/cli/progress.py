@@ -12,8 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tfport.progress_step import ProgressStep
-from tfport.web.progress_lines import LINES
+from tfport.progress_step import LINES, ProgressStep
 
 DELAY_SECONDS = 2.0
 REFRESH_SECONDS = 0.2

@@ -87,55 +87,46 @@ def add_header(subcommands: Any) -> None:
 def list_builds(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
     from tfport.atlas.summaries import overview
+    from tfport.cli.output import print_document
+    from tfport.reports.targets import render_overview
 
     recorded = overview(atlas())
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(recorded.to_json())
-    else:
-        from tfport.reports.console import show
-        from tfport.reports.targets import render_overview
-
-        show(lambda width: render_overview(recorded, width, everything=args.all))
+    print_document(
+        args, recorded.to_json, lambda width: render_overview(recorded, width, everything=args.all)
+    )
     return 0
 
 
 def show_target(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
     from tfport.atlas.summaries import summarize_target
+    from tfport.cli.output import print_document
     from tfport.cli.target_argument import parse_targets
+    from tfport.reports.targets import render_target
 
     summaries = [summarize_target(target, atlas()) for target in parse_targets(args.target)]
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json({"version": VERSION, "targets": [summary.to_json() for summary in summaries]})
-    else:
-        from tfport.reports.console import show
-        from tfport.reports.targets import render_target
-
-        show(lambda width: (part for summary in summaries for part in render_target(summary, width)))
+    print_document(
+        args,
+        lambda: {"version": VERSION, "targets": [summary.to_json() for summary in summaries]},
+        lambda width: (part for summary in summaries for part in render_target(summary, width)),
+    )
     return 0
 
 
 def diff(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
     from tfport.atlas.diff import diff_registries
+    from tfport.cli.output import print_document
     from tfport.cli.target_argument import parse_target
+    from tfport.reports.targets import diff_json, render_diff
 
     before, after = parse_target(args.before), parse_target(args.after)
     difference = diff_registries(before.registry, after.registry, atlas())
-    if args.json:
-        from tfport.cli.output import print_json
-        from tfport.reports.targets import diff_json
-
-        print_json(diff_json(difference))
-    else:
-        from tfport.reports.console import show
-        from tfport.reports.targets import render_diff
-
-        show(lambda width: render_diff(difference, width, everything=args.all))
+    print_document(
+        args,
+        lambda: diff_json(difference),
+        lambda width: render_diff(difference, width, everything=args.all),
+    )
     return 0
 
 
@@ -152,14 +143,13 @@ def record(args: argparse.Namespace) -> int:
 def header(args: argparse.Namespace) -> int:
     import tfport
     from tfport.atlas.selective_registration import write_header
+    from tfport.cli.output import write_new_file
     from tfport.cli.target_argument import parse_target
-    from tfport.formats.output import new_path
 
     registry = parse_target(args.target).registry
     text = write_header([tfport.load(model) for model in args.models], registry)
     if args.out:
-        with new_path(args.out) as path:
-            path.write_text(text)
+        write_new_file(args.out, text)
     else:
         print(text, end="")
     return 0

@@ -17,6 +17,7 @@ RECORDED = [
 def verify(args: argparse.Namespace) -> int:
     _check_options(args)
     from tfport.cli.input_values import read_input_file
+    from tfport.cli.output import print_result
     from tfport.cli.progress import show_progress
     from tfport.fix.certify.certificate_record import read_certificate
     from tfport.fix.verify_certificate import verify_certificate
@@ -35,14 +36,7 @@ def verify(args: argparse.Namespace) -> int:
             runs=args.runs,
             progress=progress,
         )
-    if args.json:
-        from tfport.cli.output import print_json
-
-        print_json(check.to_json())
-    else:
-        from tfport.reports.console import show_result
-
-        show_result(check)
+    print_result(check, args)
     return check.exit_code
 
 

@@ -16,7 +16,6 @@ from tfport.atlas.environment import Environment, read_environment
 from tfport.check.check import FAILS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.check.target_libraries import with_libraries
 from tfport.env.conflicts import conflicts_of
 from tfport.env.difference import BREAKS, MAY_BREAK, SEVERITIES, EnvironmentDifference
 from tfport.env.difference import UNKNOWN as NO_VALUE
@@ -26,6 +25,7 @@ from tfport.env.system import has_gpus, machine_of, system_differs
 from tfport.env.tensorflow import tensorflow_differs
 from tfport.errors import Error
 from tfport.graph.model import Model
+from tfport.lib.with_libraries import with_libraries
 from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass, field, replace
 

@@ -26,8 +26,8 @@ from tfport.fix.rule import RULES, Rulebook
 from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.structure.adapt_to_release import adapt_to_release
 from tfport.fix.structure.freeze import freeze
-from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
-from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune, working_copy
+from tfport.fix.structure.functional_ops import StructureRefusal
+from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
 from tfport.fix.structure.session_form import to_session_form
@@ -42,6 +42,7 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Node
 from tfport.graph.inference_outputs import possible_outputs
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 from tfport.graph.reach import every_node
 from tfport.graph.state import VARIABLES, GraphVariable, assets
 from tfport.registry.unresolved import Question
@@ -109,7 +110,7 @@ def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
 
 def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) -> FixAttempt:
     """Convert a copy of the model to a form, rewrite its nodes, and check it against the target."""
-    work, journal = working_copy(model), Journal()
+    work, journal = model.copy(), Journal()
     _choose(work, options)
     feeds_to_placeholders(work, options.feeds, journal)
     producer = producer_for(work, target)

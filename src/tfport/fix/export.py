@@ -18,7 +18,7 @@ from tfport.fix.result import Fixed
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.large_constants import stored_with_variables
-from tfport.fix.structure.prune import prune, working_copy
+from tfport.fix.structure.prune import prune
 from tfport.fix.structure.session_form import to_session_form
 from tfport.graph.model import Model, Signature
 from tfport.graph.save import as_graph_def, as_saved_model, save_model
@@ -86,7 +86,7 @@ def _frozen(model: Model) -> Model:
     """The model with constants in place of its variables."""
     if not variables(model) and not model.graph.library.functions:
         return model
-    work = working_copy(model)
+    work = model.copy()
     ends = [value.node for signature in work.signatures.values() for value in work.ends_of(signature)]
     try:
         restored = to_session_form(work, ends, Journal())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tfport.atlas.target import Target
 from tfport.check.refused_shapes import OUTPUT_SHAPES
 from tfport.fix.journal import Journal
-from tfport.fix.nodes.builder import MERGES
 from tfport.fix.structure.session_form import collect_assets
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import MERGES
 from tfport.graph.reach import every_node, in_order, on_cycle
 
 CLASS = "_class"

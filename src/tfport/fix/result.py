@@ -21,6 +21,7 @@ from tfport.check.findings.ops import UnknownOp
 from tfport.check.nearest import nearest_releases
 from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
+from tfport.fix.certify.attestation import attestation_text
 from tfport.fix.certify.certificate import Applied, Certificate
 from tfport.fix.certify.json import certificate_text
 from tfport.fix.certify.provenance import Provenance
@@ -30,7 +31,6 @@ from tfport.fix.journal import Journal
 from tfport.fix.options import FixOptions
 from tfport.fix.prove.target_runners import is_provable
 from tfport.fix.rule import ANY, LOSSY, Rule
-from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.fix.structure.large_constants import OPS, stored_with_variables
 from tfport.fix.structure.saver import tensors
 from tfport.formats.checkpoint.write import Tensors
@@ -39,6 +39,7 @@ from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 from tfport.graph.save import save_model
 from tfport.registry.unresolved import Question
 from tfport.rendering import RenderedResult
@@ -99,20 +100,24 @@ class Fixed(RenderedResult):
         """The certificate of the model before it is saved."""
         return self._certificate("")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, `PATH.certificate.json` and `PATH.certificate.html`; raises if not `ok`."""
+    def save(self, path: str | os.PathLike[str], *, attestation: bool = False) -> None:
+        """Write the model, `PATH.certificate.json` and `PATH.certificate.html`; raises if not `ok`.
+
+        `attestation` also writes the certificate as an in-toto statement, `PATH.intoto.json`.
+        """
         if not self.ok:
             why = self.verification.statement if self.verification else "; ".join(self.remaining)
             raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
         beside = str(path).removesuffix(".meta")
         with ExitStack() as together:
-            certificates = [
-                together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
-            ]
+            ends = ["certificate.json", "certificate.html", *(["intoto.json"] if attestation else [])]
+            certificates = [together.enter_context(new_path(f"{beside}.{end}")) for end in ends]
             written = self._write(path)
             certificate = self.certificate = self._certificate(written)
             certificates[0].write_text(certificate_text(certificate))
             certificates[1].write_text(certificate.page())
+            if attestation:
+                certificates[2].write_text(attestation_text(certificate))
 
     def write_model(self, path: str | os.PathLike[str]) -> None:
         """Write only the model, whatever the comparison says: to reproduce a difference."""

@@ -113,7 +113,7 @@ def _fill_function(function: Function, record: pb.FunctionDef, indices: Indices)
             returned: list[Value] = []
             _BodyNames(function, indices)(record.ret[arg.name], returned)
             node.set_inputs(returned)
-    for name, target in record.control_ret.items():
+    for name, target in sorted(record.control_ret.items()):  # a map of protobuf has no fixed order
         node = function.control_returns[name] = Node(function, name, CONTROL_RETURN)
         node.set_controls([function.find_or_stand_in(target)])
 

@@ -6,15 +6,19 @@
     (last,) = loop.end([new])              # the state after the last iteration
 
 Every release from 1.0 on runs such loops, also in function bodies. An iteration may read values
-from outside only through `invariant`, plain numbers included.
+from outside only through `invariant`, plain numbers included: with an `OpenFrame`, a builder of nodes
+does that by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node_inputs import OperandLike
+from tfport.graph.op_facts.kinds import ENTERS
 
 PARALLEL = 32
 AddNode = Callable[..., Node]
@@ -59,9 +63,53 @@ class FrameLoop:
         return self._add("Enter", value, **attrs).output(0)
 
 
+class HasFrame(Protocol):
+    """What builds nodes: in a loop, or outside of all loops."""
+
+    frame: OpenFrame | None
+
+
+class OpenFrame:
+    """A loop while its iteration is built: new nodes belong to it, values from outside enter it."""
+
+    def __init__(self, builder: HasFrame, loop: FrameLoop, start: Iterable[Value]) -> None:
+        self._builder, self._loop, self._outer = builder, loop, builder.frame
+        self._nodes = {value.node for value in start}
+        self._entered: dict[Value, Value] = {}
+
+    def add(self, node: Node) -> None:
+        """Make a node part of the iteration; a node without inputs runs outside, once."""
+        if node.inputs:
+            self._nodes.add(node)
+
+    def inside(self, value: Value) -> Value:
+        """A value as nodes of the iteration may use it."""
+        if value.node in self._nodes:
+            return value
+        if value not in self._entered:
+            with self._while_open(self._outer):
+                entered = self._loop.invariant(value)
+            self._entered[value] = entered
+        return self._entered[value]
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Nodes added meanwhile belong to the iteration."""
+        with self._while_open(self):
+            yield
+
+    @contextmanager
+    def _while_open(self, frame: OpenFrame | None) -> Iterator[None]:
+        before, self._builder.frame = self._builder.frame, frame
+        try:
+            yield
+        finally:
+            self._builder.frame = before
+
+
 def free_frame_name(graph: Graph, name: str) -> str:
     """A frame name that no loop of the graph has."""
-    taken = {node.attr("frame_name") for node in graph if node.op in ("Enter", "RefEnter")}
+    taken = {node.attr("frame_name") for node in graph if node.op in ENTERS}
     frame, n = name, 0
     while frame in taken:
         n += 1

@@ -7,20 +7,24 @@ Nothing here knows what an op does; the number of its outputs comes from `OpTabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, decode, decode_all
 from tfport.graph.dtypes import INVALID, DType
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, ENTERS
 from tfport.graph.op_signature import OpSignature, OpTable
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
 
 ARG, RETURN, CONTROL_RETURN, MISSING = "_Arg", "_Retval", "_ControlReturn", ""
-BRANCHES = ("Switch", "RefSwitch", "_SwitchN", "Enter", "RefEnter")
+IDENTITY = ("Identity",)
 MOST_OUTPUTS = 1 << 20
+MOST_PASSED_ON = 1_000
+"""How many nodes after each other are followed that only pass a value on."""
 LAST_WITHOUT_UNKNOWN_RANK = 21
 """Up to this GraphDef version, a placeholder with the shape of a scalar has any shape."""
 WHOLE = -1
@@ -79,6 +83,20 @@ class Value:
     def shape(self) -> Shape:
         """The shape that the file states."""
         return self.node.output_shape(self.index)
+
+    def source(
+        self, through: Container[str] = IDENTITY, passed: Mapping[Value, Value] = MappingProxyType({})
+    ) -> Value:
+        """The value that nodes of some ops pass on: their first input; `passed` has that of each argument."""
+        value = self
+        for _ in range(MOST_PASSED_ON):
+            if value in passed:
+                value = passed[value]
+            elif value.node.op in through and value.node.inputs:
+                value = value.node.inputs[0]
+            else:
+                break
+        return value
 
     def replace_by(self, other: Value) -> None:
         """Make every user of this value read `other` instead."""
@@ -206,6 +224,11 @@ class Node:
         """Change the op and attributes; the name and the users stay."""
         self.op, self._attrs, self.record, self._ports = op, attrs, None, None
 
+    def become_identity(self, dtypes: Sequence[DType], attrs: Mapping[str, Attr] | None = None) -> None:
+        """Change it to an op that passes on its inputs, which have these types; to NoOp if there are none."""
+        op = ("NoOp", "Identity", "IdentityN")[min(len(dtypes), 2)]
+        self.become(op, {"T": [*dtypes] if len(dtypes) > 1 else dtypes[0], **(attrs or {})} if dtypes else {})
+
     def replace_by(self, values: Sequence[Value], waits: Iterable[Node]) -> None:
         """Make users of the outputs read `values` instead, and nodes that wait for this one `waits`."""
         read = {output: output.index for output in self.read_outputs}
@@ -259,23 +282,23 @@ class Node:
             value = self._outputs[index] = Value(self, index)
         return value
 
-    def output_at(self, arg: str, place: int) -> Value:
-        """The output with the name `arg:place` in function bodies, created in the same way."""
+    def output_at(self, arg: str, position: int) -> Value:
+        """The output with the name `arg:position` in function bodies, created in the same way."""
         signature = self.signature
         counts = self.counts(signature)
-        index = signature.index_of(arg, place, counts) if signature else None
+        index = signature.index_of(arg, position, counts) if signature else None
         if index is not None:
             return self.output(index)
         if self._ports is None:
             self._ports = {}
-        value = self._ports.get((arg, place))
+        value = self._ports.get((arg, position))
         if value is None:  # only the name is known: use the next free index
             declared = (signature.output_count(counts) if signature else None) or 0
             last = next(reversed(self._ports.values()), None)
             before = abs(last.index) if last else max(self._outputs, default=-1)
             index = max(declared, before + 1)
-            index = -1 - index if place == WHOLE else index  # not an output itself
-            value = self._outputs[index] = self._ports[arg, place] = Value(self, index, (arg, place))
+            index = -1 - index if position == WHOLE else index  # not an output itself
+            value = self._outputs[index] = self._ports[arg, position] = Value(self, index, (arg, position))
         return value
 
     @property
@@ -345,8 +368,8 @@ class Argument(Node):
         arg = self._arg
         return DType.of(arg.type).ref.number if arg.is_ref and arg.type else arg.type
 
-    def output_at(self, arg: str, index: int) -> Value:
-        return super().output_at(arg, index) if index == WHOLE else self.output(index)
+    def output_at(self, arg: str, position: int) -> Value:
+        return super().output_at(arg, position) if position == WHOLE else self.output(position)
 
     def count(self, attrs: Mapping[str, Attr]) -> int | None:
         """The number of tensors in a call with these attributes, if they determine it."""
@@ -400,7 +423,7 @@ class Graph:
     @property
     def has_branches(self) -> bool:
         """Whether it has, or had, TF1 control flow: nodes that run in one branch or in each iteration."""
-        return self.has_any(BRANCHES)
+        return self.has_any((*ALL_SWITCHES, *ENTERS))
 
     def has_any(self, ops: Iterable[str]) -> bool:
         """Whether it has, or had, a node of one of these ops."""

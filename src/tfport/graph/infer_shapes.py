@@ -15,6 +15,7 @@ from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.op_facts.elements import element_rule_of
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, BRANCHING, ENTERS, EXITS, MERGES, NEXTS, WHILES
 from tfport.graph.op_facts.node_call import INVALID, MOST_ELEMENTS, NodeCall, constant_elements, output_dims
 from tfport.graph.op_facts.rule import Dims, ShapeConflict, merge
 from tfport.graph.reach import in_order
@@ -75,7 +76,6 @@ _Passed = tuple[Dims | None, Dims | None, Dims | None]
 """The shape of an argument, its elements, and the shape of the variable that it is the handle of."""
 _NOTHING: _Passed = (None, None, None)
 _SCALAR: _Passed = ((), None, None)
-_BACK = ("NextIteration", "RefNextIteration")
 
 
 def _note(value: Value, known: _Passed, inferred: InferredShapes, handles: dict[Value, Dims]) -> None:
@@ -257,22 +257,22 @@ def _switched(inference: _Inference, node: Node, passed: list[_Passed], depth: i
 
 def _merged(inference: _Inference, node: Node, passed: list[_Passed], depth: int) -> list[_Passed]:
     """What comes from all branches; of a loop, what is assumed of all turns, first that of the entry."""
-    if any(value.node.op in _BACK for value in node.inputs):
+    if any(value.node.op in NEXTS for value in node.inputs):
         entries = [
-            known for value, known in zip(node.inputs, passed, strict=True) if value.node.op not in _BACK
+            known for value, known in zip(node.inputs, passed, strict=True) if value.node.op not in NEXTS
         ]
         return [inference.loops.setdefault(node, _common(entries) if entries else _NOTHING), _SCALAR]
     return [_common(passed), _SCALAR] if passed else []
 
 
 _FOLLOWED: dict[str, Callable[[_Inference, Node, list[_Passed], int], list[_Passed]]] = {
-    **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), _Inference.branches),
-    **dict.fromkeys(("While", "StatelessWhile"), _Inference.loop),
+    **dict.fromkeys(BRANCHING, _Inference.branches),
+    **dict.fromkeys(WHILES, _Inference.loop),
     **dict.fromkeys(("VarHandleOp", "VarHandle"), _handle),
     **dict.fromkeys(("ReadVariableOp", "_ReadVariablesOp"), _read),
-    **dict.fromkeys(("Identity", "Enter", "RefEnter", "Exit", "RefExit", *_BACK, "RefIdentity"), _forwarded),
-    **dict.fromkeys(("Switch", "RefSwitch", "_SwitchN"), _switched),
-    **dict.fromkeys(("Merge", "RefMerge"), _merged),
+    **dict.fromkeys(("Identity", "RefIdentity", *ENTERS, *EXITS, *NEXTS), _forwarded),
+    **dict.fromkeys(ALL_SWITCHES, _switched),
+    **dict.fromkeys(MERGES, _merged),
     **dict.fromkeys(("ResourceGather", "ResourceGatherNd"), _gathered),
 }
 

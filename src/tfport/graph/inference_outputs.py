@@ -24,6 +24,7 @@ from functools import cache
 from tfport.errors import MalformedGraph
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import EXITS
 from tfport.graph.reach import loops, needed_by
 from tfport.graph.shapes import Shape
 from tfport.graph.state import VARIABLES
@@ -70,7 +71,6 @@ _has_several_results = _ops("TopK* *NonMaxSuppression* CTC*Decoder StatefulParti
 _has_one_result = _ops("Merge FusedBatchNorm*")
 _reads_lengths = _ops("CTC*Decoder")
 """Gives a result though it reads the lengths of sequences, which look like labels."""
-_EXITS = ("Exit", "RefExit")
 _ASSERTIONS = re.compile(r"(^|/)assert\w*/")
 _METRICS = re.compile(r"(^|/)(metrics|accuracy)(_\d+)?/")
 _GRADIENT_OF = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+?)_grad/")
@@ -106,7 +106,7 @@ def _results(model: Model) -> list[Value]:
 def _saving(model: Model) -> set[Node]:
     """What saves and restores, with all that it needs, such as the name of the file."""
     ends = [node for node in model.graph if _is_saver(node.op)]
-    return needed_by([*ends, *model.save_nodes, *model.restore_nodes])
+    return set(needed_by([*ends, *model.save_nodes, *model.restore_nodes]))
 
 
 def _sources(graph: Graph) -> Iterator[Value]:
@@ -130,7 +130,7 @@ def _training_results(graph: Graph, aside: set[Node]) -> list[Value]:
     watched = _only_read_by(aside, lambda node: node not in training)  # summaries, moving averages
     trained = _after(node.output(0) for node in graph if _is_parameter(node))
     ends = _ends(graph, aside | training | watched) or _ends(graph, aside | training)
-    ends = [v for v in ends if v.node.op not in _EXITS] or ends  # the last states of a loop
+    ends = [v for v in ends if v.node.op not in EXITS] or ends  # the last states of a loop
     ends = [v for v in ends if v.node in fed and v.node in trained and not _is_source(v.node.op)] or ends
     inner = _before(node for node in needed_by(value.node for value in ends) if node in readers)
     return [value for value in ends if not any(read in inner for read in value.node.inputs)] or ends
@@ -266,4 +266,4 @@ def _after(values: Iterable[Value], stops: Callable[[str], object] = lambda op: 
 def _inside_loops(graph: Graph) -> set[Node]:
     """The nodes inside TF1 loops, whose outputs cannot be fetched."""
     bodies = loops(graph).values() if graph.has_branches else ()
-    return {node for nodes in bodies for node in nodes if node.op not in _EXITS}
+    return {node for nodes in bodies for node in nodes if node.op not in EXITS}

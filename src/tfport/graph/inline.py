@@ -13,10 +13,8 @@ from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder
 from tfport.graph.dtypes import INVALID
 from tfport.graph.graph import MOST_OUTPUTS, WHOLE, Argument, Function, Node, Value
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, CALLS, ENTERS
 
-CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-_ENTERS = ("Enter", "RefEnter")
-_SWITCHES = ("Switch", "RefSwitch", "_SwitchN")
 _COLOCATED = "loc:@"
 
 
@@ -137,7 +135,7 @@ def _before(call: Node, function: Function) -> list[Node]:
 
 def _arrival(value: Value, call: Node) -> Node:
     """A node that runs when a value arrives; a Switch runs even if it sends its value elsewhere."""
-    if value.node.op not in _SWITCHES:
+    if value.node.op not in ALL_SWITCHES:
         return value.node
     attrs = {"T": value.dtype.base}
     return call.graph.add("Identity", [value], attrs, name=f"{call.name}/arrival", device=call.device)
@@ -150,7 +148,7 @@ def _copy(function: Function, call: Node, attrs: Mapping[str, Attr]) -> dict[Nod
     moved = {}
     for node, name in names.items():
         own = substitute(node.attrs, attrs)
-        if node.op in _ENTERS:  # loops with the same frame name would be one loop
+        if node.op in ENTERS:  # loops with the same frame name would be one loop
             own["frame_name"] = f"{call.name}/{own.get('frame_name', '')}"
         if "_class" in own:
             own["_class"] = _colocation(own["_class"], function, names)
@@ -202,8 +200,7 @@ def _pass_on(
     types = [value.dtype for value in call.outputs]
     if not waits:
         call.replace_by(results, [call])
-    op = ("NoOp", "Identity", "IdentityN")[min(len(types), 2)]
-    call.become(op, {"T": types if len(types) > 1 else types[0]} if types else {})
+    call.become_identity(types)
     call.set_inputs(results)
     call.set_controls(waits)
     if isinstance(call.graph, Function) and not call.users:

@@ -14,11 +14,12 @@ from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value, tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
-from tfport.startup.dataclass import dataclass, field
+from tfport.startup.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from tfport.formats.keras.records import KerasFile
@@ -87,6 +88,14 @@ class Model:
         """Raise an error if there is no graph to run, fix or export."""
         if self.no_graph:
             raise CannotRun(self.no_graph)
+
+    def copy(self) -> Model:
+        """A model with a graph and a MetaGraph of its own; weights are read from the same files."""
+        meta = pb.MetaGraphDef()
+        meta.CopyFrom(self.meta)
+        graph = graph_from_def(graph_to_def(self.graph), self.graph.ops)
+        tag_sets = [self.tags] if self.tag_sets else []
+        return replace(self, graph=graph, meta=meta, tag_sets=tag_sets, asked_tags=False, fingerprint=None)
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ class OpSignature:
             return None
 
     def index_of(self, name: str, index: int, attrs: Mapping[str, Attr]) -> int | None:
-        """The index of the output `name:place`; None if it is unknown."""
+        """The index of the output `name:index`; None if it is unknown."""
         if self.flat:
             return None if index else self._indices.get(name)
         start, count = self.span_of(name, attrs)

@@ -6,15 +6,13 @@ be sorted; any other cycle is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Function, Graph, Node, Value
-
-_BACK = ("NextIteration", "RefNextIteration")
-_MERGES = ("Merge", "RefMerge")
+from tfport.graph.op_facts.kinds import ENTERS, EXITS, MERGES, NEXTS
 
 
 def every_node(graph: Graph) -> Iterable[Node]:
@@ -22,21 +20,24 @@ def every_node(graph: Graph) -> Iterable[Node]:
     return chain(graph, *graph.library.functions.values())
 
 
-def needed_by(ends: Iterable[Node], fed: Iterable[Value] = ()) -> set[Node]:
-    """These nodes and all that they read or wait for, directly or indirectly, but not through fed values."""
-    seen, cut = set(ends), frozenset(fed)
+def needed_by(ends: Iterable[Node], fed: Iterable[Value] = ()) -> Set[Node]:
+    """These nodes and all that they read or wait for, directly or indirectly, but not through fed values.
+
+    They are always in the same order, so that what is done with each is reproducible.
+    """
+    seen, cut = dict.fromkeys(ends), frozenset(fed)
     stack = list(seen)
     while stack:
         node = stack.pop()
         for value in node.inputs:
             if value.node not in seen and value not in cut:
-                seen.add(value.node)
+                seen[value.node] = None
                 stack.append(value.node)
         for before in node.controls:
             if before not in seen:
-                seen.add(before)
+                seen[before] = None
                 stack.append(before)
-    return seen
+    return seen.keys()
 
 
 def functions_of(node: Node) -> Iterator[str]:
@@ -147,9 +148,9 @@ def _ordered(nodes: list[Node]) -> tuple[list[Node], Node | None]:
     order: list[Node] = []
     for node in ready:  # grows during the loop
         order.append(node)
-        goes_back = node.op in _BACK
+        goes_back = node.op in NEXTS
         for user in node.users:
-            if user in inside and not (goes_back and user.op in _MERGES):
+            if user in inside and not (goes_back and user.op in MERGES):
                 waiting[user] -= 1
                 if not waiting[user]:
                     ready.append(user)
@@ -162,7 +163,7 @@ def _needs(node: Node) -> set[Node]:
     needed = {value.node for value in node.inputs}
     if node.controls:
         needed.update(node.controls)
-    return {before for before in needed if before.op not in _BACK} if node.op in _MERGES else needed
+    return {before for before in needed if before.op not in NEXTS} if node.op in MERGES else needed
 
 
 def _on_cycle(node: Node, waiting: dict[Node, int]) -> Node:
@@ -179,7 +180,7 @@ def loops(graph: Graph) -> dict[str, list[Node]]:
     frames: dict[str, list[Node]] = {}
     for node in graph:
         frame = node.attrs.get("frame_name")
-        if node.op in ("Enter", "RefEnter") and isinstance(frame, str):
+        if node.op in ENTERS and isinstance(frame, str):
             frames.setdefault(frame, []).append(node)
     return {frame: _inside(enters) for frame, enters in frames.items()}
 
@@ -191,7 +192,7 @@ def _inside(enters: list[Node]) -> list[Node]:
     while stack:
         node = stack.pop()
         for user in node.users:
-            after = depth[node] + (user.op in ("Enter", "RefEnter")) - (node.op in ("Exit", "RefExit"))
+            after = depth[node] + (user.op in ENTERS) - (node.op in EXITS)
             if after > 0 and user not in depth:
                 depth[user] = after
                 stack.append(user)

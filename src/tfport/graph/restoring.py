@@ -13,7 +13,7 @@ from math import prod
 from tfport.formats.checkpoint.entry import CheckpointEntry
 from tfport.formats.checkpoint.read import Checkpoint
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Node
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
@@ -107,7 +107,6 @@ ASSIGNS = {"AssignVariableOp": "VarHandleOp", "Assign": "VariableV2"}
 OTHERS = ("Const", "Identity", "NoOp", "Placeholder", "PlaceholderWithDefault", *ASSIGNS.values())
 """Ops that change nothing."""
 PLAIN_OPS = frozenset((RESTORE, *ASSIGNS, *OTHERS))
-MOST_PASSES = 32
 
 
 def plain_restores(model: Model) -> dict[Node, RestoreSource] | None:
@@ -121,7 +120,7 @@ def plain_restores(model: Model) -> dict[Node, RestoreSource] | None:
     for node, outer in steps_of(model.restore_nodes):
         size += 1 + len(node.inputs)
         if node.op in ASSIGNS and len(node.inputs) == 2:
-            variable, value = origin(node.inputs[0], outer), _passed_on(node.inputs[1], outer)
+            variable, value = origin(node.inputs[0], outer), node.inputs[1].source(passed=outer)
             if variable.op != ASSIGNS[node.op] or variable.graph is not model.graph or variable in restored:
                 return None
             call = value.node, id(outer)  # of a restore op in a function
@@ -136,16 +135,6 @@ def plain_restores(model: Model) -> dict[Node, RestoreSource] | None:
                 return None
     names = {shared_name(variable) for variable in restored}
     return restored if len(names) == len(restored) and size < MOST_STEPS else None
-
-
-def _passed_on(value: Value, outer: Outer) -> Value:
-    """The value that an argument or identities pass on."""
-    for _ in range(MOST_PASSES):
-        value = outer.get(value, value)
-        if value.node.op != "Identity" or not value.node.inputs:
-            break
-        value = value.node.inputs[0]
-    return value
 
 
 def _tensors(restore: Node, outer: Outer, file: str) -> list[RestoreSource]:

@@ -19,30 +19,27 @@ from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import ENTERS, FUNCTIONAL, SWITCHES
 from tfport.graph.reach import needed_by
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.startup.dataclass import dataclass
 
 VARIABLES = ("VarHandleOp", "VariableV2", "Variable", "AutoReloadVariable")
-TABLES = tuple(
-    kind + version
-    for kind in ("HashTable", "MutableHashTable", "MutableHashTableOfTensors", "MutableDenseHashTable")
-    for version in ("", "V2")
-)
+TABLE_CLASSES = ("HashTable", "MutableHashTable", "MutableHashTableOfTensors", "MutableDenseHashTable")
+TABLES = tuple(table + version for table in TABLE_CLASSES for version in ("", "V2"))
 _RESTORES = {"RestoreV2": (1, 2), "Restore": (1, None), "RestoreSlice": (1, 2)}
 _ASSIGNS = ("AssignVariableOp", "Assign")
 _FROM_FILE = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")
-_FILLS = ("InitializeTable", "InitializeTableV2", "LookupTableImport", "LookupTableImportV2", *_FROM_FILE)
-_SETS = frozenset((*_ASSIGNS, *_FILLS))
+FILLS = ("InitializeTable", "InitializeTableV2", "LookupTableImport", "LookupTableImportV2")
+_SETS = frozenset((*_ASSIGNS, *FILLS, *_FROM_FILE))
 _RESHAPES = ("Reshape", "Bitcast")
 _PASSES = ("Identity", "Cast", *_RESHAPES)
-_SWITCHES = ("Switch", "RefSwitch", "Enter", "RefEnter")
 _LOOKS_ONLY = (
-    "VarIsInitializedOp", "IsVariableInitialized", "DestroyResourceOp", "NoOp", "_Retval", "If",
-    "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", *_SWITCHES,
+    "VarIsInitializedOp", "IsVariableInitialized", "DestroyResourceOp", "NoOp", "_Retval",
+    *FUNCTIONAL, *SWITCHES, *ENTERS,
 )  # fmt: skip
 """Ops that take a variable without reading its value, or read it only if a branch is taken."""
-_CARRY = ("Identity", "Enter", "RefEnter", "ReadVariableOp")
+_CARRY = ("Identity", *ENTERS, "ReadVariableOp")
 _ASSET_COLLECTION = "saved_model_assets"
 _DEEPEST = 32
 MOST_STEPS = 1_000_000
@@ -160,7 +157,7 @@ def _fillers(model: Model) -> dict[Node, tuple[str, str | None]]:
     fills: dict[Node, tuple[str, Node | None]] = {}
     kept: dict[Node, Node] = {}  # TF2 stores the path of an asset in a variable
     for node, outer in steps_of(model.init_nodes):
-        if node.op in _FILLS and len(node.inputs) > 1:
+        if node.op in (*FILLS, *_FROM_FILE) and len(node.inputs) > 1:
             source = origin(node.inputs[1], outer) if node.op in _FROM_FILE else None
             fills[origin(node.inputs[0], outer)] = (node.op, source)
         elif node.op in _ASSIGNS and len(node.inputs) > 1:
@@ -215,12 +212,7 @@ def arity(function: Function) -> int:
 
 def origin(value: Value, outer: Outer) -> Node:
     """The node that a value comes from, through arguments and nodes that only pass it on."""
-    for _ in range(_DEEPEST):
-        value = outer.get(value, value)
-        if value.node.op not in _CARRY or not value.node.inputs:
-            break
-        value = value.node.inputs[0]
-    return value.node
+    return value.source(_CARRY, outer).node
 
 
 def _restored(model: Model) -> Iterator[tuple[Node, RestoreSource]]:
@@ -294,14 +286,10 @@ def _after_switches(graph: Graph) -> set[Node]:
     """The nodes that a TF1 branch or loop may skip."""
     if not graph.has_branches:
         return set()
-    later: dict[Node, list[Node]] = {}
-    for node in graph:
-        for before in (*(value.node for value in node.inputs), *node.controls):
-            later.setdefault(before, []).append(node)
-    stack = [node for node in graph if node.op in _SWITCHES]
+    stack = [node for node in graph if node.op in (*SWITCHES, *ENTERS)]
     skipped: set[Node] = set()
     while stack:
-        for node in later.get(stack.pop(), ()):
+        for node in stack.pop().users:
             if node not in skipped:
                 skipped.add(node)
                 stack.append(node)

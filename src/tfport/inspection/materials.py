@@ -1,4 +1,4 @@
-"""What a model is made of, for a bill of materials: its files and weights with their SHA-256, and what it needs.
+"""What a model is made of: its files and weights with their SHA-256, and the packages that it needs.
 
 Everything comes from the files: the packages are those whose ops the model uses, with the oldest release that
 has them all. Nothing is guessed, and the same model always gives the same materials.

@@ -6,11 +6,11 @@ known, and a model that uses them fails because of the library, not because of a
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from tfport.atlas.target import OURS, Target
-from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.errors import UnreadableFile
 from tfport.lib.diagnosis import FAILS, LOADS, diagnose
@@ -25,7 +25,7 @@ class TargetLibrary(LibrarySource):
 
     def __init__(self, subject: LibrarySubject, target: Target) -> None:
         super().__init__(os.path.basename(subject.file), subject.registered)
-        self.subject, self.result = subject, diagnose(subject, target)
+        self.result = diagnose(subject, target)
 
     @property
     def errors(self) -> list[Finding]:
@@ -73,22 +73,6 @@ def with_subjects(target: Target, subjects: Sequence[LibrarySubject]) -> Target:
             f"{registry.name} + {names}", [*registry.sources, *libraries], registry.selection
         ),
         libraries=libraries,
+        add_libraries=functools.partial(with_subjects, subjects=subjects),
         notes=[*target.notes, *(library.note() for library in libraries)],
     )
-
-
-def subjects_of(target: Target) -> list[LibrarySubject]:
-    """The libraries of a target, to use with another one."""
-    return [library.subject for library in target.libraries if isinstance(library, TargetLibrary)]
-
-
-def load_errors(model: CheckedModel, target: Target) -> Iterator[Finding]:
-    """Why libraries of a target do not load, each at the nodes that need one."""
-    for library in target.libraries:
-        if not isinstance(library, TargetLibrary) or not library.errors:
-            continue
-        usages = [usage for usage in model.usages if target.registry.provider(usage.op) is library]
-        for finding in library.errors if usages else ():
-            at_nodes = finding.on_target(finding.on)  # a copy, as each loader has its own stage
-            at_nodes.op, at_nodes.nodes = usages[0].op, [node for usage in usages for node in usage.nodes]
-            yield at_nodes

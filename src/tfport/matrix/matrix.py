@@ -17,9 +17,9 @@ from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
 from tfport.check.loaders import KERAS, LITE, default_loaders
-from tfport.check.target_libraries import with_libraries
 from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
+from tfport.lib.with_libraries import with_libraries
 from tfport.rendering import RenderedResult
 from tfport.startup.dataclass import dataclass
 

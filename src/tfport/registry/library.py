@@ -111,9 +111,9 @@ def _recorded(
 def _wrappers(code: Code, recorder: RegistrationRecorder, calls: Iterable[int]) -> dict[int, str]:
     """Functions without a name that pass their argument to a builder, and the builder they stand for."""
     wrappers = {}
-    count = Counter(code.function_at(place) for place in calls)
-    for place, name in recorder.unread:
-        function = code.function_at(place)
+    count = Counter(code.function_at(address) for address in calls)
+    for address, name in recorder.unread:
+        function = code.function_at(address)
         if function and count[function] == 1 and function[0] not in code.own_names:
             wrappers[function[0]] = wrapper_of(name)
     return {start: name for start, name in wrappers.items() if code.is_called(start)}
@@ -126,7 +126,7 @@ def _functions(
 
     A function without a name can only be called from within the library, so it counts as one that runs.
     """
-    calling = {function for place in calls if (function := code.function_at(place))}
+    calling = {function for address in calls if (function := code.function_at(address))}
     registering = sorted(function for function in calling if function[0] not in builders)
     idle = [f for f in registering if f[0] in code.own_names and f[0] not in code.run_at_load]
     return [function for function in registering if function not in idle], idle

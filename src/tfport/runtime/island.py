@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.engines.engine import Compiled, Engine, IslandHints
-from tfport.runtime.engines.input_flag import check_flag
+from tfport.runtime.engines.engine import Compiled, Engine, IslandHints, check_flag
 from tfport.runtime.onnx.graph import reads_of
 from tfport.runtime.onnx.island_work import island_work
 from tfport.runtime.onnx.least_size import ANY, least_size

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tfport.runtime.order import ControlUnits
     from tfport.runtime.state import State
 
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -102,6 +103,20 @@ def lower(ops: str, **constraints: Iterable[Attr]) -> Callable[[F], F]:
         return function
 
     return declare
+
+
+def same_name(ops: str) -> None:
+    """Lower each op to the ONNX op of the same name, or of the name after a colon: `AddV2:Add`."""
+    for op in ops.split():
+        tensorflow_op, _, onnx_op = op.partition(":")
+        lower(tensorflow_op)(_node(onnx_op or tensorflow_op))
+
+
+def _node(op: str) -> Any:
+    def lowered(b: Any, *inputs: Any) -> Any:
+        return b.nodes(op, *inputs)[0]
+
+    return lowered
 
 
 def host(ops: str, *, once: bool = False, **constraints: Iterable[Attr]) -> Callable[[F], F]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from tfport.errors import Error
+from tfport.graph.op_facts.kinds import MOVING
 from tfport.runtime.host import group_inputs, kernel_arguments
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 
 _MAX_SIZE = 64
 _MAX_DEPTH = 100
-_MOVES = frozenset(
-    ("Concat", "ConcatV2", "ExpandDims", "Gather", "GatherV2", "Pack", "Reshape", "Slice", "Split", "SplitV",
-     "Squeeze", "StridedSlice", "Transpose", "Unpack")
-)  # fmt: skip
-"""Ops that return elements of their inputs."""
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "AddV2": operator.add, "Sub": operator.sub, "Mul": operator.mul,
     "FloorMod": operator.mod,
@@ -68,7 +64,7 @@ class SymbolicValues:
         step = traced.step
         if step.op in ("Shape", "ShapeN"):
             return self._shape(step.inputs[step.outputs.index(operand)])
-        if step.op not in _MOVES and step.op not in _ARITHMETIC and step.op != "Cast":
+        if step.op not in MOVING and step.op not in _ARITHMETIC and step.op != "Cast":
             return None
         values = [value for o in step.inputs if (value := self.of(o, depth)) is not None]
         if len(values) < len(step.inputs):
@@ -76,7 +72,7 @@ class SymbolicValues:
         if step.op == "Cast":
             return values[0] if operand.dtype.name in ("int32", "int64") else None
         try:
-            result = self._moved(traced, values) if step.op in _MOVES else _calculated(step, values)
+            result = self._moved(traced, values) if step.op in MOVING else _calculated(step, values)
         except (Error, TypeError, ValueError, IndexError, ZeroDivisionError):
             return None  # the run reports what is wrong
         output = np.asarray(result[step.outputs.index(operand)])

@@ -27,6 +27,7 @@ import numpy as np
 
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
+from tfport.graph.op_facts.kinds import UNARY
 from tfport.runtime.operand import Dims, Operand
 from tfport.startup.dataclass import dataclass
 
@@ -41,11 +42,6 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _LIMITS = frozenset(("Maximum", "Minimum"))
 _FILLED = {"ZerosLike": 0, "OnesLike": 1}
-_KEEP_SHAPE = frozenset(
-    ("Cast", "Elu", "Exp", "Floor", "Identity", "Neg", "OnesLike", "Relu", "Selu", "Sigmoid", "Softmax",
-     "Tanh", "ZerosLike")
-)  # fmt: skip
-"""Ops with one input, whose output has its shape."""
 
 
 class ValueFacts:
@@ -97,7 +93,7 @@ class ValueFacts:
             self._same_shape[output] = self._shape_of[inputs[1]]
         elif op in _LIMITS and output.dtype.is_integer and all(x.rank == 0 for x in inputs):
             self._scalar_limits[output] = op, inputs
-        elif op in _KEEP_SHAPE:
+        elif op in UNARY or op == "Softmax":
             self._same_shape[output] = self.shape_source(inputs[0])
         elif op in _ARITHMETIC or op in _COMPARISONS or op in _DIVISIONS:
             for x, y in (inputs, inputs[::-1]):

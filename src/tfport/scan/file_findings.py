@@ -17,10 +17,14 @@ class NativeCode(FileRisk):
     """{subject} is {detail}
 
     ## Cause
-    A model is data. A library or program runs with the rights of the process as soon as somebody loads or
-    starts it, for example with `tf.load_op_library`.
+    A model is data. A library or program runs with the rights of the process as soon as somebody
+    loads or starts it, for example with `tf.load_op_library`.
     ## Fix
-    Load it only if you trust whoever made it. `tfport lib FILE` shows what a library needs and registers.
+    Load it only if you trust whoever made it. `tfport lib FILE` shows what a library needs and
+    registers.
+    ## Example
+        printf '\\x7fELF' > model.so
+        tfport scan model.so
     """
 
 
@@ -29,11 +33,14 @@ class PickleFile(FileRisk):
     """{subject} is a Python pickle{detail}
 
     ## Cause
-    Reading a pickle calls any function that it names, with any arguments. tfport lists the names without
-    reading it as Python would.
+    Reading a pickle calls any function that it names, with any arguments. tfport lists the names
+    without reading it as Python would.
     ## Fix
-    Do not open it with `pickle`, `joblib`, `torch.load` or `numpy.load(allow_pickle=True)` unless you trust
-    whoever made it.
+    Do not open it with `pickle`, `joblib`, `torch.load` or `numpy.load(allow_pickle=True)` unless
+    you trust whoever made it.
+    ## Example
+        printf "cos\\nsystem\\n(S'id'\\ntR." > model.pkl
+        tfport scan model.pkl
     """
 
 
@@ -42,10 +49,14 @@ class ScriptFile(FileRisk):
     """{subject} is {detail}
 
     ## Cause
-    A program comes with the model. Nothing runs it when the model is loaded, but some tools import or start
-    what they find beside a model.
+    A program comes with the model. Nothing runs it when the model is loaded, but some tools import
+    or start what they find beside a model.
     ## Fix
     Read it before you run it; the model does not need it.
+    ## Example
+        cp -r tests/models/half_plus_two_tf2 export
+        echo '#!/bin/sh' > export/run.sh
+        tfport scan export
     """
 
 
@@ -57,6 +68,9 @@ class WrongSuffix(FileRisk):
     Programs that choose by the suffix, scanners among them, take it for something else than it is.
     ## Fix
     Do not open it before you know why.
+    ## Example
+        printf '\\x7fELF' > model.pb
+        tfport scan model.pb
     """
 
 
@@ -65,10 +79,14 @@ class TwoFormats(FileRisk):
     """{subject} is {detail} at the same time
 
     ## Cause
-    The beginning of the file is of one format, and its end or a later part of another. Programs differ in
-    what they see in it.
+    The beginning of the file is of one format, and its end or a later part of another. Programs
+    differ in what they see in it.
     ## Fix
     Do not open it before you know why.
+    ## Example
+        head -c 512 /dev/zero > model.h5
+        printf '\\x89HDF\\r\\n\\x1a\\n' >> model.h5
+        tfport scan model.h5
     """
 
 
@@ -77,10 +95,16 @@ class ArchivePath(FileRisk):
     """{subject} has the member `{detail}`, which is unpacked outside of the folder
 
     ## Cause
-    A name with `..`, a leading slash or a drive leads to another folder, where unpacking overwrites files.
-    Keras unpacks archives while it loads them.
+    A name with `..`, a leading slash or a drive leads to another folder, where unpacking overwrites
+    files. Keras unpacks archives while it loads them.
     ## Fix
     Do not load or unpack the file.
+    ## Example
+        mkdir a
+        touch x
+        cd a
+        tar -cPf model.tar ../x
+        tfport scan model.tar
     """
 
 
@@ -89,9 +113,14 @@ class OutsideLink(FileRisk):
     """{subject} is a link to `{detail}`, outside of the model
 
     ## Cause
-    Whoever reads the member or file reads what the link leads to; unpacking an archive may also write there.
+    Whoever reads the member or file reads what the link leads to; unpacking an archive may also
+    write there.
     ## Fix
     Do not load or unpack it where such a file exists. Replace the link by the file itself.
+    ## Example
+        ln -s /etc/passwd vocabulary.txt
+        tar -cf model.tar vocabulary.txt
+        tfport scan model.tar
     """
 
 
@@ -103,6 +132,11 @@ class AmbiguousArchive(FileRisk):
     A scanner may look at one member, and the program that loads the model at another.
     ## Fix
     Do not load the file.
+    ## Example
+        touch x
+        tar -cf model.tar x
+        tar -rf model.tar x
+        tfport scan model.tar
     """
 
 
@@ -114,6 +148,9 @@ class ArchiveBomb(FileRisk):
     The archive is small to send, and fills the memory or the disk when it is unpacked.
     ## Fix
     Do not unpack it.
+    ## Example
+        printf "\\x93NUMPY\\x01\\x00\\x32\\x00{'descr': '<f4', 'shape': (99999999999,), }" > w.npy
+        tfport scan w.npy
     """
 
 
@@ -122,8 +159,11 @@ class NotScanned(FileRisk):
     """{subject} was not looked into: {detail}
 
     ## Cause
-    The content is encrypted, damaged, of a kind that tfport does not open, or beyond a limit. It may be
-    anything.
+    The content is encrypted, damaged, of a kind that tfport does not open, or beyond a limit. It
+    may be anything.
     ## Fix
     Unpack it and scan the result.
+    ## Example
+        printf '7z\\xbc\\xaf\\x27\\x1c' > model.7z
+        tfport scan model.7z
     """

@@ -39,12 +39,12 @@ class ReadsFiles(GraphRisk):
     """op `{op}` reads {target_text} {moment}
 
     ## Cause
-    The op opens a file by a name that the graph holds, computes, or gets from its caller. A file that
-    is read and returned by a signature leaves the machine with the answer; a name that comes from a
-    request lets the client choose the file.
+    The op opens a file by a name that the graph holds, computes, or gets from its caller. A
+    file that is read and returned by a signature leaves the machine with the answer; a name
+    that comes from a request lets the client choose the file.
     ## Fix
-    Do not load the model where such files exist, or run it with `tfport run` or `tfport serve`, which
-    read only the files of the model. Export it with the file as an asset.
+    Do not load the model where such files exist, or run it with `tfport run` or `tfport serve`,
+    which read only the files of the model. Export it with the file as an asset.
     ## Example
         f = Const() {dtype=string, value=string()["/etc/passwd"]}
         y = ReadFile(f)
@@ -56,8 +56,9 @@ class WritesFiles(GraphRisk):
     """op `{op}` writes {target_text} {moment}
 
     ## Cause
-    The op creates or overwrites files with the rights of the process that runs the model. A model for
-    inference has no reason to: only saving a checkpoint and writing summaries while training do.
+    The op creates or overwrites files with the rights of the process that runs the model. A
+    model for inference has no reason to: only saving a checkpoint and writing summaries while
+    training do.
     ## Fix
     Do not run the model. If the node is left from training, export only what inference needs.
     ## Example
@@ -87,10 +88,11 @@ class UsesNetwork(GraphRisk):
     ## Cause
     The op opens connections to other machines.
     ## Fix
-    Do not run the model, or run it where nothing can be reached. Export only what inference needs.
+    Do not run the model, or run it where nothing can be reached. Export only what inference
+    needs.
     ## Example
-        a = Const() {dtype=string, value=string()["grpc://10.0.0.1:5000"]}
-        y = DataServiceDatasetV2(a)
+        a = Const() {dtype=string, value=string()["10.0.0.1:5000"]}
+        y = Rpc(a, a, a)
     """
 
 
@@ -99,8 +101,9 @@ class CallsPython(GraphRisk):
     """op `{op}` calls the Python function {target_text} {moment}
 
     ## Cause
-    The graph has a key, not the function: it calls whatever the process that loads the model registered
-    under that key with `tf.py_function` or `tf.numpy_function`, or fails if it registered nothing.
+    The graph has a key, not the function: it calls whatever the process that loads the model
+    registered under that key with `tf.py_function` or `tf.numpy_function`, or fails if it
+    registered nothing.
     ## Fix
     Export the model with TensorFlow ops in place of the Python function.
     ## Example
@@ -114,12 +117,13 @@ class RunsOtherCode(GraphRisk):
     """op `{op}` runs {target_text} {moment}
 
     ## Cause
-    The code is not part of TensorFlow: a compiled engine inside the model, a program, or a library.
+    The code is not part of TensorFlow: a compiled engine inside the model, a program, or a
+    library.
     ## Fix
     Use it only if you trust whoever made it.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
-        y = TRTEngineOp(x)
+        y = XlaCustomCallV2(x) {call_target_name="f", result_dtypes=[float32]}
     """
 
 
@@ -128,10 +132,11 @@ class CustomOp(GraphRisk):
     """op `{op}` is of no recorded package, so its library could do anything {moment}
 
     ## Cause
-    No release of TensorFlow and no recorded add-on registers the op. The model needs a library with its
-    code, which runs with the rights of the process.
+    No release of TensorFlow and no recorded add-on registers the op. The model needs a library
+    with its code, which runs with the rights of the process.
     ## Fix
-    Load such a library only from whom you trust. `tfport lib FILE.so` shows what it needs and registers.
+    Load such a library only from whom you trust. `tfport lib FILE.so` shows what it needs and
+    registers.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = AcmeZap(x)
@@ -143,8 +148,8 @@ class UsesResources(GraphRisk):
     """{target_text} {moment}
 
     ## Cause
-    The ops read the clock, the environment or random numbers of the machine, wait for others, or take
-    as much memory or time as a value says.
+    The ops read the clock, the environment or random numbers of the machine, wait for others,
+    or take as much memory or time as a value says.
     ## Fix
     Bound the memory and the time of the process; `tfport serve` does.
     ## Example
@@ -157,7 +162,8 @@ class HarmsProcess(GraphRisk):
     """op `{op}` {target_text} {moment}
 
     ## Cause
-    The op ends the process that runs the model, or reads its memory at an address that a value gives.
+    The op ends the process that runs the model, or reads its memory at an address that a value
+    gives.
     ## Fix
     Do not run the model.
     ## Example
@@ -229,7 +235,7 @@ def _resources(found: Sequence[Risk]) -> Iterator[Risk]:
 def _saver(model: Model) -> set[Node]:
     """The nodes that write checkpoints, which only a program that trains the model runs."""
     nodes = needed_by(model.save_nodes)
-    return nodes.union(*called_by(nodes).values())
+    return set(nodes).union(*called_by(nodes).values())
 
 
 def _risks(node: Node, checked: CheckedModel, flow: DataFlow, *, is_custom: bool) -> Iterator[Risk]:

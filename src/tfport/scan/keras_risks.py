@@ -38,12 +38,17 @@ class KerasCode(KerasRisk):
     """{subject} is {detail}, which runs {moment}
 
     ## Cause
-    A Lambda layer stores the bytecode of a Python function in the file. Keras 1 and 2 decode and run it
-    while they load the model. Keras 3 refuses, unless `safe_mode=False` or
+    A Lambda layer stores the bytecode of a Python function in the file. Keras 1 and 2 decode and
+    run it while they load the model. Keras 3 refuses, unless `safe_mode=False` or
     `enable_unsafe_deserialization()` allows it.
     ## Fix
-    Load it only if you trust whoever made it. Replace the Lambda by a layer of Keras, or by a class of your
-    own.
+    Load it only if you trust whoever made it. Replace the Lambda by a layer of Keras, or by a class
+    of your own.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "Lambda", "config": {"name": "l", "function": ["4wEA"]}}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 
@@ -55,6 +60,11 @@ class KerasPickle(KerasRisk):
     Reading a Python pickle calls any function that it names, with any arguments.
     ## Fix
     Load it only if you trust whoever made it.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "TorchModuleWrapper", "config": {"module": "gASV"}}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 
@@ -66,8 +76,13 @@ class KerasImport(KerasRisk):
     Keras 3 imports the module that a configuration names, and takes the class or function from it.
     Importing a module runs its code; calling a function of another package may do anything.
     ## Fix
-    Load it only where the module is yours, or with a release of Keras that refuses modules other than its
-    own.
+    Load it only where the module is yours, or with a release of Keras that refuses modules other
+    than its own.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "F", "module": "os.path", "config": {}}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 
@@ -76,10 +91,15 @@ class KerasFunction(KerasRisk):
     """{subject} names {detail}, which runs {moment}
 
     ## Cause
-    The function does more than compute: it opens files, downloads, or turns off the checks of Keras.
-    A layer that computes has no reason to name it.
+    The function does more than compute: it opens files, downloads, or turns off the checks of
+    Keras. A layer that computes has no reason to name it.
     ## Fix
     Do not load the file.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "function", "module": "builtins", "config": "exec"}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 
@@ -88,10 +108,15 @@ class KerasOtherFile(KerasRisk):
     """{subject} names {detail}, which Keras opens {moment}
 
     ## Cause
-    The configuration or the HDF5 file refers to a file outside of the model. What Keras reads there becomes
-    part of the model: a vocabulary, a weight, another model.
+    The configuration or the HDF5 file refers to a file outside of the model. What Keras reads there
+    becomes part of the model: a vocabulary, a weight, another model.
     ## Fix
     Save the model with the content inside, or load it where the file cannot be read.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "TFSMLayer", "config": {"filepath": "/srv/model"}}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 
@@ -100,9 +125,15 @@ class KerasPath(KerasRisk):
     """{subject} has {detail}, which Keras writes outside of its folder {moment}
 
     ## Cause
-    Keras unpacks an archive by the names in it. A name with `..` or a leading slash leads to another folder.
+    Keras unpacks an archive by the names in it. A name with `..` or a leading slash leads to
+    another folder.
     ## Fix
     Do not load the file.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "Dense", "config": {"name": "../x"}}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 
@@ -114,6 +145,8 @@ class KerasSize(KerasRisk):
     The file declares far more than it holds: it is small to send and too large to load.
     ## Fix
     Do not load the file, or bound the memory of the process.
+    ## Example
+        tfport scan tests/scan/files/large_shape.weights.h5
     """
 
 
@@ -122,10 +155,16 @@ class KerasCustomClass(KerasRisk):
     """{subject} needs {detail}, which the file does not contain
 
     ## Cause
-    The class or function is not part of Keras. The program that loads the model must register it or pass it
-    in `custom_objects`; its code does not come with the file, so nothing of it runs by itself.
+    The class or function is not part of Keras. The program that loads the model must register it or
+    pass it in `custom_objects`; its code does not come with the file, so nothing of it runs by
+    itself.
     ## Fix
     Use the code only from whom you trust.
+    ## Example
+        echo '{"class_name": "Sequential", "config": {"layers": [
+        {"class_name": "Custom>Mine", "config": {"name": "l"}}
+        ]}}' > model.json
+        tfport scan model.json
     """
 
 

@@ -43,11 +43,13 @@ class LiteCustomOp(LiteRisk):
     """custom op `{op}` needs code that is not in the file, and that could do anything {moment}
 
     ## Cause
-    An interpreter knows the builtin ops alone. The program that loads the model must register the code of a
-    custom op, which runs with the rights of the process.
+    An interpreter knows the builtin ops alone. The program that loads the model must register the
+    code of a custom op, which runs with the rights of the process.
     ## Fix
-    Register such code only from whom you trust. MediaPipe and the LiteRT task libraries bring some custom
-    ops.
+    Register such code only from whom you trust. MediaPipe and the LiteRT task libraries bring some
+    custom ops.
+    ## Example
+        tfport scan tests/check/lite/files/custom.tflite
     """
 
 
@@ -56,10 +58,12 @@ class LiteFlexOp(LiteRisk):
     """op `Flex{op}` runs the TensorFlow op `{op}`, which {detail}, {moment}
 
     ## Cause
-    The Flex delegate runs ops of TensorFlow inside a TensorFlow Lite model, also those that use files or
-    the network.
+    The Flex delegate runs ops of TensorFlow inside a TensorFlow Lite model, also those that use
+    files or the network.
     ## Fix
     Load the model with an interpreter without the Flex delegate: it refuses the op.
+    ## Example
+        tfport scan tests/scan/files/flex_write.tflite
     """
 
 
@@ -72,6 +76,8 @@ class LiteOverlap(LiteRisk):
     programs differ in what they read.
     ## Fix
     Do not load the file; convert the model again.
+    ## Example
+        tfport scan tests/scan/files/overlap.tflite
     """
 
 
@@ -83,6 +89,8 @@ class LiteSize(LiteRisk):
     The interpreter allocates the tensors of a model by the shapes in the file, before it runs.
     ## Fix
     Do not load the file, or bound the memory of the process.
+    ## Example
+        tfport scan tests/scan/files/large_tensor.tflite
     """
 
 
@@ -91,10 +99,15 @@ class OutsideWeights(LiteRisk):
     """{subject} takes weights from `{detail}`, outside of the model
 
     ## Cause
-    `weightsManifest` names the files of the weights. TensorFlow.js reads them by their paths, relative to
-    the address of the model, or from another server; what is there becomes part of the model.
+    `weightsManifest` names the files of the weights. TensorFlow.js reads them by their paths,
+    relative to the address of the model, or from another server; what is there becomes part of the
+    model.
     ## Fix
     Put the weights beside the model. tfport does not read them from elsewhere.
+    ## Example
+        echo '{"format": "graph-model", "modelTopology": {"node": []},
+        "weightsManifest": [{"paths": ["https://x/w.bin"]}]}' > model.json
+        tfport scan model.json
     """
 
 

@@ -1,8 +1,8 @@
 """What an op does to the world outside of its tensors: files, network, programs, waiting, memory.
 
-`effects_of(op)` reads one row of `op_effects.toml`, which has decided for every op that a recorded TensorFlow release or
-add-on registers; None means that the op does nothing of the kind, or that nobody has recorded it. Whether a node of a
-model is reached, and with which path, is decided elsewhere.
+`effects_of(op)` reads one row of `op_effects.toml`, which has decided for every op that a recorded TensorFlow
+release or add-on registers; None means that the op does nothing of the kind, or that nobody has recorded it.
+Whether a node of a model is reached, and with which path, is decided elsewhere.
 """
 
 from __future__ import annotations

@@ -39,6 +39,11 @@ Arrays = dict[str, "NDArray[Any]"]
 """Inputs or outputs of a signature by name; strings are `bytes` in object arrays."""
 
 
+def size_of(answers: Arrays) -> int:
+    """Return the approximate number of bytes to write; strings count as pointers."""
+    return sum(getattr(array, "nbytes", 0) for array in answers.values())
+
+
 class Runner(Protocol):
     """Runs calls of one servable."""
 

@@ -12,9 +12,9 @@ from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.reach import every_node
 from tfport.runtime.select_signature import DEFAULT
-from tfport.serve.hosts import bracketed
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusError
+from tfport.words import bracketed
 
 if TYPE_CHECKING:
     from tfport.serve.server import Server

@@ -20,9 +20,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tfport.progress_step import LINES
 from tfport.startup.dataclass import dataclass, field
 from tfport.web.json_answer import RefusedRequest, unknown
-from tfport.web.progress_lines import LINES
 
 RUNNING, DONE, FAILED, CANCELED = "running", "done", "failed", "canceled"
 MOST_KEPT = 20

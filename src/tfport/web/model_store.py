@@ -50,8 +50,8 @@ class LoadedModel:
         """A document about it, made at the first request."""
         if key not in self.documents:
             self.documents[key] = make()
-        made: T = self.documents[key]
-        return made
+        document: T = self.documents[key]
+        return document
 
 
 @dataclass

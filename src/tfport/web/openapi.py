@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
+from tfport.serve.rest.openapi import Json, content, object_schema, path_parameters, ref
 from tfport.startup.dataclass import dataclass, field
 
-Json = dict[str, Any]
 PREFIX = "/api/v1"
 STRING, INTEGER, BOOLEAN, OBJECT = ({"type": kind} for kind in ("string", "integer", "boolean", "object"))
-BEARER = {"type": "http", "scheme": "bearer"}
 TEXTS = {"type": "array", "items": STRING}
 
 
@@ -35,7 +33,7 @@ class ApiRequest:
     """Whether the body is the bytes of a file."""
 
 
-SIDE = {"type": "object", "properties": {"model": STRING, "graph": STRING}, "required": ["model"]}
+SIDE = object_schema("model", model=STRING, graph=STRING)
 REQUESTS = [
     ApiRequest("get", "/openapi.json", "this document", "OpenApi"),
     ApiRequest("get", "/models", "models of the command line, opened ones and recent ones", "ModelList"),
@@ -99,7 +97,7 @@ def document() -> Json:
         paths.setdefault(PREFIX + request.path, {})[request.method] = _described(request)
     names = sorted({request.answer for request in REQUESTS})
     schemas = {name: {"type": "object", "properties": {"version": {"const": 1}}} for name in names}
-    schemas["Error"] = {"type": "object", "properties": {"error": STRING}, "required": ["error"]}
+    schemas["Error"] = object_schema("error", error=STRING)
     return {
         "openapi": "3.1.0",
         "info": {"title": "tfport ui", "version": version("tfport"), "description": __doc__ or ""},
@@ -113,20 +111,16 @@ def document() -> Json:
 
 
 def _described(request: ApiRequest) -> Json:
-    parameters = [
-        {"name": part[1:-1], "in": "path", "required": True, "schema": STRING}
-        for part in request.path.split("/")
-        if part.startswith("{")
-    ]
+    names = (part[1:-1] for part in request.path.split("/") if part.startswith("{"))
+    parameters = path_parameters(request.path, dict.fromkeys(names, STRING))
     parameters += [
         {"name": name, "in": "query", "description": what, "schema": STRING}
         for name, what in request.query.items()
     ]
     kind = "application/zip" if request.answer == "Archive" else "application/json"
-    answer = {"description": request.summary, "content": {kind: {"schema": _ref(request.answer)}}}
+    answer = {"description": request.summary, "content": {kind: {"schema": ref(request.answer)}}}
     errors = {
-        str(status): {"description": text, "content": {"application/json": {"schema": _ref("Error")}}}
-        for status, text in ERRORS.items()
+        str(status): {"description": text, "content": content("Error")} for status, text in ERRORS.items()
     }
     shown: Json = {
         "summary": request.summary,
@@ -137,10 +131,6 @@ def _described(request: ApiRequest) -> Json:
         schema: Json = {"type": "string", "format": "binary"}
         shown["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": schema}}}
     elif request.body:
-        schema = {"type": "object", "properties": dict(request.body), "required": list(request.required)}
+        schema = object_schema(" ".join(request.required), **request.body)
         shown["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return shown
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{name}"}

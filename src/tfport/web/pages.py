@@ -6,10 +6,14 @@ Each has the JSON that the command prints, and the graphs of the model if they a
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from tfport.check.check_report import CheckReport
+from tfport.errors import Error
 from tfport.fix.certify.certificate import Certificate
 from tfport.rendering import PAGE, renderer_of
+from tfport.reports.check.formats import ReportFormat, report_format
 from tfport.static_page.page import self_contained_page
 from tfport.web.graph_view.finding_nodes import report_with_nodes
 from tfport.web.graph_view.graphs import ModelGraphs
@@ -87,3 +91,22 @@ def certificate_page(certificate: Certificate) -> str:
     documents = {"certificate": certificate.to_json()}
     entry = model_entry(certificate.source, "", 0)
     return self_contained_page("fix", title, entry, documents, str(certificate))
+
+
+@report_format("html")
+class HtmlFormat(ReportFormat):
+    """HTML for one model: verdicts, findings and the graph, to attach to a ticket."""
+
+    always_many: ClassVar[bool] = False
+
+    def part(self, report: CheckReport) -> str:
+        if self.layout.many:
+            raise Error("an HTML page is about one model; check the models one at a time")
+        assert report.subject is not None
+        return check_page(report, report.subject)
+
+    def unreadable(self, model: str, why: str) -> str:
+        raise Error(f"{model}: {why}")
+
+    def whole(self, parts: Sequence[str]) -> str:
+        return parts[0]

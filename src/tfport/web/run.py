@@ -26,9 +26,10 @@ from tfport.web.jobs import JobBoard
 from tfport.web.json_answer import MOST_BODY, RefusedRequest, error_answer
 from tfport.web.model_store import ModelStore
 from tfport.web.options import UiOptions, is_loopback
-from tfport.web.routes import description, details, graphs, jobs, models, page, reports, uploads
+from tfport.web.routes import details, jobs, models, page, reports
 from tfport.web.state import MOST_AT_ONCE, STATE, RecentModels, ServerState
 from tfport.web.uploads import Uploads
+from tfport.words import bracketed
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SHUTDOWN_S = 0.5
@@ -84,7 +85,7 @@ class UiServer:
         )
         await self._runner.setup()
         await web.SockSite(self._runner, socket).start()
-        written = f"[{host}]" if ":" in host else host
+        written = bracketed(host)
         return f"http://{written}:{port}/#token={self.options.token}"
 
     async def stop(self) -> None:
@@ -112,14 +113,13 @@ def _listen(host: str, port: int) -> socket_module.socket:
 
 def _names(host: str) -> set[str]:
     """The names by which a browser may call a server on this machine."""
-    return {host if ":" not in host else f"[{host}]", "localhost", "127.0.0.1"}
+    return {bracketed(host), "localhost", "127.0.0.1"}
 
 
 # The application: routes below `/api/v1`, the files of the page, and the guard around them
 
 PREFIX = "/api/v1"
-MODULES = (models, graphs, details, reports, jobs, uploads, description)
-API_ROUTES = [route for module in MODULES for route in module.ROUTES]
+API_ROUTES = [*models.ROUTES, *details.ROUTES, *reports.ROUTES, *jobs.ROUTES, *page.API_ROUTES]
 
 
 def make_app(options: UiOptions, hosts: frozenset[str] | None = None) -> web.Application:

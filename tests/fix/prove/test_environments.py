@@ -9,7 +9,6 @@ import zipfile
 
 import pytest
 
-from tfport.formats.digests import digest
 from tfport.fix.prove import environments
 from tfport.fix.prove.environments import (
     READY,
@@ -18,6 +17,7 @@ from tfport.fix.prove.environments import (
     cache_folder,
     release_environment,
 )
+from tfport.formats.digests import digest
 
 OWN = "{}.{}".format(*sys.version_info)
 RELEASE = PackageRelease("ai-edge-litert", "9.9.1")

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from tests.recorded_models import graph
 
 import tfport
-from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.fix.structure.lower import lower_all
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 
 NUMBERS = st.integers(-3, 4)
 

@@ -10,10 +10,11 @@ from tests.recorded_models import graph
 from tests.runtime.ops.control.test_control_v1 import COND, IN_A_ROW, LOOP, NESTED
 
 import tfport
-from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.raise_control import raise_control
 from tfport.graph.build import graph_to_def
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 
 LOWER = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")
 

@@ -15,7 +15,7 @@ from tfport.formats.checkpoint.table_writer import (
     write_block,
     write_table,
 )
-from tfport.formats.encoding.crc32c import checksum, masked, unmasked
+from tfport.formats.encoding.crc32c import checksum, masked
 
 ITEMS = st.dictionaries(st.binary(max_size=20), st.binary(max_size=50), max_size=80)
 
@@ -146,11 +146,6 @@ def test_a_snappy_block_is_unpacked():
 def test_a_snappy_block_that_does_not_unpack_is_refused(contents, message):
     with pytest.raises(UnreadableFile, match=rf"^t, byte 0: expected a snappy block, found {message}$"):
         opened(table_of_block(contents, SNAPPY)).get(b"key")
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_a_checksum_can_be_unmasked(crc):
-    assert unmasked(masked(crc)) == crc
 
 
 def test_the_checksum_is_crc32c_for_bytes_and_memoryviews():

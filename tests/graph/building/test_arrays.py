@@ -28,7 +28,7 @@ CASES = [
     ("(?, 2, 3)", lambda b, x: arrays.pad(b, x, [(0, 0)] * 3), ((None, 2, 3), "Placeholder")),
     ("(?, ?, 3)", lambda b, x: arrays.matmul(b, x, b.const([[1.0]] * 3)), ((None, None, 1), "Reshape")),
     ("(?, 2, 3)", lambda b, x: arrays.zeros(b, [2, 5], x.dtype), ((2, 5), "Fill")),
-    (None, lambda b, x: arrays.transpose(b, x, (1, 0)), (None, "Transpose")),
+    (None, lambda b, x: arrays.transpose(b, x, (1, 0)), ((None, None), "Transpose")),
 ]
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from tfport.runtime.engines.engine import NumbersRefused
-from tfport.runtime.engines.input_flag import check_flag
+from tfport.runtime.engines.engine import NumbersRefused, check_flag
 
 
 @pytest.mark.parametrize("flag", [np.int32(0), np.float32(0), np.float32(-0.0)])

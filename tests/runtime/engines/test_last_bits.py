@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfport.runtime.engines.trials import next_to
+from tfport.runtime.engines.race import next_to
 
 
 def test_each_float_becomes_one_of_its_neighbors():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfport.runtime.engines.trials import trial_inputs
+from tfport.runtime.engines.race import trial_inputs
 
 X, INDICES = np.float32([[3, 1], [2, 6]]), np.int32([7, 0])
 

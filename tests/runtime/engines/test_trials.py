@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfport
-from tfport.runtime.engines.trials import MOST, Trials, next_to
+from tfport.runtime.engines.race import MOST, Trials, next_to
 
 X = np.linspace(1, 2, 64, dtype=np.float32)
 

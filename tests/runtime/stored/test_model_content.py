@@ -9,7 +9,7 @@ from tests.recorded_models import MODELS, graph
 
 import tfport
 from tfport.graph.build import graph_to_def
-from tfport.runtime.stored.model_content import KNOWN, content_of
+from tfport.runtime.stored.stored_plans import KNOWN, content_of
 
 LONG_AGO = time.time() - 3600
 
@@ -44,7 +44,7 @@ def test_files_that_changed_just_now_are_read_again(folder, tmp_path):
 
 
 def test_files_with_the_same_times_are_not_read_again(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfport.runtime.stored.model_content.SETTLED", 0)
+    monkeypatch.setattr("tfport.runtime.stored.stored_plans.SETTLED", 0)
     first = content(folder, tmp_path)
     (known,) = (tmp_path / KNOWN).iterdir()
     known.write_text("0" * 64)
@@ -54,7 +54,7 @@ def test_files_with_the_same_times_are_not_read_again(folder, tmp_path, monkeypa
 
 
 def test_an_older_time_is_another_time(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfport.runtime.stored.model_content.SETTLED", 0)
+    monkeypatch.setattr("tfport.runtime.stored.stored_plans.SETTLED", 0)
     first = content(folder, tmp_path)
     pb = folder / "saved_model.pb"
     pb.write_bytes(pb.read_bytes() + b"\x1a\x00")

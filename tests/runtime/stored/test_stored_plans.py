@@ -12,7 +12,7 @@ import tfport
 from tfport.graph.build import graph_to_def
 from tfport.runtime.engines import onnx_runtime
 from tfport.runtime.plan import Plan
-from tfport.runtime.stored import model_content
+from tfport.runtime.stored import stored_plans
 from tfport.runtime.stored.plan_files import ISLAND, PLANS, RECORD
 from tfport.runtime.stored.stored_island import StoredPlan
 
@@ -28,7 +28,7 @@ CONVOLUTION = """
 def cache(tmp_path, monkeypatch):
     """The folder for caches, which nothing else uses."""
     monkeypatch.setenv("TFPORT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(model_content, "SETTLED", 0)
+    monkeypatch.setattr(stored_plans, "SETTLED", 0)
     return tmp_path / "cache"
 
 

@@ -9,8 +9,7 @@ from tests.serve.grpc.server import Port, example, examples, examples_model, wit
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import CLASSIFY, REGRESS
 from tfport.runtime.session import Session
-from tfport.serve.classify import classes_of, classify, regress, regressions_of
-from tfport.serve.examples import examples_tensor, input_tensor
+from tfport.serve.classify import classes_of, classify, examples_tensor, input_tensor, regress, regressions_of
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError

@@ -13,7 +13,7 @@ from tfport.errors import Error
 from tfport.serve import auth_tokens as auth
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.tls import context_of_files, server_context
+from tfport.serve.rest.tls import server_context
 
 ASK = "POST", "/v1/models/half:predict", {"inputs": [0]}
 
@@ -36,8 +36,9 @@ def client_context(folder: Path, name: str | None = None) -> ssl.SSLContext:
 
 
 def options_with(folder: Path, client_ca: str = "") -> RestOptions:
-    paths = [str(folder / name) for name in ("server.pem", "server.key")]
-    return RestOptions(port=0, tls=context_of_files(*paths, str(folder / client_ca) if client_ca else ""))
+    pair = [(folder / name).read_bytes() for name in ("server.pem", "server.key")]
+    authority = (folder / client_ca).read_bytes() if client_ca else b""
+    return RestOptions(port=0, tls=server_context(*pair, authority, verify=bool(client_ca)))
 
 
 def test_tls(folder):
@@ -70,8 +71,6 @@ def test_wrong_certificates_are_one_sentence(folder):
         server_context(read["server.pem"], read["server.key"], b"nonsense", verify=True)
     with pytest.raises(Error, match="no certificate authority"):
         server_context(read["server.pem"], read["server.key"], verify=True)
-    with pytest.raises(Error, match="absent: No such file"):
-        context_of_files("absent", "absent")
 
 
 def test_a_token_is_required_except_for_health_checks(tmp_path):

@@ -15,7 +15,7 @@ from tests.serve.rest.server import ASK, BODY, HEAD, Port, raw, with_port
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.rest.connections import ConnectionLimits, HttpConnection
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.tls import context_of_files
+from tfport.serve.rest.tls import server_context
 
 WHOLE = HEAD + b"Content-Length: 18\r\n\r\n" + BODY
 GET_LIVE = b"GET /v1/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -136,7 +136,7 @@ def test_a_header_is_not_late_because_the_server_is_busy(is_read):
 def test_a_tls_handshake_that_does_not_end_is_not_waited_for(tmp_path):
     make(tmp_path, "ca")
     make(tmp_path, "server", "ca")
-    files = [str(tmp_path / f"server.{end}") for end in ("pem", "key")]
+    files = [(tmp_path / f"server.{end}").read_bytes() for end in ("pem", "key")]
     limits = ConnectionLimits(header_seconds=SOON)
 
     async def check(port: Port) -> None:
@@ -147,7 +147,7 @@ def test_a_tls_handshake_that_does_not_end_is_not_waited_for(tmp_path):
         assert (await port.ask("GET", "/v1/health/live", ssl=trusted))[0] == 200
 
     metrics = Metrics(process=False)
-    with_port(check, RestOptions(port=0, connections=limits, tls=context_of_files(*files), metrics=metrics))
+    with_port(check, RestOptions(port=0, connections=limits, tls=server_context(*files), metrics=metrics))
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"Content-Length: 18\r\n\r\n{", WHOLE])

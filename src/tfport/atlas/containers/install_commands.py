@@ -20,7 +20,6 @@ from tfport.startup.dataclass import dataclass, field
 LONGEST_COMMAND = 1 << 14
 PIP = re.compile(r"pip[\d.]*")
 PYTHON = re.compile(r"python[\d.]*")
-RUNS_PIP = re.compile(r"(?:pip|python)[\d.]*")
 CONDA = ("conda", "mamba", "micromamba")
 APT = ("apt-get", "apt", "aptitude")
 PREFIXES = ("sudo", "time", "env", "exec", "command", "nice", "if", "then", "do", "!", "(", "{", "set")

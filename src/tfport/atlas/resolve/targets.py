@@ -126,19 +126,19 @@ class _Resolver:
         if keras and not self._names_tensorflow():
             return [keras_target(choice, self.parts.listed.notes) for choice in keras]
         bases = self._bases()
-        made = [self._with_addons(base) for base in bases]
+        targets = [self._with_addons(base) for base in bases]
         typed = bool(keras_requirements(self.parts.typed))
         choices: list[ChosenKeras | None] = [*keras] or [None]
-        made = [with_keras(t, choice, notes, typed=typed) for t in made for choice in choices]
+        targets = [with_keras(t, choice, notes, typed=typed) for t in targets for choice in choices]
         if interpreters:
-            made = [with_lite(target, choice) for target in made for choice in interpreters]
+            targets = [with_lite(target, choice) for target in targets for choice in interpreters]
         if self.parts.header is None:
-            return made
+            return targets
         # imported here and below, because few targets need it
         from tfport.atlas.selective_registration import read_header
 
         selection = read_header(self.parts.header)
-        return [reduced_target(target, self.parts.header, selection) for target in made]
+        return [reduced_target(target, self.parts.header, selection) for target in targets]
 
     def _keras(self) -> tuple[list[ChosenKeras], list[str]]:
         """The releases of Keras that the text names, and notes; a typed one takes precedence."""

@@ -21,20 +21,20 @@ from typing import NamedTuple
 
 from tfport.atlas.target import Target
 from tfport.check.compiled.jit_kernels import JitKernels
-from tfport.check.node_contexts import BRANCHING, LOWER, NodeContexts, live_nodes
+from tfport.check.node_contexts import LOWER, NodeContexts, live_nodes
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import ARG, Argument, Function, Graph, Node, Value
+from tfport.graph.op_facts.kinds import BRANCHING, CALLS, CASES, IFS, SHAPE_OPS
 from tfport.graph.reach import Callers, called_by
 from tfport.registry.kernels import Kernel
 from tfport.registry.resolve import supports_types
 from tfport.startup.dataclass import dataclass
 
 RESULT = "_Retval"
-SWITCHES = {"If": "Switch", "StatelessIf": "Switch", "Case": "_SwitchN", "StatelessCase": "_SwitchN"}
+SWITCHES = {**dict.fromkeys(IFS, "Switch"), **dict.fromkeys(CASES, "_SwitchN")}
 """What a branch becomes if it is lowered."""
-CASES = ("Case", "StatelessCase")
 KNOWN_EARLY = (
-    "Shape", "ShapeN", "Size", "Rank",
+    *SHAPE_OPS,
     "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
 )  # fmt: skip
 """Ops whose values may be known before anything is compiled, whatever they read."""
@@ -181,7 +181,6 @@ def _supports(kernels: Sequence[Kernel], attrs: Mapping[str, Attr]) -> bool:
 # The functions that XLA must compile.
 
 MUST_COMPILE = "_XlaMustCompile"
-CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 class CompiledFunctions:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from tfport.atlas.target import Target
-from tfport.check.checked_model import CALLS, CheckedModel, UnresolvedNodes
+from tfport.check.checked_model import CALLERS, CheckedModel, UnresolvedNodes
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding, merged
 from tfport.check.loader_stages import (
@@ -171,10 +171,10 @@ def _calls(node: Node, names: list[str]) -> Iterator[Finding]:
     functions = node.graph.library.functions
     for name in names:
         if name in functions:
-            if node.op in CALLS:
+            if node.op in CALLERS:
                 yield from _types(node, functions[name])
         elif node.graph.ops.get(name) is None:
-            case = BY_CALL if node.op in CALLS else BY_ATTRIBUTE
+            case = BY_CALL if node.op in CALLERS else BY_ATTRIBUTE
             yield MissingFunction(nodes=[node], op=node.op, called=name, case=case)
 
 

@@ -11,7 +11,7 @@ from tfport.check.loader_stages import LIVE, NEVER, Noticed
 from tfport.check.loaders import Loader
 from tfport.check.release_quirks import misreads_control_inputs
 from tfport.graph.constants import inverse, permutation
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Node
 
 OPTIMIZED = Noticed(serving=(LIVE, None, None), python_2=NEVER, objects=NEVER)
 """What the optimizer of a session does to the part of the main graph that runs."""
@@ -69,12 +69,4 @@ def _waiting(model: CheckedModel) -> Sequence[Finding]:
 def _cancels_another(node: Node) -> bool:
     """Whether a transposition undoes the one that it reads; Identity nodes between them are removed."""
     own = permutation(node.output(0))
-    return own is not None and permutation(_before_identities(node.inputs[0])) == inverse(own)
-
-
-def _before_identities(value: Value) -> Value:
-    seen = set[Node]()
-    while value.node.op == "Identity" and value.node.inputs and value.node not in seen:
-        seen.add(value.node)
-        value = value.node.inputs[0]
-    return value
+    return own is not None and permutation(node.inputs[0].source()) == inverse(own)

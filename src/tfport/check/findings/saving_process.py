@@ -59,10 +59,10 @@ class PythonFunction(Finding):
     """op `{op}` calls the Python function `{token}`, which only the process that saved the model has
 
     ## Cause
-    `tf.py_function`, `tf.numpy_function` and `tf.py_func` leave the Python code where it is: the
-    graph has only the key under which the process registered the function. Every other process
-    loads the model, and fails when the node runs. Binaries without Python, such as TensorFlow
-    Serving, have no kernel for the op.
+    `tf.py_function`, `tf.numpy_function` and `tf.py_func` leave the Python code where it is:
+    the graph has only the key under which the process registered the function. Every other
+    process loads the model, and fails when the node runs. Binaries without Python, such as
+    TensorFlow Serving, have no kernel for the op.
     ## Fix
     Export the model with TensorFlow ops in place of the Python function, or move the function
     out of the model, before its inputs or after its outputs.
@@ -93,7 +93,7 @@ class ResourceNotMade(Finding):
     writes no summaries. Or feed the tensor that the iterator gives.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
-        i = IteratorV2() {shared_name="i", container="", output_types=[float32], output_shapes=[(2,)]}
+        i = IteratorV2() {shared_name="i", output_types=[float32], output_shapes=[(2,)]}
         n = IteratorGetNext(i) {output_types=[float32], output_shapes=[(2,)]}
         y = AddV2(x, n) {T=float32}
         on tensorflow==2.8.4

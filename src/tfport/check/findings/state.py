@@ -21,12 +21,12 @@ from tfport.graph.dtypes import INVALID, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import WHILES
 from tfport.graph.reach import functions_of
 from tfport.graph.state import VARIABLES, filled_at_load, shared_name
 
 STATIC_TABLES = ("HashTable", "HashTableV2")
 META, INDEX = ".meta", ".index"
-LOOPS = ("While", "StatelessWhile")
 SIGNATURES = Noticed(
     serving=AT_RUN,
     python_2={"0": AT_RUN, "2.0": AT_LOAD},
@@ -260,13 +260,13 @@ def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
                 continue
             if user.op in _PASS_ON:
                 stack += [(passed, in_loop) for passed in user.read_outputs]
-            elif user.op in LOOPS:
+            elif user.op in WHILES:
                 is_in_loop = True
                 stack += [(passed, True) for passed in _in_loop(user, value)]
             elif (function := callee(user)) is not None:
                 args = function.arguments
                 indices = (i for i, v in enumerate(user.inputs) if v is value and i < len(args))
-                stack += [(args[place], in_loop) for place in indices]
+                stack += [(args[index], in_loop) for index in indices]
             elif user.op in _READS:
                 is_read = is_read or not in_loop
             elif _can_set(user, value):

@@ -12,7 +12,9 @@ from tfport.check.loaders import Loader
 
 @check
 def libraries_load(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
-    if target.libraries:
-        from tfport.lib.target_library import load_errors  # imported here: few targets have a library
-
-        yield from load_errors(model, target)
+    for library in target.libraries:
+        usages = [usage for usage in model.usages if target.registry.provider(usage.op) is library]
+        for finding in library.errors if usages else ():
+            at_nodes = finding.on_target(finding.on)  # a copy, as each loader has its own stage
+            at_nodes.op, at_nodes.nodes = usages[0].op, [node for usage in usages for node in usage.nodes]
+            yield at_nodes

@@ -11,6 +11,7 @@ from tfport.cli.arguments import (
     add_loader,
     add_ops_file,
     add_outputs,
+    add_signatures,
     add_tags,
     add_target_library,
 )
@@ -53,12 +54,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
     add_gpu(parser)
     add_delegate(parser)
     add_loader(parser)
-    parser.add_argument(
-        "--signature",
-        action="append",
-        metavar="NAME",
-        help="signature that must run (default: all); can be repeated",
-    )
+    add_signatures(parser)
     add_outputs(parser)
     parser.add_argument(
         "--soft-placement",

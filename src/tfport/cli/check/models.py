@@ -43,19 +43,19 @@ def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
     """Check one model."""
     import tfport
     from tfport.check.check_report import check_model
+    from tfport.lib.with_libraries import with_libraries
 
     targets = targets_of(request)  # first, as the target tfport may define custom ops of the model
     registry, tensorflow_libraries = _libraries(request.libraries)
     return check_model(
         tfport.load(request.model, tags=request.tags, registry=registry),
-        targets,
+        with_libraries(targets, tensorflow_libraries),
         loader=request.loaders,
         signatures=request.signatures,
         fetches=request.fetches,
         feeds=request.feeds,
         soft_placement=request.soft_placement,
         checksums=request.checksums,
-        libraries=tensorflow_libraries,
         ways_out=ways_out,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from typing import Any
 
 from tfport.cli.arguments import add_json
 from tfport.errors import BuildFailed, Error
@@ -18,14 +19,15 @@ NEEDS_TARGET = (
     "`--for tensorflow==2.21.0` (with --site-packages, --wheel or --download), or write it with tfport's "
     "header (`tfport lib new`)"
 )
-HELP = "compile ops in C++, for tfport or for a release of TensorFlow"
-DESCRIPTION = (
-    "Compile ops in C++ to a library, for tfport or, with --for, for a release of TensorFlow. The library "
-    "is checked as `tfport lib check` does."
-)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_build(subcommands: Any) -> None:
+    parser = subcommands.add_parser(
+        "build",
+        help="compile ops in C++, for tfport or for a release of TensorFlow",
+        description="Compile ops in C++ to a library, for tfport or, with --for, for a release of "
+        "TensorFlow. The library is checked as `tfport lib check` does.",
+    )
     parser.add_argument(
         "sources", metavar="SOURCE", nargs="*", help="C++ files (default: those in the current folder)"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tfport.errors import UnreadableFile
+from tfport.fix.certify.attestation import certificate_in
 from tfport.formats.files import reason
 from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.startup.dataclass import dataclass, field
@@ -73,7 +74,7 @@ def _document(name: str) -> dict[str, Any]:
     try:
         if Path(name).stat().st_size > LARGEST:
             raise UnreadableFile(f"{name}: too large for a certificate")
-        document = json.loads(Path(name).read_bytes())
+        document = certificate_in(json.loads(Path(name).read_bytes()))
     except OSError as error:
         raise UnreadableFile(f"{name}: {reason(error)}") from None
     except (ValueError, RecursionError) as error:

@@ -17,10 +17,11 @@ import numpy as np
 
 from tfport.errors import UnreadableFile
 from tfport.fix.certify.compare import NarrowestType, is_float, precision
-from tfport.fix.certify.inputs.input_uses import PASS_THROUGH, WHILE_LOOPS, CallPath
+from tfport.fix.certify.inputs.input_uses import PASS_THROUGH, CallPath
 from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.graph import ARG, RETURN, Function, Node, Value
 from tfport.graph.model import Model, Signature
+from tfport.graph.op_facts.kinds import WHILES
 from tfport.startup.dataclass import dataclass
 
 HANDLES = ("variant", "resource")
@@ -88,7 +89,7 @@ class _Flow:
             return
         for output in self._path.out_of(node, index):
             yield output
-            if output.node.op in WHILE_LOOPS:  # the next iteration reads it
+            if output.node.op in WHILES:  # the next iteration reads it
                 yield from self._path.into(output.node, output.index)
 
     def _reach(self, value: Value, carried: _NarrowStep | None) -> None:

@@ -27,7 +27,7 @@ from tfport.fix.certify.inputs.composites import generated_parts
 from tfport.fix.certify.inputs.examples import ValueCounts
 from tfport.fix.certify.inputs.input_roles import TensorPart, roles_of
 from tfport.fix.certify.inputs.input_uses import decides_sizes
-from tfport.fix.certify.inputs.parsed_strings import made_strings
+from tfport.fix.certify.inputs.parsed_strings import generated_strings
 from tfport.fix.certify.narrowest import narrowest_types
 from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
@@ -194,7 +194,7 @@ class TrialBuilder:
         if role.dropout_off is not None:
             return np.full(shape if self.shapes[tensor].dims else (), role.dropout_off, dtype.numpy)
         if dtype == STRING and role.is_parsed:
-            return made_strings(role, shape, profile, random, counts)
+            return generated_strings(role, shape, profile, random, counts)
         if role.limit is not None and profile.name in IDS:
             array = ids_below(role.limit, dtype, shape, random)
         else:

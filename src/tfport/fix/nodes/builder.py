@@ -14,17 +14,12 @@ from tfport.fix.node_checker import NodeChecker
 from tfport.graph.attrs import Attr
 from tfport.graph.building.node_builder import Dims, NodeBuilder
 from tfport.graph.graph import Node, Value
+from tfport.graph.op_facts.kinds import ALL_SWITCHES
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import Shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-# the control flow ops of TF1
-ENTERS, EXITS = ("Enter", "RefEnter"), ("Exit", "RefExit")
-MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch", "_SwitchN")
-NEXTS = ("NextIteration", "RefNextIteration")
 
 
 class RuleBuilder(NodeBuilder[Value]):
@@ -42,6 +37,12 @@ class RuleBuilder(NodeBuilder[Value]):
 
     def set_shape(self, value: Value, dims: Dims) -> None:
         self.facts.set_shape(value, Shape(dims))
+
+    def results(self, node: Node) -> list[Value]:
+        for value in node.inputs:
+            if (dims := self.shape(value)) is not None:
+                self.inferred.dims[value] = dims
+        return super().results(node)
 
     def array(self, value: Value) -> NDArray[Any] | None:
         return self.facts.constant(value)
@@ -80,7 +81,7 @@ class RuleBuilder(NodeBuilder[Value]):
             else:
                 first = self.beside.inputs[0]
                 self._anchor = [first.node]
-                if first.node.op in SWITCHES:  # a Switch runs whichever output it forwards to
+                if first.node.op in ALL_SWITCHES:  # a Switch runs whichever output it forwards to
                     self._anchor = [self._add("Identity", [first], {"T": first.dtype.base})]
         return self._anchor
 

@@ -56,8 +56,7 @@ def put_in_place(node: Node, values: Values, added: Sequence[Node], facts: Facts
             f"`{node.name}` must keep its name, but a rule replaces only some of its outputs"
         )
     types = [value.dtype.base for value in kept]
-    op = ("NoOp", "Identity", "IdentityN")[min(len(types), 2)]
-    node.become(op, {"T": types if len(types) > 1 else types[0]} if types else {})
+    node.become_identity(types)
     node.set_inputs(kept)
     node.set_controls(() if kept else ends)
     return values

@@ -26,7 +26,7 @@ from tfport.check.release_quirks import (
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
-from tfport.fix.nodes.builder import ENTERS, EXITS, MERGES, NEXTS, SWITCHES, RuleBuilder
+from tfport.fix.nodes.builder import RuleBuilder
 from tfport.fix.nodes.replace import put_in_place
 from tfport.fix.rule import ROUNDING
 from tfport.fix.structure.function_bodies import Site
@@ -34,6 +34,7 @@ from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, STRING
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, ENTERS, EXITS, MERGES, NEXTS
 from tfport.graph.reach import every_node
 
 
@@ -146,10 +147,10 @@ def _stacked_size(node: Node) -> Value | None:
 
 def _counter_of(node: Node) -> Node | None:
     """The Switch of the counter by which the loop before writes the array; None if it is not known."""
-    merge = _carried(_through_identities(node.inputs[2]), EXITS)
+    merge = _carried(node.inputs[2].source(), EXITS)
     if merge is None or (write := _written(merge)) is None:
         return None
-    index = _through_identities(write.inputs[1])
+    index = write.inputs[1].source()
     counter = _carried_in(index)
     return index.node if counter is not None and _counts_up(counter, index) else None
 
@@ -157,10 +158,10 @@ def _counter_of(node: Node) -> Node | None:
 def _written(merge: Node) -> Node | None:
     """The only node that changes an array in a loop, once in each iteration."""
     following = merge.inputs[1].node
-    write = _through_identities(following.inputs[0]).node if following.op in NEXTS else following
+    write = following.inputs[0].source().node if following.op in NEXTS else following
     if write.op != "TensorArrayWriteV3":
         return None
-    return write if _carried_in(_through_identities(write.inputs[3])) is merge else None
+    return write if _carried_in(write.inputs[3].source()) is merge else None
 
 
 def _counts_up(merge: Node, index: Value) -> bool:
@@ -168,10 +169,10 @@ def _counts_up(merge: Node, index: Value) -> bool:
     first, following = (value.node for value in merge.inputs)
     if first.op not in ENTERS or following.op not in NEXTS or _number(first.inputs[0]) != 0:
         return False
-    added = _through_identities(following.inputs[0]).node
+    added = following.inputs[0].source().node
     if added.op not in ADDS:
         return False
-    before, step = (_through_identities(value) for value in added.inputs)
+    before, step = (value.source() for value in added.inputs)
     return before is index and _number(step) == 1
 
 
@@ -187,23 +188,15 @@ def _carried_in(value: Value) -> Node | None:
 
 
 def _merge_before(switch: Node) -> Node | None:
-    merge = switch.inputs[0].node if switch.op in SWITCHES else None
+    merge = switch.inputs[0].node if switch.op in ALL_SWITCHES else None
     return merge if merge is not None and merge.op in MERGES and len(merge.inputs) == 2 else None
-
-
-def _through_identities(value: Value) -> Value:
-    seen = set[Node]()
-    while value.node.op == "Identity" and value.node.inputs and value.node not in seen:
-        seen.add(value.node)
-        value = value.node.inputs[0]
-    return value
 
 
 def _number(value: Value) -> int | None:
     """The number that a value is known to be, in a loop too."""
-    source = _through_identities(value)
+    source = value.source()
     if source.node.op in ENTERS and source.node.inputs:
-        source = _through_identities(source.node.inputs[0])
+        source = source.node.inputs[0].source()
     known = constant(source)
     return int(known.numpy()) if known is not None and known.shape.rank == 0 else None
 

@@ -28,6 +28,7 @@ from tfport.fix.structure.tables import (
 )
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.state import FILLS
 from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 MOST_KEYS = 4096
 """The most keys of a table: every lookup compares with all of them."""
 TABLES = ("HashTable", "HashTableV2")
-FILLS = ("InitializeTable", "InitializeTableV2", "LookupTableImport", "LookupTableImportV2")
 FINDS = ("LookupTableFind", "LookupTableFindV2")
 SIZES = ("LookupTableSize", "LookupTableSizeV2")
 KEYS = (STRING, INT64, INT32)

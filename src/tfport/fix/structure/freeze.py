@@ -13,13 +13,14 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, RESOURCE
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import ENTERS, SWITCHES
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphVariable
 from tfport.graph.tensors import Tensor
 
 MOST_BYTES = (1 << 31) - (1 << 24)
 """The limit of a protobuf message, with room for the rest of the graph."""
-CARRY = ("Identity", "Enter", "RefEnter", "Switch", "RefSwitch", "RefIdentity")
+CARRY = ("Identity", "RefIdentity", *ENTERS, *SWITCHES)
 
 
 def freeze(

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tfport.fix.nodes.builder import ENTERS, SWITCHES
 from tfport.fix.structure.functional_ops import is_expanded, is_stateful, parts_of, types_of
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.inline import inline
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, ENTERS
 from tfport.graph.tensors import Tensor
 from tfport.startup.dataclass import dataclass, field
 
@@ -106,7 +106,7 @@ def gates(node: Node, pivot: Node | None, stateful: bool) -> list[Node]:
     if stateful or (pivot is None and node.graph.has_branches):
         site = Site.of(node)
         for value in dict.fromkeys(node.inputs):
-            if value.node.op in SWITCHES:
+            if value.node.op in ALL_SWITCHES:
                 waits.append(site.identity(value, "arrival"))
             elif value.node.op not in ENTERS:
                 waits.append(value.node)
@@ -120,10 +120,7 @@ def forward_results(node: Node, results: Sequence[Value], waits: Iterable[Node])
     types = types_of(node)
     shapes = node.attrs.get("_output_shapes")
     node.replace_by(results, [node])
-    attrs: dict[str, Attr] = {"T": types if len(types) > 1 else types[0]} if types else {}
-    if types and isinstance(shapes, list):
-        attrs["_output_shapes"] = shapes
-    node.become(("NoOp", "Identity", "IdentityN")[min(len(types), 2)], attrs)
+    node.become_identity(types, {"_output_shapes": shapes} if isinstance(shapes, list) else None)
     node.set_inputs(results[: len(types)])
     node.set_controls(waits)
 

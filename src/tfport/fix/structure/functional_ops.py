@@ -10,9 +10,8 @@ from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
 from tfport.graph.inline import callee
+from tfport.graph.op_facts.kinds import CASES, FUNCTIONAL, IFS, WHILES
 
-IFS, CASES, WHILES = ("If", "StatelessIf"), ("Case", "StatelessCase"), ("While", "StatelessWhile")
-FUNCTIONAL = (*IFS, *CASES, *WHILES)
 MOST_NODES = 1_000_000
 DEEPEST = 200
 _PARTS = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tfport.fix.structure.prune import working_copy
 from tfport.fix.structure.saver import DATA, RESOURCE_VARIABLE, add_saver
 from tfport.formats.checkpoint.write import Tensors
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -51,7 +50,7 @@ def large_constants(model: Model) -> dict[Node, Tensor]:
 def with_variables(model: Model, constants: dict[Node, Tensor]) -> tuple[Model, Iterator[DATA]]:
     """A copy of the model in which these constants are variables, and the tensors of its checkpoint."""
     tensors = {node.name: tensor for node, tensor in constants.items()}
-    work = working_copy(model)
+    work = model.copy()
     new = [_variable(work, name, tensor) for name, tensor in tensors.items()]
     work.meta.saver_def.CopyFrom(add_saver(work.graph, new, saves=False))
     return work, ((key, (tensor.numpy(), tensor.dtype.number)) for key, tensor in sorted(tensors.items()))

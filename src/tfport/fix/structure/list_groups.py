@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.fix.nodes.builder import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.startup.dataclass import dataclass, field
 
 ALIASES = ("Identity", "IdentityN")
-PASS_THROUGH = (*ALIASES, *ENTERS, *EXITS, *NEXTS, *MERGES, "Switch", "RefSwitch")
+PASS_THROUGH = (*ALIASES, *ENTERS, *EXITS, *NEXTS, *MERGES, *SWITCHES)
+_CARRIERS = ("Identity", *ENTERS, *ALL_SWITCHES)
 MAKERS = {  # and which input is the shape of the elements
     "TensorListReserve": 0, "EmptyTensorList": 0, "TensorListFromTensor": 1, "TensorListScatter": 2,
     "TensorListScatterV2": 2, "TensorListSplit": 1,
@@ -80,34 +81,28 @@ def pass_through_outputs(node: Node, value: Value) -> list[Value]:
     """The outputs of a node that are the same list."""
     if node.op == "IdentityN":
         return [node.output(i) for i, source in enumerate(node.inputs) if source is value]
-    if node.op in SWITCHES:
+    if node.op in ALL_SWITCHES:
         return [node.output(0), node.output(1)] if node.inputs[0] is value else []
     return [node.output(0)]
 
 
 def known(value: Value) -> object:
     """The number of a constant scalar, also when read inside a loop or branch; None if it is not constant."""
-    while value.node.op in ("Identity", *ENTERS, *SWITCHES) and value.node.inputs:
-        value = value.node.inputs[0]
-    tensor = constant(value)
+    tensor = constant(value.source(_CARRIERS))
     return tensor.numpy().item() if tensor is not None and tensor.shape.size == 1 else None
 
 
 def is_invariant(value: Value) -> bool:
     """Whether a value is the same in each iteration of the loop where it is read."""
-    while value.node.op in ("Identity", *SWITCHES) and value.node.inputs:
-        value = value.node.inputs[0]
-    return constant(value) is not None or (
-        value.node.op in ENTERS and value.node.attrs.get("is_constant") is True
+    source = value.source(("Identity", *ALL_SWITCHES))
+    return constant(source) is not None or (
+        source.node.op in ENTERS and source.node.attrs.get("is_constant") is True
     )
 
 
 def shape_at(node: Node, index: int) -> Shape:
     """The shape that a constant input of a node states."""
-    value = node.inputs[index]
-    while value.node.op in ("Identity", *ENTERS, *SWITCHES) and value.node.inputs:
-        value = value.node.inputs[0]
-    tensor = constant(value)
+    tensor = constant(node.inputs[index].source(_CARRIERS))
     if tensor is None or tensor.shape.rank == 0:
         return UNKNOWN
     return Shape(tuple(None if size < 0 else int(size) for size in tensor.numpy().tolist()))

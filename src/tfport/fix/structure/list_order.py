@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.fix.nodes.builder import ENTERS, EXITS, MERGES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.list_groups import (
     ALIASES,
@@ -20,6 +19,7 @@ from tfport.fix.structure.list_groups import (
     pass_through_outputs,
 )
 from tfport.graph.graph import Node, Value
+from tfport.graph.op_facts.kinds import ENTERS, EXITS, MERGES
 
 Waits = list[tuple[Node, Node]]
 """Pairs of nodes: the first has to wait for the second."""

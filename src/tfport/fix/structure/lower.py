@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.fix.nodes.builder import ENTERS, MERGES, SWITCHES
 from tfport.fix.structure.function_bodies import (
     Site,
     drop_lost_colocations,
@@ -21,10 +20,6 @@ from tfport.fix.structure.function_bodies import (
     insert_body,
 )
 from tfport.fix.structure.functional_ops import (
-    CASES,
-    FUNCTIONAL,
-    IFS,
-    WHILES,
     StructureRefusal,
     can_be_lowered,
     is_stateful,
@@ -36,6 +31,18 @@ from tfport.graph.attrs import FunctionRef
 from tfport.graph.dtypes import BOOL, INT32, RESOURCE, STRING
 from tfport.graph.frame_loop import free_frame_name
 from tfport.graph.graph import Function, Graph, Node, Value
+from tfport.graph.op_facts.kinds import (
+    ALL_SWITCHES,
+    CASES,
+    ELEMENTWISE,
+    ENTERS,
+    EXITS,
+    FUNCTIONAL,
+    IFS,
+    MERGES,
+    NEXTS,
+    WHILES,
+)
 from tfport.graph.shapes import Shape
 
 Side = Callable[[Site, list[Value], Node], list[Value]]
@@ -159,16 +166,9 @@ def lowered_while(node: Node, pivot: Node | None) -> list[tuple[Node, Node]]:
 def _carried(body: Function) -> list[int]:
     """The variables that an iteration may change; if it changes none, the first that is a tensor."""
     passed = body.arguments
-    fixed = {i for i, value in enumerate(body.results) if _origin(value) is passed[i]}
+    fixed = {i for i, value in enumerate(body.results) if value.source() is passed[i]}
     varying = [i for i in range(len(passed)) if i not in fixed]
     return varying or [next((i for i, v in enumerate(passed) if v.dtype != RESOURCE), 0)]
-
-
-def _origin(value: Value) -> Value:
-    """The value before any Identity nodes."""
-    while value.node.op == "Identity" and value.node.inputs:
-        value = value.node.inputs[0]
-    return value
 
 
 def _enters(site: Site, node: Node, carried: list[int], waits: list[Node]) -> list[Node]:
@@ -280,11 +280,7 @@ def _expand(node: Node) -> None:
 
 # The condition of a branch or loop.
 
-_ELEMENTWISE = frozenset(
-    ["Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr",
-     "LogicalNot", "Identity", "StopGradient", "Add", "AddV2", "Sub", "Mul", "Minimum", "Maximum", "Cast",
-     "FloorMod", "FloorDiv", "Neg", "Abs", "IsNan", "IsInf", "IsFinite", "Exit", "NextIteration"]
-)  # fmt: skip
+_SAME_RANK = ELEMENTWISE.union(EXITS, NEXTS)
 _SCALARS = frozenset(["Size", "Rank", "TensorListLength", "TensorArraySizeV3", "LoopCond"])
 _MOST = 200
 """The most nodes to visit to find out whether a condition is a scalar."""
@@ -336,8 +332,8 @@ def is_scalar(value: Value) -> bool:
             continue
         if rank is not None or len(seen) > _MOST:
             return False
-        if op in _ELEMENTWISE or op in SWITCHES:
-            stack += source.node.inputs[:1] if op in SWITCHES else source.node.inputs
+        if op in _SAME_RANK or op in ALL_SWITCHES:
+            stack += source.node.inputs[:1] if op in ALL_SWITCHES else source.node.inputs
         elif op in ENTERS or (
             op in MERGES and source.index == 0 and "_output_shapes" not in source.node.attrs
         ):

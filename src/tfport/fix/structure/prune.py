@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfport.fix.journal import Journal
-from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, needed_by
-from tfport.startup.dataclass import replace
 
 SUMMARIES = (
     "AudioSummary", "AudioSummaryV2", "HistogramSummary", "ImageSummary", "MergeSummary", "ScalarSummary",
@@ -59,12 +56,3 @@ def disable(nodes: Iterable[Node], ops: Iterable[str]) -> list[tuple[str, str]]:
             node.set_inputs(())
             node.become("NoOp", {})
     return changed
-
-
-def working_copy(model: Model) -> Model:
-    """Copy the MetaGraph and graph of a model, which a rewrite changes; weights are read from its files."""
-    meta = pb.MetaGraphDef()
-    meta.CopyFrom(model.meta)
-    graph = graph_from_def(graph_to_def(model.graph), model.graph.ops)
-    tag_sets = [model.tags] if model.tag_sets else []
-    return replace(model, graph=graph, meta=meta, tag_sets=tag_sets, asked_tags=False, fingerprint=None)

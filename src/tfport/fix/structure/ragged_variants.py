@@ -133,7 +133,7 @@ def _row_list(group: ListGroup, facts: Facts) -> RowList | None:
     for node in (*group.makers, *group.changes):
         if node.op in ("TensorListReserve", "EmptyTensorList"):
             continue
-        pack = _origin(node.inputs[0] if node.op in MAKERS else node.inputs[-1])
+        pack = node.inputs[0 if node.op in MAKERS else -1].source().node
         if node.op not in ("TensorListFromTensor", "TensorListSetItem", "TensorListPushBack"):
             return None
         is_batch = node.op == "TensorListFromTensor"
@@ -154,13 +154,6 @@ def _row_list(group: ListGroup, facts: Facts) -> RowList | None:
         rows += [reader.output(int(read.op == "TensorListStack")) for reader in readers]
     dtypes = {value.dtype.base for value in rows}
     return RowList(group, packs, unpacks, dtypes.pop(), _row_shape(rows, facts)) if len(dtypes) == 1 else None
-
-
-def _origin(value: Value) -> Node:
-    """The node that computes a value, before any Identity nodes."""
-    while value.node.op == "Identity":
-        value = value.node.inputs[0]
-    return value.node
 
 
 def _row_shape(rows: list[Value], facts: Facts) -> Shape:

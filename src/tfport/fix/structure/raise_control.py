@@ -14,18 +14,11 @@ from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Graph, Node, Value
+from tfport.graph.op_facts.kinds import ENTERS, EXITS, MERGES, SWITCHES
 from tfport.graph.reach import in_order
 from tfport.graph.shapes import UNKNOWN
 from tfport.runtime.ops.control.conditions import Literal, condition_of
-from tfport.runtime.ops.control.switch_merge import (
-    ENTERS,
-    EXITS,
-    MERGES,
-    SWITCHES,
-    Branch,
-    LoopFrame,
-    Structures,
-)
+from tfport.runtime.ops.control.switch_merge import Branch, LoopFrame, Structures
 
 
 def raise_control(graph: Graph) -> int:

@@ -9,7 +9,7 @@ from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.constant_tables import tables_to_constants
-from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import drop_functions
 from tfport.fix.structure.ragged_variants import add_ragged_axis, drop_ragged_variants, rows_as_elements
@@ -26,6 +26,7 @@ from tfport.fix.structure.tensor_lists import lists_to_arrays
 from tfport.fix.structure.variables import REFERENCES, RESOURCE, to_references, to_resources
 from tfport.fix.structure.vocabularies import files_to_constants
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import FUNCTIONAL
 from tfport.graph.reach import every_node
 from tfport.registry.unresolved import Question
 

@@ -14,14 +14,11 @@ from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import RESOURCE, STRING
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.op_facts.kinds import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
+from tfport.graph.state import TABLE_CLASSES
 from tfport.startup.dataclass import dataclass
 
-CREATED = {
-    "HashTableV2": "HashTable",
-    "MutableHashTableV2": "MutableHashTable",
-    "MutableHashTableOfTensorsV2": "MutableHashTableOfTensors",
-    "MutableDenseHashTableV2": "MutableDenseHashTable",
-}
+CREATED = {f"{table}V2": table for table in TABLE_CLASSES}
 READ = {
     "LookupTableFindV2": "LookupTableFind",
     "LookupTableInsertV2": "LookupTableInsert",
@@ -31,20 +28,8 @@ READ = {
     "InitializeTableV2": "InitializeTable",
     "InitializeTableFromTextFileV2": "InitializeTableFromTextFile",
 }
-PASS_THROUGH = {
-    "Identity": "RefIdentity",
-    "Enter": "RefEnter",
-    "Exit": "RefExit",
-    "Switch": "RefSwitch",
-    "Merge": "RefMerge",
-    "NextIteration": "RefNextIteration",
-}
-ANONYMOUS = (
-    "AnonymousHashTable",
-    "AnonymousMutableHashTable",
-    "AnonymousMutableHashTableOfTensors",
-    "AnonymousMutableDenseHashTable",
-)
+PASS_THROUGH = dict((("Identity", "RefIdentity"), ENTERS, EXITS, SWITCHES, MERGES, NEXTS))
+ANONYMOUS = tuple(f"Anonymous{table}" for table in TABLE_CLASSES)
 IMPORTS = {"LookupTableImport": "InitializeTable", "LookupTableImportV2": "InitializeTableV2"}
 FILLED_ONCE = ("HashTable", "HashTableV2", "AnonymousHashTable")
 LIST = "IdentityN"

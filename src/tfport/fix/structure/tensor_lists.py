@@ -13,9 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfport.fix.nodes.builder import ENTERS, EXITS
 from tfport.fix.structure.function_bodies import Site
-from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.list_groups import (
     CHANGES,
     READS,
@@ -29,6 +28,7 @@ from tfport.fix.structure.list_order import Waits, waits_of
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, RESOURCE, STRING, VARIANT, DType
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.op_facts.kinds import ENTERS, EXITS, FUNCTIONAL
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
 

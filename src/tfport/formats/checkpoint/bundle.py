@@ -191,10 +191,10 @@ class Bundle:
         shape, parts = self._shape(name, full), {}
         for part in map(slices.from_proto, full.slices):
             try:
-                place = slices.within(part, shape)
+                region = slices.within(part, shape)
             except ValueError as error:
                 raise UnreadableFile(f"{self.table.label}: tensor {shown(name)}: {error}") from None
-            parts[place] = self._part(name, part, (full.dtype, slices.shape_of(place)))
+            parts[region] = self._part(name, part, (full.dtype, slices.shape_of(region)))
         return parts
 
     def _part(self, name: str, part: Slice, expected: tuple[int, tuple[int, ...]]) -> pb.BundleEntryProto:

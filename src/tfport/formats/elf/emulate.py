@@ -125,6 +125,11 @@ Answer = Callable[[Call], "int | None"]
 class Emulator(ABC):
     """The emulation of one function; a subclass for each machine."""
 
+    mode: tuple[int, int]
+    """The architecture, and how to read it, as Capstone's numbers."""
+    least_size: int
+    """Bytes of the shortest instruction."""
+    stack_register = ""
     argument_registers: tuple[str, ...] = ()
     result_register = ""
     lost_at_calls: tuple[str, ...] = ()
@@ -145,8 +150,22 @@ class Emulator(ABC):
         else:
             self.registers[register] = (value & (1 << 64) - 1).to_bytes(8, "little")
 
+    def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]:
+        """The instructions between two addresses; bytes that are none are skipped."""
+        self.reader = capstone.Cs(*self.mode)
+        self.reader.detail = True
+        self.set_number(self.stack_register, STACK)
+        address = start
+        while address < end:
+            data = self.memory.image.read_up_to(address, end - address).tobytes()
+            for instruction in self.reader.disasm(data, address):
+                address = instruction.address + instruction.size
+                yield instruction
+            address += self.least_size
+
     @abstractmethod
-    def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]: ...
+    def register(self, number: int) -> str:
+        """The whole register of which Capstone's number is a part."""
 
     @abstractmethod
     def step(self, instruction: capstone.CsInsn) -> bool:
@@ -172,3 +191,12 @@ class Emulator(ABC):
     def jump(self, target: int | None) -> None:
         if target is not None and len(self.waiting) < 4096:
             self.waiting.setdefault(target, dict(self.registers))
+
+    def forget(self, instruction: capstone.CsInsn) -> None:
+        """The registers that an instruction writes are unknown from here."""
+        try:
+            _, written = instruction.regs_access()
+        except capstone.CsError:
+            return
+        for register in written:
+            self.registers.pop(self.register(register), None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import capstone
 from capstone import arm64
 
-from tfport.formats.elf.emulate import STACK, Emulator
+from tfport.formats.elf.emulate import Emulator
 
 VECTOR = re.compile(r"[vqdshb](\d+)")
 WIDTH = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "v": 16}
@@ -17,23 +16,12 @@ WIDTH = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "v": 16}
 class ArmEmulator(Emulator):
     """The emulation of ARM64 instructions."""
 
+    mode = capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM
+    least_size = 4
+    stack_register = "sp"
     argument_registers = tuple(f"x{i}" for i in range(8))
     result_register = "x0"
     lost_at_calls = (*(f"x{i}" for i in range(19)), "x30", *(f"v{i}" for i in range(32)))
-
-    def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]:
-        reader = capstone.Cs(capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM)
-        reader.detail = True
-        self.set_number("sp", STACK)
-        self.reader = reader
-        address = start
-        while address < end:
-            for instruction in reader.disasm(
-                self.memory.image.read_up_to(address, end - address).tobytes(), address
-            ):
-                address = instruction.address + instruction.size
-                yield instruction
-            address += 4
 
     def step(self, instruction: capstone.CsInsn) -> bool:
         name, operands = instruction.mnemonic, instruction.operands
@@ -44,14 +32,14 @@ class ArmEmulator(Emulator):
                 self.call(
                     instruction.address,
                     None,
-                    self.memory.name_at(self.number(self._register(operands[0].reg)[0])),
+                    self.memory.name_at(self.number(self.register(operands[0].reg))),
                 )
             case "b" | "br" | "ret" | "brk":
                 if name == "b":
                     self.jump(operands[0].imm)
                 return False
             case "adrp" | "adr":
-                self.set_number(self._register(operands[0].reg)[0], operands[1].imm)
+                self.set_number(self.register(operands[0].reg), operands[1].imm)
             case "mov" | "movz" | "movn" | "movk" | "fmov" | "movi" | "orr" if len(operands) >= 2:
                 self._move(instruction)
             case "add" | "sub" if len(operands) == 3:
@@ -64,8 +52,11 @@ class ArmEmulator(Emulator):
                 if name.startswith(("b.", "cb", "tb")):
                     self.jump(operands[-1].imm)
                 else:
-                    self._forget(instruction)
+                    self.forget(instruction)
         return True
+
+    def register(self, number: int) -> str:
+        return self._register(number)[0]
 
     def _register(self, number: int) -> tuple[str, int]:
         """The whole register, and the number of its bytes that are used."""
@@ -129,7 +120,7 @@ class ArmEmulator(Emulator):
         if base is None:
             return None
         if memory.mem.index:
-            index = self.number(self._register(memory.mem.index)[0])
+            index = self.number(self.register(memory.mem.index))
             return base + index if index is not None and not memory.shift.value else None
         address = base + memory.mem.disp
         if instruction.writeback:
@@ -156,11 +147,3 @@ class ArmEmulator(Emulator):
         for register, size in sizes:
             self._set(register, self.memory.read(address, size) if address is not None else None)
             address = address + size if address is not None else None
-
-    def _forget(self, instruction: capstone.CsInsn) -> None:
-        try:
-            _, written = instruction.regs_access()
-        except capstone.CsError:
-            return
-        for register in written:
-            self.registers.pop(self._register(register)[0], None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import capstone
 from capstone import x86
 
-from tfport.formats.elf.emulate import STACK, Emulator
+from tfport.formats.elf.emulate import Emulator
 
 WIDE = re.compile(r"([xyz])mm(\d+)")
 FULL = {
@@ -25,25 +24,14 @@ JOIN = re.compile(r"v?(?:punpcklqdq|movlhps|movhps|pinsrq)")
 class X86Emulator(Emulator):
     """The emulation of x86-64 instructions."""
 
+    mode = capstone.CS_ARCH_X86, capstone.CS_MODE_64
+    least_size = 1
+    stack_register = "rsp"
     argument_registers = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
     result_register = "rax"
     lost_at_calls = (
         "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", *(f"v{i}" for i in range(32))
     )  # fmt: skip
-
-    def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]:
-        reader = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
-        reader.detail = True
-        self.set_number("rsp", STACK)
-        self.reader = reader
-        address = start
-        while address < end:  # skip a byte that is not an instruction
-            for instruction in reader.disasm(
-                self.memory.image.read_up_to(address, end - address).tobytes(), address
-            ):
-                address = instruction.address + instruction.size
-                yield instruction
-            address += 1
 
     def step(self, instruction: capstone.CsInsn) -> bool:
         name, operands = instruction.mnemonic, instruction.operands
@@ -55,7 +43,7 @@ class X86Emulator(Emulator):
                     self._jump(instruction)
                 return False
             case "lea":
-                self.set_number(self._register(operands[0].reg), self._address(instruction, operands[1]))
+                self.set_number(self.register(operands[0].reg), self._address(instruction, operands[1]))
             case "push":
                 self._push(instruction)
             case "pop":
@@ -67,16 +55,16 @@ class X86Emulator(Emulator):
             case _ if (
                 CLEAR.fullmatch(name) and len({o.reg for o in operands if o.type == x86.X86_OP_REG}) == 1
             ):
-                self.registers[self._register(operands[0].reg)] = bytes(32)
+                self.registers[self.register(operands[0].reg)] = bytes(32)
             case _ if JOIN.fullmatch(name):
                 self._join(instruction)
             case _:
                 if name.startswith("j") and name != "jmp":
                     self._jump(instruction)
-                self._forget(instruction)
+                self.forget(instruction)
         return True
 
-    def _register(self, number: int) -> str:
+    def register(self, number: int) -> str:
         name = self.reader.reg_name(number) or ""
         wide = WIDE.fullmatch(name)
         return f"v{wide[2]}" if wide else FULL.get(name, name)
@@ -93,7 +81,7 @@ class X86Emulator(Emulator):
             value = (
                 instruction.address + instruction.size
                 if name == "rip"
-                else self.number(self._register(register))
+                else self.number(self.register(register))
             )
             if value is None:
                 return None
@@ -104,7 +92,7 @@ class X86Emulator(Emulator):
         if operand.type == x86.X86_OP_IMM:
             return int(operand.imm & (1 << 64) - 1).to_bytes(8, "little")[: operand.size or 8]
         if operand.type == x86.X86_OP_REG:
-            data = self.registers.get(self._register(operand.reg))
+            data = self.registers.get(self.register(operand.reg))
             return data[: operand.size] if data is not None else None
         address = self._address(instruction, operand)
         return self.memory.read(address, operand.size) if address is not None else None
@@ -116,7 +104,7 @@ class X86Emulator(Emulator):
             if address is not None:
                 self.memory.write(address, data[:size].ljust(size, b"\0") if data is not None else None, size)
             return
-        register = self._register(operand.reg)
+        register = self.register(operand.reg)
         if data is None:
             self.registers.pop(register, None)
         elif size < 4 and instruction.mnemonic != "movzx":  # the upper bytes stay
@@ -135,35 +123,27 @@ class X86Emulator(Emulator):
     def _pop(self, operand: x86.X86Op) -> None:
         top = self.number("rsp")
         if top is not None:
-            self.set_number(self._register(operand.reg), self.memory.pointer(top))
+            self.set_number(self.register(operand.reg), self.memory.pointer(top))
             self.set_number("rsp", top + 8)
 
     def _add(self, instruction: capstone.CsInsn, sign: int) -> None:
         first, second = instruction.operands
         if first.type != x86.X86_OP_REG:
             return
-        a, b = self.number(self._register(first.reg)), self._read(instruction, second)
+        a, b = self.number(self.register(first.reg)), self._read(instruction, second)
         both = None if a is None or b is None else a + sign * int.from_bytes(b, "little")
-        self.set_number(self._register(first.reg), both)
+        self.set_number(self.register(first.reg), both)
 
     def _join(self, instruction: capstone.CsInsn) -> None:
         """Combine two halves in one wide register."""
         operands = [o for o in instruction.operands if o.type != x86.X86_OP_IMM]
-        low = self.registers.get(self._register(operands[-2].reg))
+        low = self.registers.get(self.register(operands[-2].reg))
         high = self._read(instruction, operands[-1])
-        register = self._register(operands[0].reg)
+        register = self.register(operands[0].reg)
         if low is None or high is None:
             self.registers.pop(register, None)
         else:
             self.registers[register] = low[:8] + high[:8].ljust(8, b"\0")
-
-    def _forget(self, instruction: capstone.CsInsn) -> None:
-        try:
-            _, written = instruction.regs_access()
-        except capstone.CsError:
-            return
-        for register in written:
-            self.registers.pop(self._register(register), None)
 
     def _target(self, instruction: capstone.CsInsn) -> int | None:
         operand = instruction.operands[0]
@@ -178,5 +158,5 @@ class X86Emulator(Emulator):
         if operand.type == x86.X86_OP_MEM:
             name = self.code.slots.get(self._address(instruction, operand) or 0)
         elif operand.type == x86.X86_OP_REG:
-            name = self.memory.name_at(self.number(self._register(operand.reg)))
+            name = self.memory.name_at(self.number(self.register(operand.reg)))
         self.call(instruction.address, self._target(instruction), name)

@@ -27,9 +27,3 @@ def checksum(data: bytes | memoryview, after: int = 0) -> int:
 def masked(crc: int) -> int:
     """The masked form of a checksum, as files store it."""
     return ((crc >> 15 | crc << 17) + MASK) & 0xFFFFFFFF
-
-
-def unmasked(stored: int) -> int:
-    """The checksum of a masked one."""
-    rotated = (stored - MASK) & 0xFFFFFFFF
-    return (rotated >> 17 | rotated << 15) & 0xFFFFFFFF

@@ -79,7 +79,7 @@ class FractalHeap:
         header = source.rest(address, 256, "a fractal heap").expect(b"FRHP").skip(1)
         id_size = header.uint(2)
         filters = header.uint(2)
-        self.has_checksums = bool(header.uint(1) & 2)
+        header.uint(1)  # flags
         largest = header.uint(4)
         header.length()  # the next id of a huge object
         self.huge_tree = header.offset()

@@ -23,7 +23,6 @@ from tfport.frontends.keras.config import (
     model_config,
 )
 from tfport.frontends.keras.dtype_policy import DTypePolicy
-from tfport.frontends.keras.frame import OpenFrame
 from tfport.frontends.keras.instance import LayerInstance, WeightSlot
 from tfport.frontends.keras.layer import DeclaredLayer, find_layer, options_of
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -32,6 +31,7 @@ from tfport.frontends.keras.tensor import LayerTensor, flat_tensors, map_structu
 from tfport.frontends.keras.version import KerasVersion
 from tfport.frontends.keras.weights import set_weights
 from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.frame_loop import OpenFrame
 from tfport.graph.graph import Graph, Node
 from tfport.graph.infer_shapes import InferredShapes
 from tfport.graph.model import MAIN_OP

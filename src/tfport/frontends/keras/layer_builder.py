@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfport.formats.keras.records import Json, KerasFile
 from tfport.frontends.keras.config import LayerConfig, layer_config
 from tfport.frontends.keras.dtype_policy import DTypePolicy
-from tfport.frontends.keras.frame import HasFrame
 from tfport.frontends.keras.instance import LayerInstance, StoredForm, WeightSlot
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.frontends.keras.version import KerasVersion
-from tfport.graph.attrs import Attr
 from tfport.graph.building.node_builder import Dims, NodeBuilder, Refusal
 from tfport.graph.dtypes import DType
+from tfport.graph.frame_loop import HasFrame, OpenFrame
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.infer_shapes import InferredShapes
 
@@ -77,21 +76,30 @@ class LayerBuilder(NodeBuilder[LayerTensor]):
     def __getattr__(self, op: str) -> Callable[..., LayerTensor]:  # type: ignore[override]
         if not op[:1].isupper():
             raise AttributeError(op)
-        return lambda *inputs, **attrs: self.results(self.node(op, *inputs, **attrs))[0]
+        return lambda *inputs, **attrs: self.result(op, *inputs, **attrs)
 
     def _plain(self, operand: Any) -> Any:
         if isinstance(operand, LayerTensor) and operand.dims is not None:
             self.set_shape(operand.value, operand.dims)
         return super()._plain(operand)
 
+    @property
+    def frame(self) -> OpenFrame | None:
+        """The loop that the nodes of all layers are part of."""
+        return self.model.frame
+
+    @frame.setter
+    def frame(self, frame: OpenFrame | None) -> None:
+        self.model.frame = frame
+
     @contextmanager
     def before_loops(self) -> Iterator[None]:
         """Nodes added meanwhile are outside of all loops: for what depends on weights only."""
-        frame, self.model.frame = self.model.frame, None
+        frame, self.frame = self.frame, None
         try:
             yield
         finally:
-            self.model.frame = frame
+            self.frame = frame
 
     def tensor(self, result: Node | Value, dims: Sequence[int | None] | None) -> LayerTensor:
         """The first output of a node, or a value, with its shape."""
@@ -103,26 +111,6 @@ class LayerBuilder(NodeBuilder[LayerTensor]):
     def constant(self, value: ArrayLike, dtype: DType | None = None) -> LayerTensor:
         """A constant; plain numbers without a type become int32, float32, bool or string."""
         return LayerTensor(self.const(value, dtype), _dims(value))
-
-    def _add(
-        self,
-        op: str,
-        values: Sequence[Value],
-        attrs: dict[str, Attr],
-        *,
-        controls: Sequence[Node] = (),
-        name: str = "",
-    ) -> Node:
-        frame = self.model.frame
-        if frame is None:
-            return super()._add(op, values, attrs, controls=controls, name=name)
-        inside = [frame.inside(value) for value in values]
-        for outer, inner in zip(values, inside, strict=True):
-            if (dims := self.shape(outer)) is not None:
-                self.set_shape(inner, dims)
-        node = super()._add(op, inside, attrs, controls=controls, name=name)
-        frame.add(node)
-        return node
 
     def cast(self, x: Any, dtype: DType) -> LayerTensor:
         result = super().cast(x, dtype)

@@ -64,9 +64,7 @@ def split_sizes(b: LayerBuilder, x: LayerTensor, lengths: Sequence[int], axis: i
     axis, size, lengths = axis % x.rank, x.shape[axis % x.rank], list(lengths)
     if -1 in lengths and size is not None:
         lengths[lengths.index(-1)] = size - sum(n for n in lengths if n >= 0)
-    node = b.node("SplitV", x, lengths, b.constant(axis), num_split=len(lengths), Tlen=INT32)
-    shapes = [(*x.shape[:axis], None if n < 0 else n, *x.shape[axis + 1 :]) for n in lengths]
-    return [b.tensor(node.output(i), dims) for i, dims in enumerate(shapes)]
+    return b.results(b.node("SplitV", x, lengths, axis, num_split=len(lengths), Tlen=INT32))
 
 
 def split_at(b: LayerBuilder, x: LayerTensor, positions: Sequence[int], axis: int) -> list[LayerTensor]:
@@ -86,16 +84,12 @@ def unstacked(b: LayerBuilder, x: LayerTensor, axis: int, count: int | None) -> 
 def tiled(b: LayerBuilder, x: LayerTensor, repeats: Any) -> LayerTensor:
     """Copies of a tensor along its axes; NumPy adds axes where there are more repeats."""
     if isinstance(repeats, LayerTensor):
-        return b.tensor(b.node("Tile", x, repeats), (None,) * x.rank)
+        return b.Tile(x, repeats)
     counts = _sizes(repeats)
     for _ in range(len(counts) - x.rank):
         x = expand_dims(b, x, 0)
     counts = [1] * (x.rank - len(counts)) + counts
-    dims = [
-        None if size is None or not isinstance(n, int) else size * n
-        for size, n in zip(x.shape, counts, strict=True)
-    ]
-    return b.tensor(b.node("Tile", x, shape_vector(b, counts)), dims)
+    return b.Tile(x, shape_vector(b, counts))
 
 
 def repeated(b: LayerBuilder, x: LayerTensor, repeats: Any, axis: int | None) -> LayerTensor:
@@ -113,16 +107,12 @@ def repeated(b: LayerBuilder, x: LayerTensor, repeats: Any, axis: int | None) ->
     inner = expand_dims(b, x, axis + 1)
     multiples = [1] * inner.rank
     multiples[axis + 1] = repeats
-    copies = b.tensor(b.node("Tile", inner, multiples), (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :]))
+    copies = b.Tile(inner, multiples)
     size = x.shape[axis]
     known = (*x.shape[:axis], None if size is None else size * repeats, *x.shape[axis + 1 :])
     dims: list[LayerSize] = list(known if known.count(None) < 2 else sizes(b, x))
     dims[axis] = known[axis]
     return b.tensor(reshape(b, copies, dims).value, known)
-
-
-def reversed_axes(b: LayerBuilder, x: LayerTensor, axes: Sequence[int]) -> LayerTensor:
-    return b.tensor(b.node("ReverseV2", x, [axis % x.rank for axis in axes]), x.shape)
 
 
 def rolled(b: LayerBuilder, x: LayerTensor, shift: int, axis: int) -> LayerTensor:
@@ -152,8 +142,7 @@ def padded(
         return pad(b, x, pairs, value or 0.0)
     if mode.lower() not in ("reflect", "symmetric"):
         raise b.refuse(f"it pads in the mode `{mode}`, which tfport does not do")
-    dims = [None if n is None else n + p + q for n, (p, q) in zip(x.shape, pairs, strict=True)]
-    return b.tensor(b.node("MirrorPad", x, [list(pair) for pair in pairs], mode=mode.upper()), dims)
+    return b.MirrorPad(x, [list(pair) for pair in pairs], mode=mode.upper())
 
 
 def one_hot(
@@ -163,12 +152,11 @@ def one_hot(
     position = axis % (x.rank + 1)
     on, off = (b.constant(value, dtype) for value in values)
     index = x if str(x.dtype) in ("uint8", "int32", "int64") else b.cast(x, INT32)
-    node = b.node("OneHot", index, depth, on, off, axis=-1 if position == x.rank else position)
-    return b.tensor(node, (*x.shape[:position], depth, *x.shape[position:]))
+    return b.OneHot(index, depth, on, off, axis=-1 if position == x.rank else position)
 
 
 def cumulative(b: LayerBuilder, op: str, x: LayerTensor, axis: int | None, **attrs: bool) -> LayerTensor:
     """`Cumsum` or `Cumprod` along an axis, or over all elements."""
     if axis is None:
         x, axis = reshape(b, x, (None,)), 0
-    return b.tensor(b.node(op, x, b.constant(axis % x.rank), **attrs), x.shape)
+    return b.result(op, x, axis % x.rank, **attrs)

@@ -9,67 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfport.frontends.keras.frame import OpenFrame
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
 from tfport.frontends.keras.version import KerasVersion
 from tfport.graph.building.arrays import reverse, transpose, zeros
 from tfport.graph.building.node_builder import Dims
 from tfport.graph.building.sizes import sizes
+from tfport.graph.building.time_loop import over_time
 from tfport.graph.dtypes import BOOL
-from tfport.graph.frame_loop import FrameLoop, free_frame_name
 from tfport.startup.dataclass import dataclass
 
 Tensors = list[LayerTensor]
-Step = Callable[[Tensors, Tensors], tuple[Tensors, Tensors]]
-"""From the rows and the states of one step: what to collect, and the states after it."""
 CellStep = Callable[[LayerTensor, Tensors], tuple[LayerTensor, Tensors]]
 REPEATS_STATE_BEFORE = KerasVersion((2, 3, 0))
 """Before this version of Keras, the output of a masked step is the first state before it."""
-
-
-def over_time(
-    b: LayerBuilder, step: Step, sequences: Sequence[LayerTensor], states: Sequence[LayerTensor], outputs: int
-) -> tuple[Tensors, Tensors]:
-    """Run a step for each row of the sequences, (time, batch, …), in order.
-
-    Returns the collected tensors, (time, batch, …), of which each step returns `outputs`, and the states
-    after the last step. The loop is that of TF1, which every release of TensorFlow runs.
-    """
-    count = sizes(b, sequences[0])[0]
-    steps = b.node("Range", 0, count, 1)
-    filled = []
-    for rows in sequences:
-        array = b.node("TensorArrayV3", count, dtype=rows.dtype)
-        filled.append((array, b.node("TensorArrayScatterV3", array, steps, rows, array.output(1))))
-    arrays = [b.node("TensorArrayV3", count, dtype=b.dtype) for _ in range(outputs)]
-    loop = FrameLoop(b.node, free_frame_name(b.model.graph, f"{b.scope}/loop"), count)
-    before = loop.start([*(state.value for state in states), *(array.output(1) for array in arrays)])
-    frame = OpenFrame(b.model, loop, [loop.index, *before])
-    with frame.open():
-        read = [
-            b.tensor(b.node("TensorArrayReadV3", array, loop.index, flow, dtype=rows.dtype), rows.shape[1:])
-            for (array, flow), rows in zip(filled, sequences, strict=True)
-        ]
-        inside = [b.tensor(value, s.shape) for value, s in zip(before, states, strict=False)]
-        collected, after = step(read, inside)
-        flows = [
-            b.node("TensorArrayWriteV3", array, loop.index, item, flow).output(0)
-            for array, item, flow in zip(arrays, collected, before[len(states) :], strict=True)
-        ]
-        following = [frame.inside(state.value) for state in after]
-    last = loop.end([*following, *flows])
-    gathered = []
-    for array, flow, item in zip(arrays, last[len(states) :], collected, strict=True):
-        node = b.node("TensorArrayGatherV3", array, steps, flow, dtype=b.dtype)
-        gathered.append(b.tensor(node, (sequences[0].shape[0], *item.shape)))
-    return gathered, [
-        b.tensor(v, _common(s.shape, a.shape)) for v, s, a in zip(last, states, after, strict=False)
-    ]
-
-
-def _common(first: Dims, second: Dims) -> Dims:
-    return tuple(x if y is None else y for x, y in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +121,15 @@ def _run(
     collect = int(options.return_sequences)
     if mask is None:
 
-        def step(rows: Tensors, states: Tensors) -> tuple[Tensors, Tensors]:
+        def step(_: LayerTensor, rows: Tensors, states: Tensors) -> tuple[Tensors, Tensors]:
             output, after = cell.step(rows[0], states)
             return [output] * collect, after
 
-        outputs, last = over_time(b, step, [sequence], states, collect)
+        outputs, last = over_time(b, step, [sequence], states, collect, b.dtype)
         return outputs[0] if collect else last[cell.output], last
     shown = _MaskedOutput(b, cell, options, from_zeros)
 
-    def masked_step(rows: Tensors, before: Tensors) -> tuple[Tensors, Tensors]:
+    def masked_step(_: LayerTensor, rows: Tensors, before: Tensors) -> tuple[Tensors, Tensors]:
         row, live = rows
         output, new = cell.step(row, before[: len(states)])
         after = [_where(b, live, n, old) for n, old in zip(new, before, strict=False)]
@@ -186,7 +139,7 @@ def _run(
     if mask.rank != 2:
         raise b.refuse(f"its mask has the rank {mask.rank}; expected a mask of (batch, time)")
     start = [*states, *shown.initial(states)]
-    outputs, last = over_time(b, masked_step, [sequence, mask], start, collect)
+    outputs, last = over_time(b, masked_step, [sequence, mask], start, collect, b.dtype)
     if collect:
         return outputs[0], last[: len(states)]
     return last[len(states) if shown.is_carried else cell.output], last[: len(states)]
@@ -225,7 +178,7 @@ class _MaskedOutput:
 
 def _where(b: LayerBuilder, live: LayerTensor, x: LayerTensor, y: LayerTensor) -> LayerTensor:
     """Rows of `x` where the sequence is not masked, else of `y`."""
-    return b.tensor(b.node("Select", live, x, y), x.shape)
+    return b.Select(live, x, y)
 
 
 def _swap(b: LayerBuilder, x: LayerTensor) -> LayerTensor:

@@ -35,7 +35,7 @@ def variance(b: LayerBuilder, x: LayerTensor, axis: Axis, keepdims: bool | None)
 def log_sum_exp(b: LayerBuilder, x: LayerTensor, axis: Axis, keepdims: bool | None) -> LayerTensor:
     """The logarithm of a sum of exponentials, without overflow; an infinite maximum counts as 0."""
     highest = reduced(b, "Max", x, axis, True)
-    shift = b.tensor(b.node("Select", b.IsFinite(highest), highest, b.ZerosLike(highest)), highest.shape)
+    shift = b.Select(b.IsFinite(highest), highest, b.ZerosLike(highest))
     total = b.Log(reduced(b, "Sum", b.Exp(b.Sub(x, shift)), axis, keepdims))
     if keepdims:
         return b.Add(total, shift)
@@ -52,8 +52,7 @@ def arg_extreme(
     else:
         index = axis % rank
     narrow = dtype if dtype in (INT32, INT64) else INT64
-    node = b.node(op, x, b.constant(index), output_type=narrow)
-    result = b.cast(b.tensor(node, (*x.shape[:index], *x.shape[index + 1 :])), dtype)
+    result = b.cast(b.result(op, x, b.constant(index), output_type=narrow), dtype)
     if not keepdims:
         return result
     return reshape(b, result, [1] * rank) if axis is None else expand_dims(b, result, index)
@@ -63,13 +62,13 @@ def softmax(b: LayerBuilder, x: LayerTensor, *, axis: int | Sequence[int] = -1) 
     """Exponentials that sum to 1 over an axis, or over several axes together."""
     axes = [axis] if isinstance(axis, int) else list(axis)
     if len(axes) == 1:
-        return over_last_axis(b, x, axes[0], lambda rows: b.tensor(b.node("Softmax", rows), rows.shape))
+        return over_last_axis(b, x, axes[0], b.Softmax)
     powers = b.Exp(b.Sub(x, reduce(b, "Max", x, axes, keep=True)))
     return b.RealDiv(powers, reduce(b, "Sum", powers, axes, keep=True))
 
 
 def log_softmax(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
-    return over_last_axis(b, x, axis, lambda rows: b.tensor(b.node("LogSoftmax", rows), rows.shape))
+    return over_last_axis(b, x, axis, b.LogSoftmax)
 
 
 def sparsemax(b: LayerBuilder, x: LayerTensor, *, axis: int = -1) -> LayerTensor:
@@ -81,8 +80,8 @@ def _sparsemax_of_last(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     size = x.shape[-1]
     if size is None:
         raise b.refuse("`sparsemax` over an axis of unknown size")
-    ranked = b.tensor(b.node("TopKV2", x, size), x.shape)
-    sums = b.tensor(b.node("Cumsum", ranked, x.rank - 1), x.shape)
+    ranked = b.TopKV2(x, size)
+    sums = b.Cumsum(ranked, x.rank - 1)
     ranks = b.constant(np.arange(1, size + 1), x.dtype)
     inside = b.cast(b.Greater(b.Add(b.Mul(ranked, ranks), 1.0), sums), x.dtype)
     count = reduce(b, "Sum", inside, [-1], keep=True)

@@ -49,8 +49,8 @@ def resize(
 
 def _scale(b: LayerBuilder, images: LayerTensor, size: object) -> LayerTensor:
     """How many pixels of the result one pixel becomes, in both directions."""
-    shape = b.tensor(b.node("Shape", images), (4,))
-    before = b.tensor(b.node("StridedSlice", shape, [1], [3], [1]), (2,))
+    shape = b.Shape(images)
+    before = b.StridedSlice(shape, [1], [3], [1])
     after = size if isinstance(size, LayerTensor) else b.constant(size) if isinstance(size, list) else None
     after = after if after is not None else b.tensor(size, (2,))  # type: ignore[arg-type]
     return b.RealDiv(b.cast(after, FLOAT32), b.cast(before, FLOAT32))

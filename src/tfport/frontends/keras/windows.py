@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerSize, LayerTensor
-from tfport.graph.building.arrays import expand_dims, pad, reshape, squeeze, transpose
+from tfport.graph.building.arrays import expand_dims, pad, reshape, reverse, squeeze, transpose
 from tfport.graph.building.sizes import Size, Sizes, shape_vector, sizes
 
 Numbers = Sequence[int]
@@ -25,7 +25,7 @@ def convolve(
 ) -> LayerTensor:
     """Convolve with a kernel `(*window, channels, filters)`; `causal` pads before the first axis alone."""
     x, padding = _causal(b, x, kernel, padding, dilations)
-    return _windowed(b, {2: "Conv2D", 3: "Conv3D"}, x, kernel, kernel.shape[-1], strides, padding, dilations)
+    return _windowed(b, {2: "Conv2D", 3: "Conv3D"}, x, kernel, strides, padding, dilations)
 
 
 def convolve_depthwise(
@@ -38,10 +38,9 @@ def convolve_depthwise(
 ) -> LayerTensor:
     """Convolve each channel alone with kernels `(*window, channels, multiplier)`."""
     x, padding = _causal(b, x, kernel, padding, dilations)
-    channels = (kernel.shape[-2] or 0) * (kernel.shape[-1] or 0)
     if len(strides) == 1:  # the op wants equal strides
         strides = (strides[0], strides[0])
-    return _windowed(b, {2: "DepthwiseConv2dNative"}, x, kernel, channels, strides, padding, dilations)
+    return _windowed(b, {2: "DepthwiseConv2dNative"}, x, kernel, strides, padding, dilations)
 
 
 def _causal(
@@ -58,7 +57,6 @@ def _windowed(
     ops: dict[int, str],
     x: LayerTensor,
     kernel: LayerTensor,
-    channels: int | None,
     strides: Numbers,
     padding: str,
     dilations: Numbers,
@@ -66,13 +64,11 @@ def _windowed(
     if x.rank == 3:
         wide = expand_dims(b, x, 1), expand_dims(b, kernel, 0)
         stride = strides if len(strides) == 2 else (1, *strides)
-        return squeeze(b, _windowed(b, ops, *wide, channels, stride, padding, (1, *dilations)), 1)
+        return squeeze(b, _windowed(b, ops, *wide, stride, padding, (1, *dilations)), 1)
     attrs: dict[str, object] = {"strides": [1, *strides, 1], "padding": padding.upper()}
     if any(dilation != 1 for dilation in dilations):
         attrs["dilations"] = [1, *dilations, 1]
-    window = [size or 1 for size in kernel.shape[: x.rank - 2]]
-    spatial = window_counts(x.shape[1:-1], window, strides, padding, dilations)
-    return b.tensor(b.node(ops[x.rank - 2], x, kernel, **attrs), (x.shape[0], *spatial, channels))
+    return b.result(ops[x.rank - 2], x, kernel, **attrs)
 
 
 def window_counts(
@@ -148,8 +144,7 @@ def _convolve_flipped(
     TensorFlow has no kernel for the CPU that takes dilations in the transposed op.
     """
     spatial = len(window)
-    transposed = b.tensor(b.node("ReverseV2", kernel, list(range(spatial))), kernel.shape)
-    transposed = transpose(b, transposed, (*range(spatial), spatial + 1, spatial))
+    transposed = transpose(b, reverse(b, kernel, *range(spatial)), (*range(spatial), spatial + 1, spatial))
     extents = [(size - 1) * dilation for size, dilation in zip(window, dilations, strict=True)]
     before = [extent // 2 if padding == "same" else 0 for extent in extents]
     after = [extent - extent // 2 if padding == "same" else 0 for extent in extents]
@@ -165,12 +160,10 @@ def pool(
     if x.rank == 3:
         y = pool(b, op, expand_dims(b, x, 1), (1, *window), (1, *strides), padding)
         return squeeze(b, y, 1)
-    spatial = window_counts(x.shape[1:-1], window, strides, padding, [1] * len(window))
-    node = b.node(
+    return b.result(
         op if x.rank == 4 else f"{op}3D", x,
         ksize=[1, *window, 1], strides=[1, *strides, 1], padding=padding.upper(),
     )  # fmt: skip
-    return b.tensor(node, (x.shape[0], *spatial, x.shape[-1]))
 
 
 def with_one_batch_axis(

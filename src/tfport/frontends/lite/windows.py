@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tfport.startup.dataclass import dataclass
 
 
@@ -19,6 +21,11 @@ class Windows2D:
         """For the axes batch, height, width and channels."""
         return [1, self.stride_h, self.stride_w, 1]
 
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """As attributes of TensorFlow's ops."""
+        return {"strides": self.strides, "padding": self.padding}
+
 
 @dataclass(frozen=True, slots=True)
 class Convolution2D(Windows2D):
@@ -30,6 +37,10 @@ class Convolution2D(Windows2D):
     @property
     def dilations(self) -> list[int]:
         return [1, self.dilation_h_factor, self.dilation_w_factor, 1]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        return {"strides": self.strides, "padding": self.padding, "dilations": self.dilations}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ cannot say.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -133,30 +132,6 @@ class HloNodes(NodeBuilder[HloTensor]):
     def dims_of(self, x: HloTensor) -> list[Size]:
         """The size of each axis: a number, or a value for one that the program does not state."""
         return self.sizes.of(x.value)
-
-    def vector(self, sizes: Sequence[Size]) -> Any:
-        """Sizes as an input of a node; one unknown size among others that are not 0 is -1."""
-        unknown = [index for index, size in enumerate(sizes) if not isinstance(size, int)]
-        if len(unknown) == 1 and 0 not in sizes:
-            return self.const([size if isinstance(size, int) else -1 for size in sizes], INT32)
-        if not unknown:
-            return self.const([size for size in sizes if isinstance(size, int)], INT32)
-        return self.sizes.vector(sizes)
-
-    def count(self, sizes: Sequence[Size]) -> Size:
-        """The product of sizes."""
-        start: Size = 1
-        return reduce(self.sizes.mul, sizes, start)
-
-    def reshaped(self, x: NodeOrValue, sizes: Sequence[Size]) -> Value:
-        """A value with other sizes and the same number of elements."""
-        return self.Reshape(x, self.vector(sizes)).output(0)
-
-    def transposed(self, x: NodeOrValue, order: Sequence[int]) -> Value:
-        """A value with its axes in another order; itself if the order is the same."""
-        if list(order) == list(range(len(order))):
-            return self.value(x)
-        return self.Transpose(x, self.const(list(order), INT32)).output(0)
 
     def whole_number(self, x: HloTensor) -> Value:
         """An integer tensor as int32, as shapes and indices are passed on."""

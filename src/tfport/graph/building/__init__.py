@@ -1,1 +1,1 @@
-"""Build nodes: one builder, and what builders do with shapes, arrays and windows."""
+"""Build nodes: one builder, and what builders do with shapes, arrays, products and loops over time."""

@@ -9,87 +9,61 @@ import math
 from collections.abc import Sequence
 
 from tfport.graph.building.node_builder import Dims, NodeBuilder, T
-from tfport.graph.building.sizes import Size, known_dims, shape_vector, sizes
+from tfport.graph.building.sizes import NodeOrValue, Size, known_dims, open_shape, shape_vector, sizes
 from tfport.graph.dtypes import DType
 from tfport.graph.op_facts.rule import ShapeConflict, broadcast
 
 
-def reshape(b: NodeBuilder[T], x: T, dims: Sequence[Size]) -> T:
+def reshape(b: NodeBuilder[T], x: T | NodeOrValue, dims: Sequence[Size]) -> T:
     """The tensor in another shape; at most one size is None."""
     own, known = b.shape(x), [size if isinstance(size, int) else None for size in dims]
     if own is not None and None not in own and known.count(None) == 1 and None in dims:
         rest = math.prod(size for size in known if size is not None)
         known[known.index(None)] = math.prod(own) // max(1, rest)  # type: ignore[arg-type]
-    return b.tensor(b.node("Reshape", x, shape_vector(b, dims)), known)
+    return b.tensor(b.node("Reshape", x, open_shape(b, dims)), known)
 
 
 def transpose(b: NodeBuilder[T], x: T, order: Sequence[int]) -> T:
     """The tensor with its axes in an order; itself if they are."""
-    if list(order) == list(range(len(order))):
-        return x
-    own = b.shape(x)
-    return b.tensor(b.node("Transpose", x, list(order)), own and [own[axis] for axis in order])
+    return x if list(order) == list(range(len(order))) else b.result("Transpose", x, list(order))
 
 
 def concat(b: NodeBuilder[T], tensors: Sequence[T], axis: int) -> T:
-    shapes = [known_dims(b, x) for x in tensors]
-    axis = axis % len(shapes[0])
-    dims = [next((size for size in column if size is not None), None) for column in zip(*shapes, strict=True)]
-    joined = [shape[axis] for shape in shapes]
-    dims[axis] = None if None in joined else sum(size for size in joined if size is not None)
-    return b.tensor(b.node("ConcatV2", list(tensors), axis), dims)
+    return b.result("ConcatV2", list(tensors), axis % len(known_dims(b, tensors[0])))
 
 
 def split(b: NodeBuilder[T], x: T, count: int, axis: int, *, drop: bool = False) -> list[T]:
     """Equal parts along an axis; `drop` removes the axis from parts of size 1."""
-    own = known_dims(b, x)
-    axis = axis % len(own)
-    size = own[axis]
-    if drop:
-        node = b.node("Unpack", x, num=count, axis=axis)
-        dims = without_axis(own, axis)
-    else:
-        node = b.node("Split", axis, x, num_split=count)
-        dims = with_size(own, axis, None if size is None else size // count)
-    return [b.tensor(node.output(index), dims) for index in range(count)]
+    axis = axis % len(known_dims(b, x))
+    node = b.node("Unpack", x, num=count, axis=axis) if drop else b.node("Split", axis, x, num_split=count)
+    return b.results(node)
 
 
-def reverse(b: NodeBuilder[T], x: T, axis: int) -> T:
-    own = known_dims(b, x)
-    return b.tensor(b.node("ReverseV2", x, [axis % len(own)]), own)
+def reverse(b: NodeBuilder[T], x: T, *axes: int) -> T:
+    rank = len(known_dims(b, x))
+    return b.result("ReverseV2", x, [axis % rank for axis in axes])
 
 
 def expand_dims(b: NodeBuilder[T], x: T, axis: int) -> T:
-    own = known_dims(b, x)
-    axis = axis % (len(own) + 1)
-    return b.tensor(b.node("ExpandDims", x, axis), (*own[:axis], 1, *own[axis:]))
+    return b.result("ExpandDims", x, axis % (len(known_dims(b, x)) + 1))
 
 
 def squeeze(b: NodeBuilder[T], x: T, axis: int) -> T:
-    own = known_dims(b, x)
-    axis = axis % len(own)
-    return b.tensor(b.node("Squeeze", x, squeeze_dims=[axis]), without_axis(own, axis))
+    return b.result("Squeeze", x, squeeze_dims=[axis % len(known_dims(b, x))])
 
 
 def stack(b: NodeBuilder[T], tensors: Sequence[T], axis: int = 0) -> T:
-    dims = known_dims(b, tensors[0])
-    axis = axis % (len(dims) + 1)
-    return b.tensor(b.node("Pack", list(tensors), axis=axis), (*dims[:axis], len(tensors), *dims[axis:]))
+    return b.result("Pack", list(tensors), axis=axis % (len(known_dims(b, tensors[0])) + 1))
 
 
-def slice_axis(b: NodeBuilder[T], x: T, axis: int, start: int | None, stop: int | None) -> T:
+def slice_axis(b: NodeBuilder[T], x: T, axis: int, start: int | None, stop: int | None, step: int = 1) -> T:
     """A range of one axis; negative positions count from its end."""
-    own = known_dims(b, x)
-    axis = axis % len(own)
-    size = own[axis]
-    begins, ends = [0] * (axis + 1), [0] * (axis + 1)
-    begins[axis], ends[axis] = start or 0, stop or 0
-    others = (1 << axis) - 1
-    node = b.node(
-        "StridedSlice", x, begins, ends, [1] * (axis + 1),
+    axis = axis % len(known_dims(b, x))
+    rest, others = [0] * axis, (1 << axis) - 1
+    return b.result(
+        "StridedSlice", x, [*rest, start or 0], [*rest, stop or 0], [*[1] * axis, step],
         begin_mask=others | (int(start is None) << axis), end_mask=others | (int(stop is None) << axis),
     )  # fmt: skip
-    return b.tensor(node, with_size(own, axis, None if size is None else len(range(size)[start:stop])))
 
 
 def broadcast_dims(b: NodeBuilder[T], *shapes: Dims) -> Dims:
@@ -102,43 +76,27 @@ def broadcast_dims(b: NodeBuilder[T], *shapes: Dims) -> Dims:
     return dims
 
 
-def without_axis(dims: Dims, axis: int) -> Dims:
-    return (*dims[:axis], *dims[axis + 1 :])
-
-
-def with_size(dims: Dims, axis: int, size: int | None) -> Dims:
-    return (*dims[:axis], size, *dims[axis + 1 :])
-
-
 def reduce(b: NodeBuilder[T], op: str, x: T, axes: Sequence[int], *, keep: bool = False) -> T:
     """`Sum`, `Mean`, `Max`, `Min`, `Prod`, `All` or `Any` over axes."""
-    own = known_dims(b, x)
-    reduced = sorted(axis % len(own) for axis in axes)
-    dims = [1 if i in reduced else size for i, size in enumerate(own) if keep or i not in reduced]
-    return b.tensor(b.node(op, x, reduced, keep_dims=keep), dims)
+    rank = len(known_dims(b, x))
+    return b.result(op, x, sorted(axis % rank for axis in axes), keep_dims=keep)
 
 
 def pad(b: NodeBuilder[T], x: T, paddings: Sequence[tuple[int, int]], value: float = 0) -> T:
     """Add constant elements before and after each axis."""
     if not any(before or after for before, after in paddings):
         return x
-    own = b.shape(x)
-    dims = own and [
-        None if size is None else size + before + after
-        for size, (before, after) in zip(own, paddings, strict=True)
-    ]
     around = [list(pair) for pair in paddings]
-    return b.tensor(b.node("PadV2", x, around, value) if value else b.node("Pad", x, around), dims)
+    return b.result("PadV2", x, around, value) if value else b.result("Pad", x, around)
 
 
 def matmul(b: NodeBuilder[T], x: T, matrix: T) -> T:
     """The product over the last axis of a tensor of any rank with a matrix."""
-    own, columns = known_dims(b, x), known_dims(b, matrix)[1]
+    own = known_dims(b, x)
     if len(own) == 2:
-        return b.tensor(b.node("MatMul", x, matrix), (own[0], columns))
-    rows = reshape(b, x, (None, own[-1]))
-    product = b.tensor(b.node("MatMul", rows, matrix), (known_dims(b, rows)[0], columns))
-    outer = own[:-1]
+        return b.result("MatMul", x, matrix)
+    product = b.result("MatMul", reshape(b, x, (None, own[-1])), matrix)
+    outer, columns = own[:-1], known_dims(b, matrix)[1]
     if outer.count(None) <= 1:
         return reshape(b, product, (*outer, columns))
     result = reshape(b, product, (*sizes(b, x)[:-1], columns))
@@ -147,27 +105,21 @@ def matmul(b: NodeBuilder[T], x: T, matrix: T) -> T:
 
 def batch_matmul(b: NodeBuilder[T], x: T, y: T, *, adj_x: bool = False, adj_y: bool = False) -> T:
     """The products of the matrices in the last two axes."""
-    left, right = known_dims(b, x), known_dims(b, y)
-    rows = left[-1] if adj_x else left[-2]
-    columns = right[-2] if adj_y else right[-1]
-    op = "BatchMatMul" if left[:-2] == right[:-2] else "BatchMatMulV2"
-    outer = broadcast_dims(b, left[:-2], right[:-2])
-    return b.tensor(b.node(op, x, y, adj_x=adj_x, adj_y=adj_y), (*outer, rows, columns))
+    left, right = known_dims(b, x)[:-2], known_dims(b, y)[:-2]
+    broadcast_dims(b, left, right)
+    return b.result("BatchMatMul" if left == right else "BatchMatMulV2", x, y, adj_x=adj_x, adj_y=adj_y)
 
 
 def gather(b: NodeBuilder[T], params: T, indices: T, axis: int = 0) -> T:
     """The slices of `params` at `indices` of an axis."""
-    own = known_dims(b, params)
-    axis = axis % len(own)
-    dims = (*own[:axis], *known_dims(b, indices), *own[axis + 1 :])
-    return b.tensor(b.node("GatherV2", params, indices, axis), dims)
+    return b.result("GatherV2", params, indices, axis % len(known_dims(b, params)))
 
 
 def select(b: NodeBuilder[T], condition: T, x: T, y: T) -> T:
     """Elements of `x` where the condition holds, else of `y`; all broadcast."""
     shapes = [known_dims(b, tensor) for tensor in (condition, x, y)]
-    op = "Select" if shapes[0] == shapes[1] == shapes[2] else "SelectV2"
-    return b.tensor(b.node(op, condition, x, y), broadcast_dims(b, *shapes))
+    broadcast_dims(b, *shapes)
+    return b.result("Select" if shapes[0] == shapes[1] == shapes[2] else "SelectV2", condition, x, y)
 
 
 def zeros(b: NodeBuilder[T], dims: Sequence[Size], dtype: DType) -> T:

@@ -3,7 +3,7 @@
 Inputs are tensors, values, nodes (their first output), lists of these, or plain numbers and arrays,
 which become constants of the type of the tensors beside them. Attributes that follow from the inputs
 may be omitted. Subclasses add what their tensors know (`T`), and what their nodes need: rules of `fix`
-write defaults that the target knows, Keras layers enter loops. Ops are the oldest ones with the meaning
+write defaults that the target knows, Keras layers have weights. Ops are the oldest ones with the meaning
 that is needed, so that the graph runs on as many releases as possible.
 """
 
@@ -16,9 +16,11 @@ from tfport.errors import CannotRun, MalformedGraph
 from tfport.graph.attrs import Attr
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import DType
+from tfport.graph.frame_loop import OpenFrame
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.infer_shapes import InferredShapes, infer_node
 from tfport.graph.node_inputs import OperandLike, attr_value, node_inputs, type_of, typed_array
+from tfport.graph.op_facts.node_call import constant_elements
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.tensors import Tensor
 
@@ -47,6 +49,8 @@ class NodeBuilder(Generic[T]):
     """Who builds the nodes, as errors call it."""
     wrappers: tuple[type[Any], ...] = ()
     """The classes of its tensors that are not values; their field `value` is."""
+    frame: OpenFrame | None = None
+    """The loop that new nodes are part of."""
 
     def __init__(
         self, graph: Graph, scope: str, device: str = "", inferred: InferredShapes | None = None
@@ -110,11 +114,23 @@ class NodeBuilder(Generic[T]):
     ) -> Node:
         if len(self.added) >= self.MOST_NODES:
             raise self.refuse(f"{self.TOO_MANY} {self.MOST_NODES:,} nodes")
+        if (frame := self.frame) is not None:
+            values = [self._inside(frame, value) for value in values]
         node = self.graph.add(
             op, values, attrs, name=f"{self.scope}/{name or op}", controls=controls, device=self.device
         )
         self.added.append(node)
+        if frame is not None:
+            frame.add(node)
         return node
+
+    def _inside(self, frame: OpenFrame, value: Value) -> Value:
+        inside, dims = frame.inside(value), self.shape(value)
+        if dims is not None:
+            self.set_shape(inside, dims)
+        if (elements := constant_elements(value)) is not None:
+            self.inferred.elements[inside] = elements
+        return inside
 
     def value(self, tensor: Any) -> Value:
         """The value of a tensor, or the first output of a node."""
@@ -142,6 +158,10 @@ class NodeBuilder(Generic[T]):
         """The outputs of a new node, with the shapes that follow from its inputs."""
         infer_node(node, self.inferred)
         return [self.tensor(value, self.inferred.dims.get(value)) for value in node.outputs]
+
+    def result(self, op: str, *inputs: OperandLike, **attrs: Any) -> T:
+        """Add a node; its first output, with the shape that follows from its inputs."""
+        return self.results(self.node(op, *inputs, **attrs))[0]
 
     def array(self, value: Value) -> NDArray[Any] | None:
         """The array of a value that is known to be constant, else None."""

@@ -5,7 +5,8 @@ Unknown sizes are read with Shape at run time. Shape vectors are int32, which ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 from tfport.graph.building.node_builder import Dims, NodeBuilder, T
@@ -66,6 +67,14 @@ def shape_vector(b: NodeBuilder[T], dims: Sequence[Size]) -> Any:
     """Sizes as one input of a node: a list of numbers, or a computed vector; None is -1."""
     whole = [-1 if size is None else size for size in dims]
     return whole if all(isinstance(size, int) for size in whole) else b.node("Pack", whole)
+
+
+def open_shape(b: NodeBuilder[T], dims: Sequence[Size]) -> Any:
+    """The shape that a tensor gets: the only size that is not known is -1, unless another is 0."""
+    unknown = [index for index, size in enumerate(dims) if not isinstance(size, int) or size < 0]
+    if len(unknown) != 1 or 0 in dims:
+        return shape_vector(b, dims)
+    return [-1 if index in unknown else size for index, size in enumerate(dims)]
 
 
 def item(b: NodeBuilder[T], vector: T | NodeOrValue, index: int) -> T:
@@ -150,6 +159,9 @@ class Sizes:
     def mul(self, x: Size, y: Size) -> Size:
         return self._compute("Mul", x, y, lambda a, b: a * b)
 
+    def product(self, sizes: Iterable[Size]) -> Size:
+        return reduce(self.mul, sizes, 1)
+
     def floor_div(self, x: Size, y: int) -> Size:
         return self._compute("FloorDiv", x, y, lambda a, b: a // b)
 
@@ -178,4 +190,6 @@ class Sizes:
             return known(x, y)
         if op in ("Add", "Sub") and y == 0:
             return x
+        if op == "Mul" and x == 1:
+            return y
         return self.b.tensor(self.b.node(op, x, y), ())

@@ -52,3 +52,20 @@ ALIKE = frozenset(f"{MERGED_GRADIENTS} {OTHER_GRADIENTS} {MORE_GRADIENTS} {SUMS}
 ELEMENTWISE = UNARY | BROADCASTING | ALIKE
 PASSING = frozenset("Identity StopGradient PreventGradient Snapshot EnsureShape".split())  # noqa: SIM905
 """The output is the first input."""
+MOVING = frozenset(
+    ["Concat", "ConcatV2", "ExpandDims", "Gather", "GatherNd", "GatherV2", "Pack", "Reshape", "Slice",
+     "Split", "SplitV", "Squeeze", "StridedSlice", "Transpose", "Unpack"]
+)  # fmt: skip
+"""The output consists of elements of the inputs, at most one for each index or element that is read."""
+SHAPE_OPS = ("Shape", "ShapeN", "Size", "Rank")
+"""The output follows from the shapes of the inputs."""
+
+SWITCHES, MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
+ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")
+"""The control flow of TF1: nodes that run in one branch or in each iteration, and the ends of these parts."""
+ALL_SWITCHES = (*SWITCHES, "_SwitchN")
+IFS, CASES, WHILES = ("If", "StatelessIf"), ("Case", "StatelessCase"), ("While", "StatelessWhile")
+BRANCHING = (*IFS, *CASES)
+FUNCTIONAL = (*BRANCHING, *WHILES)
+"""The control flow of TF2: nodes that call functions."""
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")

@@ -57,7 +57,7 @@ class ReportFormat(ABC):
         """Join the parts of all models into the text to print."""
 
 
-REPORT_FORMATS = Catalog[type[ReportFormat]]("report formats", "tfport.reports", "tfport.web.html_format")
+REPORT_FORMATS = Catalog[type[ReportFormat]]("report formats", "tfport.reports", "tfport.web.pages")
 FormatClass = TypeVar("FormatClass", bound=type[ReportFormat])
 
 

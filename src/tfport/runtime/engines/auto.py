@@ -37,14 +37,12 @@ MAX_WEIGHTS = 256 << 20
 """Bytes of weights above which there is no race: each contender has its own copy."""
 
 
-class AutoEngine:
+class AutoEngine(Engine):
     """Compiles islands that choose their engine by measuring."""
 
     name = "ONNX Runtime"
     checks_indices = True
-    on_device = False
     form = IslandForm(divides=True)
-    rival = None
 
     def __init__(
         self,
@@ -72,9 +70,6 @@ class AutoEngine:
 
     def takes(self, node: OnnxNode) -> bool:
         return self._usual.takes(node)
-
-    def has_kernel(self, node: OnnxNode) -> bool:
-        return self.takes(node)
 
     def compile(
         self,

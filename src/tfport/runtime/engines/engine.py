@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from tfport.errors import Error, RunFailed
 from tfport.runtime.engines.choice_cache import ChoiceCache
 from tfport.runtime.onnx.island_work import UNKNOWN_WORK, IslandWork
@@ -23,6 +25,7 @@ from tfport.startup.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 """A function from the input arrays of an island to its output arrays."""
@@ -89,16 +92,13 @@ class Engine(Protocol):
     name: str
     checks_indices: bool
     """Whether Gather fails for an index that is out of range."""
-    on_device: bool
+    on_device: bool = False
     """Whether islands return tensors in the memory of a device (`DeviceArray`)."""
     form: IslandForm
     threads: int
     """How many threads of the CPU may compute one call."""
-
-    @property
-    def rival(self) -> Rival | None:
-        """What plans are measured against; None if they all run here."""
-        ...
+    rival: Rival | None = None
+    """What plans are measured against; None if they all run here."""
 
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""
@@ -106,7 +106,7 @@ class Engine(Protocol):
 
     def has_kernel(self, node: OnnxNode) -> bool:
         """Whether the device of the engine itself has a kernel for this node and its types."""
-        ...
+        return self.takes(node)
 
     def compile(
         self,
@@ -118,3 +118,11 @@ class Engine(Protocol):
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message."""
         ...
+
+
+def check_flag(flag: Any) -> None:
+    """Raise NumbersRefused, so that the host computes the answer or says what is wrong."""
+    if np.asarray(flag):
+        raise NumbersRefused(
+            "an index is out of range, or a recurrent layer reads a number that is not finite"
+        )

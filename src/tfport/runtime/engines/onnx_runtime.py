@@ -15,7 +15,14 @@ import onnxruntime as ort
 from tfport.errors import Error, ResourceExhausted
 from tfport.runtime.bounds.run_scope import current_scope, limit_message_of
 from tfport.runtime.bounds.stop_signal import StopHandle
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints, IslandRejected
+from tfport.runtime.engines.engine import (
+    NO_HINTS,
+    Compiled,
+    Engine,
+    EngineFailed,
+    IslandHints,
+    IslandRejected,
+)
 from tfport.runtime.engines.flush_denormals import CAN_FLUSH, flushed, mode_kept
 from tfport.runtime.engines.needless_optimizers import needless_optimizers
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
@@ -46,14 +53,12 @@ _KERNELS = ProviderKernels()
 """Asked once per process."""
 
 
-class OnnxRuntime:
+class OnnxRuntime(Engine):
     """Compiles islands to ONNX Runtime sessions; any thread may run them."""
 
     name = "ONNX Runtime"
     checks_indices = True
-    on_device = False
     form = CPU_FORM
-    rival = None
 
     def __init__(
         self,
@@ -76,9 +81,6 @@ class OnnxRuntime:
         if any(node.programs):
             return True  # their inner nodes were checked one by one
         return _KERNELS.has(node)
-
-    def has_kernel(self, node: OnnxNode) -> bool:
-        return self.takes(node)
 
     def compile(
         self,

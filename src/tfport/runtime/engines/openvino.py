@@ -12,6 +12,7 @@ from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import (
     NO_HINTS,
     Compiled,
+    Engine,
     EngineFailed,
     IslandHints,
     IslandRejected,
@@ -28,14 +29,12 @@ LEAST_THREADS = 2
 what was in memory, or ends the process (OpenVINO 2026.4 on ARM64)."""
 
 
-class OpenVino:
+class OpenVino(Engine):
     """Compiles the same islands; asks ONNX Runtime which nodes are supported, as its kernels are a subset."""
 
     name = "OpenVINO"
     checks_indices = False
-    on_device = False
     form = IslandForm(for_openvino=True)
-    rival = None
 
     def __init__(
         self, threads: int | None = None, *, only_fixed: bool = False, in_bfloat16: bool = False
@@ -68,9 +67,6 @@ class OpenVino:
         if node.op == "Softplus" or (node.op == "Loop" and node.inputs[0] is None):
             return False
         return self._onnx_runtime.takes(node)
-
-    def has_kernel(self, node: OnnxNode) -> bool:
-        return self.takes(node)
 
     def compile(
         self,

@@ -11,7 +11,7 @@ differs as follows, found by running the recorded cases of `tests/runtime` in it
 - On ARM64 ConvTranspose is wrong if its output has padding.
 
 On ARM64 it computes convolutions with many channels and certain kernels by Winograd's algorithm: one of them
-differs by up to 2e-5 of the largest answer. A race shows whether a network may be computed so (`trials`).
+differs by up to 2e-5 of the largest answer. A race shows whether a network may be computed so (`race`).
 """
 
 from __future__ import annotations

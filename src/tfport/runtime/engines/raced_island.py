@@ -18,8 +18,7 @@ from typing import Any
 from tfport.errors import Error, RunStopped
 from tfport.runtime.engines.choice_cache import Choice, ChoiceCache
 from tfport.runtime.engines.engine import Compiled, EngineFailed, Sizes
-from tfport.runtime.engines.race import fastest
-from tfport.runtime.engines.trials import Trials
+from tfport.runtime.engines.race import Trials, fastest
 from tfport.runtime.freed_memory import return_freed_memory
 from tfport.runtime.onnx.island_work import IslandWork
 from tfport.startup.dataclass import dataclass, field

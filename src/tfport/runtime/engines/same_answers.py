@@ -3,7 +3,7 @@
 Where TensorFlow and ONNX Runtime pass NaN on, the Relu, Max or MaxPool of OpenVINO drop it, and on ARM64 it
 computes with integers as float32. So the others get ordinary numbers only, and nodes that make no others of
 them (`openvino_nodes`, `litert_nodes`). What they answer in a race must be what ONNX Runtime answers, within
-the accuracy of the runtime (`trials`).
+the accuracy of the runtime (`race`).
 """
 
 from __future__ import annotations

@@ -2,29 +2,153 @@
 
 tvm-ffi makes the call and releases Python's GIL meanwhile. What a kernel throws becomes RunFailed
 with the node and the op. This module needs tvm-ffi, and is imported when a library is loaded.
+
+A node is packed for a kernel as 64-bit words, and texts padded to words; `packed.h` unpacks it. Types that
+DLPack does not have are converted: strings to pairs of address and length, bfloat16 to its bits.
 """
 
 from __future__ import annotations
 
 import itertools
+import struct
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tvm_ffi import from_dlpack
 
-from tfport.errors import RunFailed
+from tfport.errors import CannotRun, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
+from tfport.graph.shapes import Shape
 from tfport.runtime.host import Group
 from tfport.runtime.lower import Context
-from tfport.runtime.native.packing import BFLOAT16, STRING, packed_node, pointers_to, strings_in
 from tfport.runtime.program import Run
 from tfport.runtime.state import State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+STRING, BFLOAT16 = "string", "bfloat16"
+CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+"""DLPack's numbers for NumPy's kinds."""
+HANDLE, BFLOAT = 3, 4
+ANY = "\0"
+"""The letter of an empty list, whose element type is unknown."""
+
+
+def packed_node(
+    counts: Sequence[int], inputs: Sequence[DType], outputs: Sequence[DType], attrs: Mapping[str, Attr]
+) -> bytes:
+    """The number of tensors of each argument, all types, and the attributes."""
+    types = [_sizes([_type_word(dtype) for dtype in each]) for each in (inputs, outputs)]
+    named = b"".join(_attribute(name, value) for name, value in attrs.items())
+    return b"".join((_sizes(counts), *types, _word(len(attrs)), named))
+
+
+def _word(number: int) -> bytes:
+    return struct.pack("<q", number)
+
+
+def _sizes(numbers: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(numbers) + 1}q", len(numbers), *numbers)
+
+
+def _text(text: bytes) -> bytes:
+    return _word(len(text)) + text + bytes(-len(text) % 8)
+
+
+def _type_word(dtype: DType) -> int:
+    """A DLDataType: code, bits and lanes."""
+    if dtype.name == STRING:
+        code, bits = HANDLE, 128
+    elif dtype.name == BFLOAT16:
+        code, bits = BFLOAT, 16
+    else:
+        numpy_type = dtype.numpy if dtype.name not in ("resource", "variant") and not dtype.is_ref else None
+        if numpy_type is None or numpy_type.kind not in CODES:
+            raise CannotRun(f"kernels in C++ do not support {dtype.name}")
+        code, bits = CODES[numpy_type.kind], numpy_type.itemsize * 8
+    return code | bits << 8 | 1 << 16
+
+
+def _attribute(name: str, value: Attr) -> bytes:
+    is_list = isinstance(value, list)
+    letters = {_letter(element, name) for element in value} if is_list else {_letter(value, name)}
+    body = b"".join(map(_value, value)) if is_list else _value(value)
+    letter = letters.pop() if letters else ANY
+    return b"".join(
+        (
+            _text(name.encode()),
+            _word(ord(letter)),
+            _word(int(is_list)),
+            _text(_word(len(value)) + body if is_list else body),
+        )
+    )
+
+
+def _letter(value: Attr, name: str) -> str:
+    match value:
+        case bool():
+            return "b"
+        case int():
+            return "i"
+        case float():
+            return "f"
+        case str() | bytes():
+            return "s"
+        case DType():
+            return "t"
+        case Shape() if value.dims is not None:
+            return "h"
+    what = "a shape of unknown rank" if isinstance(value, Shape) else type(value).__name__
+    raise CannotRun(f"kernels in C++ do not support the attribute {name}: it is {what}")
+
+
+def _value(value: Attr) -> bytes:
+    match value:
+        case bool() | int():
+            return _word(int(value))
+        case float():
+            return struct.pack("<d", value)
+        case str():
+            return _text(value.encode())
+        case bytes():
+            return _text(value)
+        case DType():
+            return _word(_type_word(value))
+        case _:
+            return _sizes([-1 if size is None else size for size in value.dims])
+
+
+def pointers_to(strings: NDArray[Any], kept: list[Any]) -> NDArray[Any]:
+    """Strings as pairs of address and length; `kept` keeps their bytes alive."""
+    flat: Iterable[bytes] = strings.reshape(-1).tolist()
+    joined = np.frombuffer(b"".join(flat) or b"\0", np.uint8)
+    kept.append(joined)
+    lengths = np.fromiter(map(len, flat), np.int64, strings.size)
+    starts = np.cumsum(lengths) - lengths + joined.ctypes.data
+    return np.stack((starts, lengths), axis=-1).reshape((*strings.shape, 2))
+
+
+def strings_in(words: NDArray[Any]) -> NDArray[Any]:
+    """Unpack the strings that a kernel returned: rank, sizes, lengths, then all bytes."""
+    rank = int(words[0])
+    shape = tuple(words[1 : 1 + rank].tolist())
+    count = int(np.prod(shape, dtype=np.int64))
+    lengths = words[1 + rank : 1 + rank + count].tolist()
+    text = words[1 + rank + count :].tobytes()
+    out = np.empty(count, object)
+    at = 0
+    for i, length in enumerate(lengths):
+        out[i] = text[at : at + length]
+        at += length
+    return out.reshape(shape)
+
+
+# Calls
 
 InputConverter = Callable[[Any, list[Any]], Any]
 

@@ -65,7 +65,7 @@ class Builder:
         **attrs: Any,
     ) -> list[Operand]:
         """Add a node with several outputs; `dtype` and `shape` (or lists) override the inferred ones."""
-        types = _types(op, inputs, attrs, outputs) if dtype is None else _spread(dtype, outputs)
+        types = _types(op, inputs, outputs) if dtype is None else _spread(dtype, outputs)
         shapes: list[Dims] = list(infer_shapes(op, inputs, attrs, outputs))
         if shape is not None:
             shapes = shape if isinstance(shape, list) else [shape]
@@ -137,7 +137,7 @@ def _spread(dtype: DType | Sequence[DType], outputs: int) -> Sequence[DType]:
     return [dtype] * outputs if isinstance(dtype, DType) else dtype
 
 
-def _types(op: str, inputs: Sequence[Operand | None], attrs: dict[str, Any], outputs: int) -> list[DType]:
+def _types(op: str, inputs: Sequence[Operand | None], outputs: int) -> list[DType]:
     """The types of the outputs: for most ops the type of the first input."""
     if op in _BOOLEAN:
         return [BOOL] * outputs

@@ -10,7 +10,7 @@ Links follow each change. Nodes are never changed themselves: the program that t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from tfport.runtime.operand import Operand
@@ -77,11 +77,16 @@ class OnnxGraph:
 
     def producer(self, operand: Operand | None, op: str | None = None) -> OnnxNode | None:
         """The node that computes an operand, if it has this op."""
+        node = self.producers.get(operand) if operand is not None else None
+        return node if node is None or op is None or node.op == op else None
+
+    @property
+    def producers(self) -> Mapping[Operand, OnnxNode]:
+        """The node that computes each operand; changes with the graph."""
         if self._producers is None:
             self._link_all()
         assert self._producers is not None
-        node = self._producers.get(operand) if operand is not None else None
-        return node if node is None or op is None or node.op == op else None
+        return self._producers
 
     def readers(self, operand: Operand) -> Sequence[OnnxNode]:
         """The nodes that read an operand, a node that reads it twice twice; of constants, none are known."""

@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from tfport.runtime.onnx.graph import OnnxGraph
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
-from tfport.startup.dataclass import dataclass
+from tfport.startup.dataclass import dataclass, field
 
 TOLERANCE = 1e-6
 """How much a factor may differ, in relation to itself: constants are rounded to float32, or written so."""
 MOST_FACTORS = 8
-_COMMUTATIVE = frozenset(("Add", "Max", "Min"))
+_COMMUTATIVE = frozenset(("Add", "Max", "Min", "Mul"))
 _EITHER = "either"
-Bound = dict[int | str, Operand]
-"""The operands of drawn nodes by their id, and of what has a name by that."""
 
 
 @dataclass(eq=False, slots=True)
@@ -42,6 +40,22 @@ class Drawn:
     constant: bool = False
     """Whether a parameter has a value."""
     check: Callable[[OnnxNode], bool] | None = None
+    numbers: list[int] = field(init=False)
+    """The indices of inputs that are numbers."""
+    latest_first: list[int] = field(init=False)
+    """The indices of inputs, the one that is looked at first last."""
+
+    def __post_init__(self) -> None:
+        efforts = {index: part.effort for index, part in enumerate(self.inputs)}
+        self.numbers = [index for index in efforts if efforts[index] == 0]
+        self.latest_first = sorted(efforts, key=efforts.__getitem__)[::-1]
+
+    @property
+    def effort(self) -> int:
+        """What is decided soonest is looked at first: numbers, constants, parameters, nodes, products."""
+        if self.op:
+            return 4 if self.op == "Mul" else 3
+        return 0 if self.number is not None else 1 if self.constant else 2
 
     def named(self, name: str) -> Drawn:
         self.name = name
@@ -84,7 +98,7 @@ class Match:
 
     graph: OnnxGraph
     node: OnnxNode
-    bound: Bound
+    bound: Mapping[str, Operand]
 
     def __getattr__(self, name: str) -> Operand:
         if name not in self.bound:
@@ -112,10 +126,13 @@ class Pattern:
     needs: frozenset[str]
     """The ops that a graph has if it has a match."""
 
-    def match(self, graph: OnnxGraph, node: OnnxNode) -> Match | None:
-        """The first match of which this node is the last one."""
-        matches = (Match(graph, node, bound) for bound in _node(graph, self.root, node.outputs[0], {}))
-        return next(filter(self.accepts, matches), None)
+    def matches(self, graph: OnnxGraph) -> list[Match]:
+        """The first match that ends at each node, for those with one."""
+        if not self.needs <= graph.ops:
+            return []
+        search, op = _Search(self, graph), self.root.op
+        ends = [node.outputs[0] for node in graph.nodes if node.op == op]
+        return [match for end in ends if (match := search.first((self.root, end, None), {})) is not None]
 
 
 def draw(
@@ -138,145 +155,170 @@ def _needs(part: Drawn) -> frozenset[str]:
     return frozenset().union(*inner, [part.op] if part.op else [])
 
 
-def _bind(graph: OnnxGraph, part: Drawn, operand: Operand | None, bound: Bound) -> Iterator[Bound]:
-    """All ways in which an operand is a part of a drawing."""
-    array = operand.array if operand is not None else None
-    if operand is None:
-        return
-    if part.op == _EITHER:
-        for each in part.inputs:
-            yield from _bind(graph, each, operand, bound)
-    elif part.number is not None:
-        if array is not None and array.size == 1 and float(array.reshape(())) == part.number:
-            yield bound
-    elif (before := bound.get(id(part) if part.op else part.name)) is not None:
-        if before is operand:
-            yield bound
-    elif part.op:
-        yield from _node(graph, part, operand, bound)
-    elif array is not None or not part.constant:
-        yield {**bound, part.name: operand}
+class _Product(NamedTuple):
+    """A product of which some factors are taken: the drawn ones that are left, and where they may be."""
+
+    number: float
+    left: Sequence[Drawn]
+    candidates: Sequence[Operand] | None = None
+    taken: tuple[Operand, ...] = ()
 
 
-def _node(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
-    node = graph.producer(operand)
-    if node is None or node.domain:
-        return
-    inputs: Sequence[Operand | None] = node.inputs
-    if node.means is not None and node.means[0] == part.op:
-        inputs = (node.means[1],)
-    elif node.op != part.op or (part.check is not None and not part.check(node)):
-        return
-    bound = {**bound, id(part): operand, **({part.name: operand} if part.name else {})}
-    if part.op == "Mul":
-        yield from _product(graph, part, operand, bound)
-    elif len(inputs) == len(part.inputs):
-        for order in (inputs, inputs[::-1]) if part.op in _COMMUTATIVE else (inputs,):
-            pairs = list(zip(part.inputs, order, strict=True))
-            if all(_may_be(graph, each, of) for each, of in pairs) and _keeps_rank(pairs):
-                yield from _all(graph, sorted(pairs, key=_effort), bound)
+Goals = tuple["Drawn | _Product", Operand, "Goals"] | None
+"""That an operand is a part of a drawing, and then the other goals."""
 
 
-def _may_be(graph: OnnxGraph, part: Drawn, operand: Operand | None) -> bool:
-    """Whether an operand may be a part of a drawing, as far as its own node tells: most are not."""
-    if operand is None or part.op == _EITHER:
-        return operand is not None and any(_may_be(graph, each, operand) for each in part.inputs)
-    if not part.op:
-        return operand.array is not None or (part.number is None and not part.constant)
-    node = graph.producer(operand)
-    return node is not None and (node.op == part.op or (node.means is not None and node.means[0] == part.op))
+class _Search:
+    """Looks for what was drawn, backwards from where it may end."""
+
+    def __init__(self, pattern: Pattern, graph: OnnxGraph) -> None:
+        self._pattern, self._graph, self._producers = pattern, graph, graph.producers
+
+    def first(self, goals: Goals, bound: dict[Drawn, Operand]) -> Match | None:
+        """The first match that reaches all goals; `bound`: the operands of parts, which it changes."""
+        while goals is not None:
+            part, operand, goals = goals
+            if isinstance(part, _Product):
+                choices = self._next_factors(part, operand, goals)
+            elif part.op == _EITHER:
+                choices = [(each, operand, goals) for each in part.inputs if self._may_be(each, operand)]
+            elif (before := bound.get(part)) is not None:
+                choices = [goals] if before is operand else []
+            else:
+                choices = self._inputs(part, operand, goals) if part.op else [goals]
+                bound[part] = operand
+            if len(choices) > 1:
+                return next(filter(None, (self.first(each, dict(bound)) for each in choices)), None)
+            if not choices:
+                return None
+            (goals,) = choices
+        end = self._producers[bound[self._pattern.root]]
+        match = Match(self._graph, end, {part.name: o for part, o in bound.items() if part.name})
+        return match if self._pattern.accepts(match) else None
+
+    def _inputs(self, part: Drawn, operand: Operand, goals: Goals) -> list[Goals]:
+        """The ways in which the inputs of a node may be those of a part: for a sum, both orders."""
+        node = self._producers.get(operand)
+        if node is None or node.domain:
+            return []
+        inputs = node.inputs
+        if node.means is not None and node.means[0] == part.op:
+            inputs = (node.means[1],)
+        elif node.op != part.op or (part.check is not None and not part.check(node)):
+            return []
+        if len(inputs) != len(part.inputs):
+            return []
+        orders = (inputs, inputs[::-1]) if part.op in _COMMUTATIVE else (inputs,)
+        ways = [_before(goals, part, order) for order in orders if self._may_have(part, order)]
+        if part.op == "Mul":  # if its factors are not grouped as in the drawing
+            ways.append((_Product(*_drawn_factors(part)), operand, goals))
+        return ways
+
+    def _may_have(self, part: Drawn, inputs: Sequence[Operand | None]) -> bool:
+        """Whether operands may be the inputs of a part, as far as their own nodes tell: most are not."""
+        for each, operand in zip(part.inputs, inputs, strict=True):
+            if operand is None or not self._may_be(each, operand):
+                return False
+        return not part.numbers or _keeps_rank(part, inputs)
+
+    def _may_be(self, part: Drawn, operand: Operand) -> bool:
+        if not part.op:
+            return (part.number is None and not part.constant) or _is_value(operand, part.number)
+        if part.op == _EITHER:
+            return any(self._may_be(each, operand) for each in part.inputs)
+        node = self._producers.get(operand)
+        return node is not None and (
+            node.op == part.op or (node.means is not None and node.means[0] == part.op)
+        )
+
+    def _next_factors(self, product: _Product, operand: Operand, goals: Goals) -> list[Goals]:
+        """The ways to go on with a product: with each factor that may be the next drawn one."""
+        number, left, candidates, taken = product
+        if not left:
+            return [goals] if self._is_product(operand, number, taken) else []
+        if candidates is None:
+            candidates = self._factors(operand)
+            if not all(any(self._may_be(each, factor) for factor in candidates) for each in left):
+                return []
+        return [
+            (left[0], factor, (_Product(number, left[1:], candidates, (*taken, factor)), operand, goals))
+            for factor in candidates
+            if self._may_be(left[0], factor)
+        ]
+
+    def _factors(self, product: Operand) -> Sequence[Operand]:
+        """The factors of a product, and the factors of those that are products."""
+        factors: dict[Operand, None] = {}
+        waiting = [product]
+        for _ in range(MOST_FACTORS):
+            if not waiting:
+                break
+            parts = self._parts(waiting.pop())
+            factors.update(dict.fromkeys(parts))
+            waiting += parts
+        return list(factors)
+
+    def _is_product(self, operand: Operand, number: float, factors: Sequence[Operand]) -> bool:
+        """Whether an operand is the product of a number and certain operands, in any order."""
+        missing, rest, waiting = list(factors), 1.0, [operand]
+        rank = max((factor.rank or 0 for factor in factors), default=0)
+        for _ in range(2 * MOST_FACTORS):
+            if not waiting:
+                return not missing and math.isclose(rest, number, rel_tol=TOLERANCE)
+            factor = waiting.pop()
+            if factor in missing:
+                missing.remove(factor)
+            elif factor.array is not None and factor.array.size == 1 and factor.array.ndim <= rank:
+                rest *= float(factor.array.reshape(()))
+            elif parts := self._parts(factor):
+                waiting += parts
+            else:
+                return False
+        return False
+
+    def _parts(self, operand: Operand) -> Sequence[Operand]:
+        """The factors of a product, a square or a cube; nothing of others."""
+        node = self._producers.get(operand)
+        if node is None or node.op not in ("Mul", "Pow") or None in node.inputs:
+            return ()
+        x, other = (each for each in node.inputs if each is not None)
+        if node.op == "Mul":
+            return x, other
+        power = other.array.reshape(()) if other.array is not None and other.array.size == 1 else 0
+        return [x] * int(power) if power in (2, 3) else ()
 
 
-def _keeps_rank(pairs: Sequence[tuple[Drawn, Operand | None]]) -> bool:
+def _is_value(operand: Operand, number: float | None) -> bool:
+    """Whether an operand is a constant; this number if there is one."""
+    array = operand.array
+    if array is None or number is None:
+        return array is not None
+    return array.size == 1 and float(array.reshape(())) == number
+
+
+def _keeps_rank(part: Drawn, inputs: Sequence[Operand | None]) -> bool:
     """Whether numbers do not add axes to what is computed."""
-    numbers = [of for part, of in pairs if part.number is not None and of is not None]
-    others = [of for part, of in pairs if part.number is None and of is not None]
-    return not numbers or max(o.rank or 0 for o in numbers) <= max((o.rank or 0 for o in others), default=0)
+    ranks = [0 if operand is None else operand.rank or 0 for operand in inputs]
+    others = (rank for index, rank in enumerate(ranks) if index not in part.numbers)
+    return max(ranks[index] for index in part.numbers) <= max(others, default=0)
 
 
-def _effort(pair: tuple[Drawn, Operand | None]) -> int:
-    """What is decided soonest is looked at first: numbers, constants, other parameters, nodes."""
-    part = pair[0]
-    return 3 if part.op else 0 if part.number is not None else 1 if part.constant else 2
-
-
-def _all(graph: OnnxGraph, pairs: Sequence[tuple[Drawn, Operand | None]], bound: Bound) -> Iterator[Bound]:
-    if not pairs:
-        yield bound
-        return
-    (part, operand), *rest = pairs
-    for more in _bind(graph, part, operand, bound):
-        yield from _all(graph, rest, more)
-
-
-def _product(graph: OnnxGraph, part: Drawn, operand: Operand, bound: Bound) -> Iterator[Bound]:
-    """Factors that are nodes first, wherever they are: they say what parameters are."""
-    number, factors = _drawn_factors(part)
-    candidates = list(dict.fromkeys(_factors(graph, operand)))
-    for taken, more in _taken(graph, factors, candidates, bound):
-        if _is_product(graph, operand, number, taken):
-            yield more
+def _before(goals: Goals, part: Drawn, inputs: Sequence[Operand | None]) -> Goals:
+    """The inputs of a node, then other goals."""
+    for index in part.latest_first:
+        operand = inputs[index]
+        assert operand is not None
+        goals = part.inputs[index], operand, goals
+    return goals
 
 
 @functools.cache
 def _drawn_factors(part: Drawn) -> tuple[float, list[Drawn]]:
-    """The number in a product, and the other factors, nodes first."""
+    """The number in a product, and the other factors, nodes first: they say what parameters are."""
     if part.op != "Mul":
         return (1.0, [part]) if part.number is None else (part.number, [])
     pairs = [(1.0, [each]) if each.name else _drawn_factors(each) for each in part.inputs]
-    factors = [(each, None) for _, inner in pairs for each in inner]
-    return math.prod(number for number, _ in pairs), [
-        f for f, _ in sorted(factors, key=_effort, reverse=True)
-    ]
-
-
-def _factors(graph: OnnxGraph, product: Operand) -> Iterator[Operand]:
-    """The factors of a product, and the factors of those that are products."""
-    waiting = [product]
-    for _ in range(MOST_FACTORS):
-        parts = _parts(graph, waiting.pop()) if waiting else ()
-        yield from parts
-        waiting += parts
-
-
-def _taken(
-    graph: OnnxGraph, parts: Sequence[Drawn], candidates: Sequence[Operand], bound: Bound
-) -> Iterator[tuple[list[Operand], Bound]]:
-    """Operands for drawn factors."""
-    if not parts:
-        yield [], bound
-    for operand in candidates if parts else ():
-        for more in _bind(graph, parts[0], operand, bound) if _may_be(graph, parts[0], operand) else ():
-            for rest, whole in _taken(graph, parts[1:], candidates, more):
-                yield [operand, *rest], whole
-
-
-def _is_product(graph: OnnxGraph, operand: Operand, number: float, factors: Sequence[Operand]) -> bool:
-    """Whether an operand is the product of a number and certain operands, in any order."""
-    missing, rest, waiting = list(factors), 1.0, [operand]
-    rank = max((factor.rank or 0 for factor in factors), default=0)
-    for _ in range(2 * MOST_FACTORS):
-        if not waiting:
-            return not missing and math.isclose(rest, number, rel_tol=TOLERANCE)
-        factor = waiting.pop()
-        if factor in missing:
-            missing.remove(factor)
-        elif factor.array is not None and factor.array.size == 1 and factor.array.ndim <= rank:
-            rest *= float(factor.array.reshape(()))
-        elif parts := _parts(graph, factor):
-            waiting += parts
-        else:
-            return False
-    return False
-
-
-def _parts(graph: OnnxGraph, operand: Operand) -> Sequence[Operand]:
-    """The factors of a product, a square or a cube; nothing of others."""
-    node = graph.producer(operand)
-    if node is None or node.op not in ("Mul", "Pow") or None in node.inputs:
-        return ()
-    x, other = (each for each in node.inputs if each is not None)
-    if node.op == "Mul":
-        return x, other
-    power = other.array.reshape(()) if other.array is not None and other.array.size == 1 else 0
-    return [x] * int(power) if power in (2, 3) else ()
+    factors = [each for _, inner in pairs for each in inner]
+    return math.prod(number for number, _ in pairs), sorted(
+        factors, key=lambda each: each.effort, reverse=True
+    )

@@ -38,11 +38,7 @@ class IslandGraph(OnnxGraph):
 
     def match(self, pattern: Pattern) -> list[Match]:
         """What matches a pattern, in the graph as it is now."""
-        if not pattern.needs <= self.ops:
-            return []
-        op = pattern.root.op
-        matches = (pattern.match(self, node) for node in self.nodes if node.op == op)
-        return [match for match in matches if match is not None]
+        return pattern.matches(self)
 
     def reads_of(self, node: OnnxNode) -> Iterable[Operand]:
         reads = super().reads_of(node)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tfport.runtime.bounds.run_scope import current_scope
-from tfport.runtime.engines.engine import Compiled, IslandHints
-from tfport.runtime.engines.input_flag import check_flag
+from tfport.runtime.engines.engine import Compiled, IslandHints, check_flag
 from tfport.runtime.onnx.island_work import IslandWork
 from tfport.runtime.stored.plan_files import ISLAND, remove
 from tfport.startup.dataclass import dataclass

@@ -41,10 +41,10 @@ from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.reflection import DescribeFile
 from tfport.serve.grpc.service import Caller, DetachedContents, GrpcMethod, GrpcService, answer_call
-from tfport.serve.hosts import bracketed
 from tfport.serve.monitoring.logs import Logs
 from tfport.serve.status import StatusError
 from tfport.startup.dataclass import replace
+from tfport.words import bracketed
 
 BLOCK_BYTES = 128 * 2**20
 """Shared memory of each front end; a request that finds no room in it goes through the connection."""
@@ -52,7 +52,7 @@ RESTART_SECONDS = 1.0
 LAST_SECONDS = 5.0
 """Seconds that a front end may take to end after its calls have ended."""
 _START = "import sys; sys.path[:] = {path!r}; from {module} import main; main({connection}, {memory})"
-MODULE = "tfport.serve.front_ends.process"
+MODULE = "tfport.serve.front_ends.front_end"
 
 
 class FrontEndPool:
@@ -120,10 +120,6 @@ class FrontEndPool:
     @property
     def calls_in_progress(self) -> int:
         return sum(len(end.calls) for end in self._ends)
-
-    @property
-    def process_ids(self) -> list[int]:
-        return [end.process.pid for end in self._ends]
 
     async def answer(self, call: FrontEndCall, contents: dict[str, Any]) -> bytes | str:
         """Answer a call of a front end, or raise a StatusError."""

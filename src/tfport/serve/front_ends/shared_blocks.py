@@ -13,7 +13,7 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import insort
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -90,9 +90,3 @@ class SharedBlocks:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
-
-
-def memory_range(array: NDArray[Any]) -> tuple[int, int]:
-    """The first address of an array's memory, and the one after its last."""
-    start = int(array.__array_interface__["data"][0])
-    return start, start + array.nbytes

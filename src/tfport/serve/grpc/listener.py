@@ -26,9 +26,9 @@ from tfport.serve.grpc.health import HealthService
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.reflection import DescribeFile, reflection_handlers
-from tfport.serve.hosts import bracketed
 from tfport.serve.request_metrics import STOPPING, UNKNOWN_METHOD, reason_of
 from tfport.serve.status import StatusCode
+from tfport.words import bracketed
 
 MOST_STREAMS = 1000
 """Maximum number of streams and probes, in addition to the calls."""

@@ -18,15 +18,14 @@ from tfport.formats.saved_model.warmup import CLASSIFY, PREDICT, REGRESS
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve import classify as results
+from tfport.serve.classify import input_tensor
 from tfport.serve.event_loop import offload
-from tfport.serve.examples import input_tensor
-from tfport.serve.grpc.model_spec import model_spec_of, response_spec, servable_for
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.service import NO_CONTENTS, DetachedContents, GrpcMethod, GrpcService
 from tfport.serve.grpc.tensors import array_of, write_tensor
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
-from tfport.serve.servable import Arrays, Servable
+from tfport.serve.servable import Arrays, Servable, size_of
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 NAME = "tensorflow.serving.PredictionService"
@@ -79,7 +78,7 @@ class PredictionService:
         answers = await self._timed(servable, "Predict", servable.predict(signature.name, inputs, wanted))
         ran = perf_counter()
         content = self._options.tensor_content or contents.requests > 1  # a front end splits it
-        written = await offload(_size(answers), _response, servable, signature, answers, content)
+        written = await offload(size_of(answers), _response, servable, signature, answers, content)
         if self._metrics is not None:
             where = servable.name, servable.version, signature.name
             self._metrics.coded(*where, decoded - began, perf_counter() - ran)
@@ -199,11 +198,6 @@ def _arrays(request: wire.PredictRequestWire, contents: DetachedContents) -> Arr
     return arrays
 
 
-def _size(answers: Arrays) -> int:
-    """Return the approximate number of bytes to write; strings count as pointers."""
-    return sum(array.nbytes for array in answers.values())
-
-
 def _are_dense(signature: Signature, inputs: Arrays, outputs: list[str]) -> None:
     """Raise if an input or output is sparse or ragged: a TensorProto holds one dense tensor."""
     for name, spec in [(n, signature.inputs[n]) for n in inputs] + [
@@ -238,3 +232,37 @@ def _model(request: Any) -> str:
 
 def _first_model(request: wire.MultiInferenceRequestWire) -> str:
     return request.tasks[0].model_spec.name if request.tasks else ""
+
+
+# The ModelSpec of a request
+
+
+def model_spec_of(request: Any) -> serving_pb2.ModelSpec:
+    """Return the ModelSpec of a request; it is required."""
+    if not request.HasField("model_spec"):
+        raise invalid_argument("Missing ModelSpec")
+    spec: serving_pb2.ModelSpec = request.model_spec
+    return spec
+
+
+def servable_for(catalog: ModelCatalog, spec: serving_pb2.ModelSpec) -> Servable:
+    """Return the servable that a ModelSpec names."""
+    if not spec.name:
+        raise invalid_argument("ModelSpec has no name specified.")
+    if spec.WhichOneof("version_choice") == "version_label" and not spec.version_label:
+        raise invalid_argument("Unrecognized servable version label: ")
+    return catalog.get(spec.name, requested_version(spec), spec.version_label)
+
+
+def requested_version(spec: serving_pb2.ModelSpec) -> int | None:
+    """Return the requested version number, if any."""
+    return spec.version.value if spec.HasField("version") else None
+
+
+def response_spec(servable: Servable, signature: str | None = None) -> serving_pb2.ModelSpec:
+    """Return the ModelSpec of a response: the version used, and the signature if one was called."""
+    spec = serving_pb2.ModelSpec(name=servable.name)
+    spec.version.value = servable.version
+    if signature is not None:
+        spec.signature_name = signature or DEFAULT
+    return spec

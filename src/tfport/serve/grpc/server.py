@@ -13,9 +13,8 @@ from tfport.formats.proto import serving_api_pb2 as pb
 from tfport.formats.proto.model_server_config_pb2 import ModelServerConfig
 from tfport.serve.grpc.health import CatalogHealth, HealthService
 from tfport.serve.grpc.listener import GrpcListener
-from tfport.serve.grpc.model_spec import model_spec_of, requested_version
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.prediction import PredictionService
+from tfport.serve.grpc.prediction import PredictionService, model_spec_of, requested_version
 from tfport.serve.grpc.reflection import DescribeFile
 from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.model_catalog import ModelCatalog

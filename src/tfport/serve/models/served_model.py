@@ -24,11 +24,10 @@ from tfport.serve.models.loading import (
     load_version,
     to_status_error,
 )
-from tfport.serve.models.managed_version import ManagedVersion
+from tfport.serve.models.managed_version import ManagedVersion, close_runner, drained, free
 from tfport.serve.models.policy import LoadStage, PolicyStep, next_step, select_versions
 from tfport.serve.models.resources import LoadAttempt, LoaderResources
 from tfport.serve.models.store import Stamp, VersionStore, open_store
-from tfport.serve.models.unloading import close_runner, drained, free
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError
 

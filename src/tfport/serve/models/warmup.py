@@ -21,8 +21,7 @@ from tfport.graph.model import Model, Signature
 from tfport.runtime.bounds.run_scope import bounded
 from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.session import Session
-from tfport.serve.classify import INPUTS, outputs_of_results, signature_of_examples
-from tfport.serve.examples import input_tensor
+from tfport.serve.classify import INPUTS, input_tensor, outputs_of_results, signature_of_examples
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
 from tfport.serve.servable import run_signature
 from tfport.serve.status import StatusCode, StatusError, invalid_argument

@@ -29,7 +29,6 @@ from typing import TextIO
 from tfport.serve.status import FAULTS, SAFE_CODES, StatusCode, StatusError
 
 TEXT, JSON = "text", "json"
-FORMATS = (TEXT, JSON)
 LONGEST = 2048
 """Maximum characters of a value; the rest is cut off."""
 MOST_WAITING = 10_000

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.serve.examples import examples_tensor
+from tfport.serve.classify import examples_tensor
 from tfport.serve.rest.decode import signature_name
 from tfport.serve.rest.encode import printed
 from tfport.serve.rest.parse import excerpt, json_type, parsed

@@ -21,7 +21,6 @@ from aiohttp import web
 
 from tfport.errors import Error
 from tfport.formats.files import reason
-from tfport.serve.hosts import bracketed
 from tfport.serve.request_metrics import NO_FILE_DESCRIPTOR, TLS_HANDSHAKE
 from tfport.serve.rest.connections import (
     ConnectionLimits,
@@ -30,6 +29,7 @@ from tfport.serve.rest.connections import (
     Refused,
     ShortAnswers,
 )
+from tfport.words import bracketed
 
 BACKLOG = 1024
 """Connections that the system keeps until they are accepted."""

@@ -36,16 +36,3 @@ def server_context(
         raise Error("cannot read the certificate authority for clients") from None
     context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
     return context
-
-
-def context_of_files(certificate: str, key: str, client_ca: str = "") -> ssl.SSLContext:
-    """Return a context from PEM files; with `client_ca`, clients need a certificate."""
-    read = [_read(path) if path else b"" for path in (certificate, key, client_ca)]
-    return server_context(read[0], read[1], read[2], verify=bool(client_ca))
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise Error(f"{path}: {error.strerror}") from None

@@ -17,10 +17,10 @@ from tfport.formats.proto import inference_pb2 as pb
 from tfport.serve.event_loop import offload
 from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.servable import Arrays, Servable
+from tfport.serve.servable import Arrays, Servable, size_of
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import metadata, tensors
-from tfport.serve.v2.infer import InferRequest, infer, reject_unsupported, size_of
+from tfport.serve.v2.infer import InferRequest, infer, reject_unsupported
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pb2 import FileDescriptorProto

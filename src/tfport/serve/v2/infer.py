@@ -77,10 +77,5 @@ async def infer(servable: Servable, request: InferRequest) -> Arrays:
     return {name: answers[name] for name in request.outputs or answers}
 
 
-def size_of(answers: Arrays) -> int:
-    """Return the approximate number of bytes to write."""
-    return sum(getattr(array, "nbytes", 0) for array in answers.values())
-
-
 def _sizes(sizes: Sequence[int]) -> str:
     return f"[{','.join(map(str, sizes))}]"

@@ -17,11 +17,11 @@ from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.rest.middleware import measured, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.read_body import read_body
-from tfport.serve.servable import Servable
+from tfport.serve.servable import Servable, size_of
 from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import metadata
 from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
-from tfport.serve.v2.infer import infer, size_of
+from tfport.serve.v2.infer import infer
 from tfport.serve.workers.pool import Body, WorkerPool
 from tfport.serve.workers.transfer import MemoryFile
 

@@ -18,10 +18,11 @@ from typing import Any
 from tfport.formats.lite.records import LiteFile, LiteOperator
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.graph import Node
-from tfport.graph.inline import CALLS
+from tfport.graph.op_facts.kinds import BRANCHING, CALLS, WHILES
 from tfport.startup.dataclass import dataclass, field
 
 VERSION = 1
+Json = dict[str, Any]
 
 
 class NodeRole(IntEnum):
@@ -128,6 +129,30 @@ class GraphColumns:
             number += 1
         return f"{name} ({number})"
 
+    def details(
+        self, id: str, index: int, attributes: list[Json], calls: list[Json], value: Json | None = None
+    ) -> Json:
+        """The document of a node that is not one of TensorFlow; `node_details` has those that are."""
+        return {
+            "version": VERSION,
+            "graph": id,
+            "node": self.names[index],
+            "op": self.ops[self.op[index]],
+            "device": "",
+            "role": self.role[index],
+            "attributes": attributes,
+            "inputs": list(edges_in(self, index)),
+            "controls": [],
+            "outputs": list(edges_out(self, index)),
+            "control_readers": [],
+            "calls": calls,
+            "value": value,
+            "tensor": None,
+            "since": None,
+            "until": None,
+            "text": "",
+        }
+
     def to_json(self, id: str, name: str, kind: str) -> dict[str, Any]:
         """The document, with the identity of the graph."""
         return {
@@ -156,8 +181,8 @@ class GraphColumns:
 # Calls of graphs
 
 FIRST_INPUTS = {
-    **dict.fromkeys((*CALLS, "While", "StatelessWhile", "_While"), 0),
-    **dict.fromkeys(("If", "StatelessIf", "_If", "Case", "StatelessCase"), 1),
+    **dict.fromkeys((*CALLS, *WHILES, "_While"), 0),
+    **dict.fromkeys((*BRANCHING, "_If"), 1),
 }
 """The input that is the first argument: the condition or the index of a branch is not passed on."""
 LITE_FIRST_INPUTS = {"CALL": 0, "WHILE": 0, "STABLEHLO_WHILE": 0, "IF": 1, "STABLEHLO_CASE": 1}

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from tfport.errors import Error
 from tfport.graph.graph import Function, Graph, Node
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import BRANCHING, WHILES
 from tfport.graph.reach import Callers
 from tfport.graph.state import variables
 from tfport.startup.garbage import gc_paused
@@ -30,8 +31,8 @@ from tfport.web.graph_view.node_graph import main_parts, node_columns
 from tfport.web.graph_view.value_types import ValueTypes
 
 MAIN = "main"
-LOOPS = ("While", "StatelessWhile", "_While")
-BRANCHES = ("If", "StatelessIf", "_If", "Case", "StatelessCase")
+LOOPS = (*WHILES, "_While")
+BRANCHES = (*BRANCHING, "_If")
 
 
 class GraphFamily(Protocol):

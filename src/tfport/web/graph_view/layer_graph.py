@@ -15,14 +15,11 @@ from tfport.frontends.keras.instance import LayerInstance
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
 from tfport.web.graph_view.columns import (
     LAYERS,
-    VERSION,
     GraphCall,
     GraphColumns,
     GraphSummary,
     NodeRole,
     attribute,
-    edges_in,
-    edges_out,
 )
 from tfport.web.graph_view.value_types import type_text
 
@@ -86,33 +83,16 @@ class LayerGraphs:
 
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         columns = self.columns(id)
-        place = columns.index_of(name)
-        if place is None:
+        index = columns.index_of(name)
+        if index is None:
             return None
-        return {
-            "version": VERSION,
-            "graph": id,
-            "node": name,
-            "op": columns.ops[columns.op[place]],
-            "device": "",
-            "role": columns.role[place],
-            "attributes": self.attributes(id, place),
-            "inputs": list(edges_in(columns, place)),
-            "controls": [],
-            "outputs": list(edges_out(columns, place)),
-            "control_readers": [],
-            "calls": [
-                {"attribute": "layers", "graph": called, "name": self._models[called][0].name}
-                for call in columns.calls
-                if call.node == place
-                for called in call.graphs
-            ],
-            "value": None,
-            "tensor": None,
-            "since": None,
-            "until": None,
-            "text": "",
-        }
+        calls = [
+            {"attribute": "layers", "graph": called, "name": self._models[called][0].name}
+            for call in columns.calls
+            if call.node == index
+            for called in call.graphs
+        ]
+        return columns.details(id, index, self.attributes(id, index), calls)
 
     def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
         model, instance = self._models[id]

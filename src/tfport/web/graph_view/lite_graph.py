@@ -18,13 +18,10 @@ from tfport.graph.shapes import Shape
 from tfport.startup.dataclass import dataclass, field
 from tfport.web.graph_view.columns import (
     SUBGRAPH,
-    VERSION,
     GraphColumns,
     GraphSummary,
     NodeRole,
     attribute,
-    edges_in,
-    edges_out,
     operator_call,
 )
 from tfport.web.graph_view.tensor_peek import tensor_peek
@@ -82,34 +79,16 @@ class LiteGraphs:
 
     def details(self, id: str, name: str) -> dict[str, Any] | None:
         built = self._graph(id)
-        place = built.columns.index_of(name)
-        if place is None:
+        index = built.columns.index_of(name)
+        if index is None:
             return None
-        content = built.contents[place]
-        columns = built.columns
-        return {
-            "version": VERSION,
-            "graph": id,
-            "node": name,
-            "op": columns.ops[columns.op[place]],
-            "device": "",
-            "role": columns.role[place],
-            "attributes": self.attributes(id, place),
-            "inputs": list(edges_in(columns, place)),
-            "controls": [],
-            "outputs": list(edges_out(columns, place)),
-            "control_readers": [],
-            "calls": [
-                {"attribute": option, "graph": f"s{number}", "name": self.file.subgraphs[number].name}
-                for option, number in (_called(content) if isinstance(content, LiteOperator) else ())
-                if number < len(self.file.subgraphs)
-            ],
-            "value": self._value(content),
-            "tensor": None,
-            "since": None,
-            "until": None,
-            "text": "",
-        }
+        content = built.contents[index]
+        calls = [
+            {"attribute": option, "graph": f"s{number}", "name": self.file.subgraphs[number].name}
+            for option, number in (_called(content) if isinstance(content, LiteOperator) else ())
+            if number < len(self.file.subgraphs)
+        ]
+        return built.columns.details(id, index, self.attributes(id, index), calls, self._value(content))
 
     def attributes(self, id: str, index: int) -> list[dict[str, Any]]:
         return list(_attributes(self._graph(id).contents[index]))

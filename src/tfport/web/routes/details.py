@@ -1,21 +1,55 @@
-"""What is inside of a model: search, stored tensors, assets; the difference of two graphs."""
+"""What is inside of a model: graphs, nodes, search, stored tensors, assets; the difference of two graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from aiohttp import web
 
-from tfport.errors import MissingTensor, UnreadableFile
+from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.graph.difference import graph_difference
 from tfport.graph.graph import Graph
 from tfport.web.graph_view.search import search
 from tfport.web.graph_view.tensor_peek import asset_peek, stored_tensor
-from tfport.web.json_answer import bad_request, field, json_answer, read_object, unknown
+from tfport.web.json_answer import JSON, VERSION, bad_request, field, json_answer, read_object, unknown
 from tfport.web.model_store import LoadedModel
 from tfport.web.state import ServerState, state_of
 
 LONGEST_QUERY = 1000
+
+
+async def _list(request: web.Request) -> web.Response:
+    def graphs(loaded: LoadedModel) -> list[dict[str, object]]:
+        return [summary.to_json() for summary in loaded.graphs.summaries]
+
+    summaries = await state_of(request).about(request.match_info["model"], graphs)
+    return json_answer({"version": VERSION, "graphs": summaries})
+
+
+async def _graph(request: web.Request) -> web.Response:
+    id = request.match_info["graph"]
+
+    def columns(loaded: LoadedModel) -> bytes:
+        try:
+            return orjson.dumps(loaded.graphs.document(id))
+        except Error as error:
+            raise unknown(str(error)) from None
+
+    body = await state_of(request).about(request.match_info["model"], columns)
+    return web.Response(body=body, content_type=JSON)
+
+
+async def _node(request: web.Request) -> web.Response:
+    id, name = request.match_info["graph"], request.query.get("name", "")
+
+    def details(loaded: LoadedModel) -> dict[str, object]:
+        try:
+            return loaded.graphs.details(id, name)
+        except Error as error:
+            raise unknown(str(error)) from None
+
+    return json_answer(await state_of(request).about(request.match_info["model"], details))
 
 
 async def _search(request: web.Request) -> web.Response:
@@ -52,12 +86,12 @@ async def _asset(request: web.Request) -> web.Response:
 
 async def _difference(request: web.Request) -> web.Response:
     state, body = state_of(request), await read_object(request)
-    a = await _graph(state, field(body, "a", dict))
-    b = await _graph(state, field(body, "b", dict))
+    a = await _side(state, field(body, "a", dict))
+    b = await _side(state, field(body, "b", dict))
     return json_answer(await state.in_thread(lambda: graph_difference(a, b).to_json()))
 
 
-async def _graph(state: ServerState, address: dict[str, Any]) -> Graph:
+async def _side(state: ServerState, address: dict[str, Any]) -> Graph:
     """The graph at `{"model": id, "graph": id}`."""
     id = field(address, "graph", str, "main")
 
@@ -70,6 +104,9 @@ async def _graph(state: ServerState, address: dict[str, Any]) -> Graph:
 
 
 ROUTES = [
+    web.get("/models/{model}/graphs", _list),
+    web.get("/models/{model}/graphs/{graph}", _graph),
+    web.get("/models/{model}/graphs/{graph}/node", _node),
     web.get("/models/{model}/search", _search),
     web.get("/models/{model}/tensor", _tensor),
     web.get("/models/{model}/asset", _asset),

@@ -1,4 +1,4 @@
-"""Models: open, list, forget, complete a path; what is in one."""
+"""Models: open, list, forget, upload, complete a path; what is in one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tfport.web.example_models import write_examples
 from tfport.web.json_answer import VERSION, bad_request, field, json_answer, read_object
 from tfport.web.model_store import LoadedModel
 from tfport.web.state import ServerState, state_of
+
+CHUNK = 1 << 20
 
 
 async def _list(request: web.Request) -> web.Response:
@@ -94,6 +96,16 @@ def inspection(loaded: LoadedModel) -> dict[str, Any]:
     return loaded.once("inspect", lambda: tfport.inspect(loaded.model).to_json())
 
 
+async def _begin_upload(request: web.Request) -> web.Response:
+    return json_answer({"version": VERSION, "upload": state_of(request).uploads.new()}, 201)
+
+
+async def _upload_file(request: web.Request) -> web.Response:
+    upload, path = request.match_info["upload"], request.match_info["path"]
+    await state_of(request).uploads.add(upload, path, request.content.iter_chunked(CHUNK))
+    return json_answer({"version": VERSION}, 201)
+
+
 ROUTES = [
     web.get("/models", _list),
     web.post("/models", _open),
@@ -101,4 +113,6 @@ ROUTES = [
     web.get("/examples", _examples),
     web.get("/paths", _paths),
     web.get("/models/{model}/inspect", _inspect),
+    web.post("/uploads", _begin_upload),
+    web.put("/uploads/{upload}/{path:.+}", _upload_file),
 ]

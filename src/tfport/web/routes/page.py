@@ -1,10 +1,12 @@
-"""The files of the page."""
+"""The files of the page, and the description of its API."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
 from tfport.static_page.page import ASSETS
+from tfport.web.json_answer import json_answer
+from tfport.web.openapi import document
 
 KINDS = {
     ".html": "text/html",
@@ -23,4 +25,9 @@ async def _file(request: web.Request) -> web.Response:
     return web.Response(body=path.read_bytes(), content_type=KINDS[path.suffix], charset="utf-8")
 
 
+async def _openapi(_: web.Request) -> web.Response:
+    return json_answer(document())
+
+
+API_ROUTES = [web.get("/openapi.json", _openapi)]
 ROUTES = [web.get("/", _file), web.get(r"/{name:[A-Za-z][\w.-]*}", _file)]

@@ -17,7 +17,7 @@ from tfport.runtime.ops.io.parse_small_batches import (
     small_batch_variant_v2,
 )
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
-from tfport.runtime.ops.strings.known_fingerprints import LONGEST, short_fingerprint64
+from tfport.runtime.ops.strings.kernels.hashing import LONGEST, short_fingerprint64
 
 VARIANTS = {
     "ParseExample": (parse_example, small_batch_variant),

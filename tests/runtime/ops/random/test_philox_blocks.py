@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfport.runtime.ops.random import philox_blocks
-from tfport.runtime.ops.random.philox_blocks import joint_blocks, many_blocks, one_block
+from tfport.runtime.ops.random import philox
+from tfport.runtime.ops.random.philox import joint_blocks, many_blocks, one_block
 
 WORDS_64 = st.integers(0, (1 << 64) - 1)
 NEAR_ENDS = st.builds(
@@ -40,14 +40,14 @@ def test_joint_blocks_are_those_of_each_counter(key, parts):
 
 @pytest.mark.parametrize("chunk", [10, 11, 100])
 def test_more_joint_blocks_than_a_chunk_are_computed_apart(monkeypatch, chunk):
-    monkeypatch.setattr(philox_blocks, "CHUNK", chunk)
+    monkeypatch.setattr(philox, "CHUNK", chunk)
     made = joint_blocks(5, [(counter, np.arange(5, dtype=np.uint64)) for counter in (7, 1 << 40)])
     assert [blocks.tolist() for blocks in made] == [expected(5, c, range(5)) for c in (7, 1 << 40)]
 
 
 @pytest.mark.parametrize("blocks", [7, 8, 9, 20])
 def test_more_blocks_than_a_chunk_are_computed_in_parts(monkeypatch, blocks):
-    monkeypatch.setattr(philox_blocks, "CHUNK", 8)
+    monkeypatch.setattr(philox, "CHUNK", 8)
     counter = (1 << 32) - 10  # the second chunk carries into the next word
     assert many_blocks(5, counter, np.arange(blocks, dtype=np.uint64)).tolist() == expected(
         5, counter, range(blocks)

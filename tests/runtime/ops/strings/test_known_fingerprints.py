@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfport.runtime.ops.strings import known_fingerprints
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
-from tfport.runtime.ops.strings.known_fingerprints import FEW, LONGEST, KnownFingerprints
+from tfport.runtime.ops.strings.kernels import hashing
+from tfport.runtime.ops.strings.kernels.hashing import FEW, LONGEST, KnownFingerprints
 
 TEXTS = st.lists(st.binary(max_size=LONGEST + 3), max_size=FEW + 10)
 
@@ -28,7 +28,7 @@ def test_only_short_strings_are_kept():
 
 
 def test_a_bounded_number_of_fingerprints_is_kept(monkeypatch):
-    monkeypatch.setattr(known_fingerprints, "MOST_KNOWN", 10)
+    monkeypatch.setattr(hashing, "MOST_KNOWN", 10)
     fingerprints = KnownFingerprints()
     for start in range(0, 200, 4):
         strings = [b"%d" % n for n in range(start, start + 4)]

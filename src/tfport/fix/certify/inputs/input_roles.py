@@ -8,14 +8,10 @@ the exporting program recorded for each function, or the sparse ops that read th
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.inputs.examples import SequenceFeatures, WantedFeature, sequences_by, wanted_by
 from tfport.fix.certify.inputs.input_uses import Reading, index_limit, pass_through_outputs, readings
 from tfport.formats.proto import saved_model_pb2 as pb
@@ -26,7 +22,7 @@ from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.startup.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
 IMAGES = {"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg"}
@@ -223,8 +219,6 @@ def _composite(spec: pb.TypeSpecProto, path: str) -> Iterator[TensorPart | None]
 
 # Lines of CSV.
 
-LONGEST_FIELD = 40
-
 
 @dataclass(frozen=True, slots=True)
 class CsvFields:
@@ -241,19 +235,3 @@ def csv_fields(reading: Reading) -> CsvFields | None:
         return None
     raw = delimiter if isinstance(delimiter, bytes) else str(delimiter).encode()
     return CsvFields([dtype for dtype in types if isinstance(dtype, DType)], raw)
-
-
-def generated_lines(
-    fields: CsvFields, shape: tuple[int, ...], profile: ValueProfile, random: Random
-) -> NDArray[Any]:
-    """Lines with values of a profile, in an array of this shape."""
-    flat = np.empty(math.prod(shape), object)
-    flat[:] = [fields.delimiter.join(_field(dtype, profile, random) for dtype in fields.types) for _ in flat]
-    return flat.reshape(shape)
-
-
-def _field(dtype: DType, profile: ValueProfile, random: Random) -> bytes:
-    value = array_of(dtype, (1,), profile, random)[0]
-    if dtype == STRING:
-        return b'"%s"' % value[:LONGEST_FIELD].replace(b'"', b'""')
-    return str(value).encode()

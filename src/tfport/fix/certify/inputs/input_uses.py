@@ -11,8 +11,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfport.graph.attrs import FunctionRef
+from tfport.graph.constants import constant
 from tfport.graph.graph import RETURN, Function, Node, Value
 from tfport.graph.inline import callee
+from tfport.graph.op_facts.kinds import (
+    ALL_SWITCHES,
+    BRANCHING,
+    ENTERS,
+    EXITS,
+    FUNCTIONAL,
+    MERGES,
+    MOVING,
+    NEXTS,
+    PASSING,
+    SHAPE_OPS,
+    WHILES,
+)
 from tfport.graph.shapes import Shape
 from tfport.graph.tensors import Tensor
 from tfport.startup.dataclass import dataclass
@@ -21,18 +35,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_PASS_THROUGH = """
-    Identity IdentityN StopGradient PreventGradient Snapshot PlaceholderWithDefault Copy CopyHost
-    Reshape ExpandDims Squeeze EnsureShape Slice StridedSlice Gather GatherV2 GatherNd Unpack Split SplitV
-    ConcatV2 Concat Pack Tile BroadcastTo Transpose Batch BatchFunction Unbatch
-    Enter RefEnter Exit RefExit Merge RefMerge Switch RefSwitch _SwitchN NextIteration RefNextIteration
+_OTHERS = """
+    IdentityN PlaceholderWithDefault Copy CopyHost Tile BroadcastTo Batch BatchFunction Unbatch
     TensorArrayScatterV3 TensorArrayUnpackV3 TensorArrayWriteV3 TensorArraySplitV3 TensorArrayReadV3
     TensorArrayGatherV3 TensorListFromTensor TensorListGetItem TensorListSetItem TensorListStack
 """
-PASS_THROUGH = frozenset(_PASS_THROUGH.split())
-_SKIPPED_INPUTS = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}
-WHILE_LOOPS = frozenset(("While", "StatelessWhile"))
-_CALLS_BODIES = {*_SKIPPED_INPUTS, *WHILE_LOOPS}
+PASS_THROUGH = PASSING.union(MOVING, ENTERS, EXITS, MERGES, ALL_SWITCHES, NEXTS, _OTHERS.split())
 MOST = 100_000
 """The most values to visit: an untrusted graph may be large."""
 
@@ -58,7 +66,10 @@ class Reading:
 
     def constant(self, index: int) -> NDArray[Any] | None:
         """Another input of the node, if it is constant."""
-        return constant(self.node.inputs[index], self.passed) if index < len(self.node.inputs) else None
+        if index >= len(self.node.inputs):
+            return None
+        tensor = constant(self.node.inputs[index].source(passed=self.passed))
+        return tensor.numpy() if tensor is not None else None
 
 
 Onward = Callable[[Node, int], Iterable[Value]]
@@ -128,25 +139,11 @@ def _bodies(node: Node) -> Iterator[tuple[Function, int]]:
     """The functions that a node calls with its inputs, and how many inputs are skipped."""
     if function := callee(node):
         yield function, 0
-    elif node.op in _CALLS_BODIES:
+    elif node.op in FUNCTIONAL:
         for attr in list(node.attrs.values()):
             for ref in attr if isinstance(attr, list) else [attr]:
                 if isinstance(ref, FunctionRef) and (body := node.graph.library.functions.get(ref.name)):
-                    yield body, _SKIPPED_INPUTS.get(node.op, 0)
-
-
-def constant(value: Value, passed: dict[Value, Value]) -> NDArray[Any] | None:
-    """The constant behind a value, through identities and arguments."""
-    for _ in range(MOST):
-        if value in passed:
-            value = passed[value]
-        elif value.node.op == "Identity":
-            value = value.node.inputs[0]
-        else:
-            tensor = value.node.attrs.get("value")
-            is_constant = value.node.op == "Const" and isinstance(tensor, Tensor)
-            return tensor.numpy() if is_constant else None  # type: ignore[union-attr]
-    return None
+                    yield body, int(node.op in BRANCHING)
 
 
 # Inputs that select rows of a table: ids beyond its end would be refused. The input is followed to
@@ -184,13 +181,7 @@ def _rows(reading: Reading) -> int | None:
 
 def _shape(value: Value, reading: Reading) -> Shape:
     """The shape of a table: of the value, or of the variable behind it."""
-    for _ in range(64):
-        if value in reading.passed:
-            value = reading.passed[value]
-        elif value.node.op in ("Identity", "ReadVariableOp") and value.node.inputs:
-            value = value.node.inputs[0]
-        else:
-            break
+    value = value.source(("Identity", "ReadVariableOp"), reading.passed)
     stated = value.node.attrs.get("shape")
     if isinstance(stated, Shape):
         return stated
@@ -210,8 +201,8 @@ NO_SIZES = {"Reshape", "EnsureShape", "Slice"}
 """Ops whose result never has more elements than their input."""
 NO_VALUES = {"sparse_indices", "sparse_shapes", "ragged_row_splits"}
 """Outputs of ops that parse Examples, whose values do not come from the input."""
-LOOPS = {"While", "StatelessWhile", "Enter", "RefEnter"}
-FORGETS = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike", "Gather", "GatherV2", "ResourceGather"}
+LOOPS = {*WHILES, *ENTERS}
+FORGETS = {*SHAPE_OPS, "ZerosLike", "OnesLike", "Gather", "GatherV2", "ResourceGather"}
 """Ops whose result does not depend on the magnitude of their input."""
 
 

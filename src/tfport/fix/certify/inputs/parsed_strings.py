@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,16 @@ import numpy as np
 
 from tfport.fix.certify.inputs.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.inputs.examples import ValueCounts, generated_examples, generated_sequences
-from tfport.fix.certify.inputs.input_roles import Role, generated_lines
-from tfport.graph.dtypes import STRING
+from tfport.fix.certify.inputs.input_roles import CsvFields, Role
+from tfport.graph.dtypes import STRING, DType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LONGEST_FIELD = 40
 
-def made_strings(
+
+def generated_strings(
     role: Role, shape: tuple[int, ...], profile: ValueProfile, random: Random, counts: ValueCounts
 ) -> NDArray[Any]:
     """Strings for an input with this role; `counts` is for features with any number of values."""
@@ -38,7 +41,7 @@ def _plain(
     if role.sequences is not None:
         return generated_sequences(role.sequences, shape, profile, random, counts)
     if role.csv is not None:
-        return generated_lines(role.csv, shape, profile, random)
+        return _csv_lines(role.csv, shape, profile, random)
     if role.text:
         return _texts(role.text, shape, random)
     return array_of(STRING, shape, profile, random)
@@ -65,3 +68,19 @@ def _image(random: Random) -> bytes:
     file = io.BytesIO()
     Image.fromarray(random.integers(0, 256, (24, 20, 3), np.uint8, endpoint=False)).save(file, "png")
     return file.getvalue()
+
+
+def _csv_lines(
+    fields: CsvFields, shape: tuple[int, ...], profile: ValueProfile, random: Random
+) -> NDArray[Any]:
+    """Lines with values of a profile, in an array of this shape."""
+    flat = np.empty(math.prod(shape), object)
+    flat[:] = [fields.delimiter.join(_field(dtype, profile, random) for dtype in fields.types) for _ in flat]
+    return flat.reshape(shape)
+
+
+def _field(dtype: DType, profile: ValueProfile, random: Random) -> bytes:
+    value = array_of(dtype, (1,), profile, random)[0]
+    if dtype == STRING:
+        return b'"%s"' % value[:LONGEST_FIELD].replace(b'"', b'""')
+    return str(value).encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfport.fix.nodes.builder import RuleBuilder
-from tfport.fix.nodes.recurrence import Inside, run_cell
+from tfport.fix.nodes.recurrence import StepResult, run_cell
 from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
@@ -34,11 +34,11 @@ class BlockLstm:
         a = n.attrs
         return cls(order, a.get("forget_bias", 0.0), a["cell_clip"], a["use_peephole"])
 
-    def constants(self, op: RuleBuilder, weights: Sequence[Value]) -> dict[str, OperandLike]:
+    def constants(self, op: RuleBuilder, weights: Sequence[Value]) -> dict[str, Value]:
         """The values that every step reads: weights, biases, and constants of their dtype."""
         w, wci, wcf, wco, b = weights
         dtype = w.dtype.base
-        constants: dict[str, OperandLike] = {"w": w, "b": b, "axis": op.const(1)}
+        constants = {"w": w, "b": b, "axis": op.const(1)}
         if self.peepholes:
             constants |= {"wci": wci, "wcf": wcf, "wco": wco}
         if self.forget_bias:
@@ -48,23 +48,25 @@ class BlockLstm:
         return constants
 
     def cell(
-        self, op: RuleBuilder, inside: Inside, x: Value, cs_prev: Value, h_prev: Value
+        self, op: RuleBuilder, constants: Mapping[str, Value], x: Value, cs_prev: Value, h_prev: Value
     ) -> list[OperandLike]:
         """i, cs, f, o, ci, co, h of one step."""
-        both = op.ConcatV2([x, h_prev], inside["axis"])
-        gates = op.Split(inside["axis"], op.Add(op.MatMul(both, inside["w"]), inside["b"]), num_split=4)
+        both = op.ConcatV2([x, h_prev], constants["axis"])
+        gates = op.Split(
+            constants["axis"], op.Add(op.MatMul(both, constants["w"]), constants["b"]), num_split=4
+        )
         of_gates: list[OperandLike] = [gates.output(index) for index in self.order]
         i, ci, f, o = of_gates
         if self.forget_bias:
-            f = op.Add(f, inside["forget"])
+            f = op.Add(f, constants["forget"])
         if self.peepholes:
-            i, f = (op.Add(gate, op.Mul(cs_prev, inside[w])) for gate, w in ((i, "wci"), (f, "wcf")))
+            i, f = (op.Add(gate, op.Mul(cs_prev, constants[w])) for gate, w in ((i, "wci"), (f, "wcf")))
         i, f, ci = op.Sigmoid(i), op.Sigmoid(f), op.Tanh(ci)
         cs = op.Add(op.Mul(ci, i), op.Mul(cs_prev, f))
         if self.clip > 0:
-            cs = op.Maximum(op.Minimum(cs, inside["most"]), inside["least"])
+            cs = op.Maximum(op.Minimum(cs, constants["most"]), constants["least"])
         if self.peepholes:
-            o = op.Add(o, op.Mul(cs, inside["wco"]))
+            o = op.Add(o, op.Mul(cs, constants["wco"]))
         o, co = op.Sigmoid(o), op.Tanh(cs)
         return [i, cs, f, o, ci, co, op.Mul(co, o)]
 
@@ -74,7 +76,7 @@ def cell_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     """A matrix product, sigmoids and tanhs compute the fused cell."""
     form = BlockLstm.of(n)
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in n.inputs)
-    outputs = form.cell(op, _values(form.constants(op, weights)), x, cs_prev, h_prev)
+    outputs = form.cell(op, form.constants(op, weights), x, cs_prev, h_prev)
     return [_cast_back(op, output.output(0), n.attrs["T"]) for output in outputs]
 
 
@@ -91,15 +93,15 @@ def steps_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     if dims is not None and len(dims) != 3:
         return refuse(f"its input has rank {len(dims)}; expected 3")
 
-    def cell(
-        op: RuleBuilder, inside: Inside, row: Value, states: list[Value]
-    ) -> tuple[list[Value], list[Value]]:
-        answers = [output.output(0) for output in form.cell(op, inside, row, *states)]
+    constants = form.constants(op, weights)
+
+    def cell(row: Value, states: list[Value]) -> StepResult:
+        answers = [output.output(0) for output in form.cell(op, constants, row, *states)]
         return [answers[index] for index in read], [answers[CS], answers[H]]
 
     whole = known is not None and steps is not None and int(known) == steps
     outputs, _ = run_cell(
-        op, cell, x, [cs_prev, h_prev], form.constants(op, weights), outputs=len(read), steps=steps,
+        op, cell, x, [cs_prev, h_prev], outputs=len(read), steps=steps,
         lengths=None if whole else op.Cast(length, DstT=INT32).output(0),
     )  # fmt: skip
     by_output = dict(zip(read, outputs, strict=True))
@@ -118,10 +120,6 @@ def gru_cell_as_arithmetic(op: RuleBuilder, n: Node) -> Replacement:
     c = op.Tanh(op.Add(op.MatMul(op.ConcatV2([x, op.Mul(h_prev, r)], 1), w_c), b_c))
     h = op.Add(op.Mul(op.Sub(1.0, u), c), op.Mul(u, h_prev))
     return [r, u, c, h]
-
-
-def _values(constants: Mapping[str, OperandLike]) -> dict[str, Value]:
-    return {name: value.output(0) if isinstance(value, Node) else value for name, value in constants.items()}
 
 
 def _wide(op: RuleBuilder, value: Value) -> Value:

@@ -7,12 +7,13 @@ The one vector that holds all weights is taken apart as tfport's runtime does
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import numpy as np
 
 from tfport.errors import CannotRun
 from tfport.fix.nodes.builder import RuleBuilder
-from tfport.fix.nodes.recurrence import Cell, Inside, run_cell
+from tfport.fix.nodes.recurrence import StepResult, run_cell
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.building.sizes import Size, Sizes
 from tfport.graph.dtypes import FLOAT32, DType
@@ -24,8 +25,8 @@ from tfport.startup.dataclass import dataclass
 SHORT = (DType.parse("float16"), DType.parse("bfloat16"))
 SWAPPED = (1, 0, 2)
 """The axes of a sequence with time and batch, or of states with layers and batch, swapped."""
-StepResult = tuple[list[Value], list[Value]]
-"""The outputs of a step, and its states."""
+Constants = Mapping[str, Value]
+"""The values that every step reads, by name."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,8 @@ def _run(
             at = layer * form.directions + way
             directed = _backwards(op, x, lengths) if way else x
             (y,), after = run_cell(
-                op, CELLS[form.mode], _inputs(op, form, directed, weights[at]),
-                [state.output(at) for state in states], _step_constants(op, form, weights[at]),
+                op, functools.partial(CELLS[form.mode], op, _step_constants(op, form, weights[at])),
+                _inputs(op, form, directed, weights[at]), [state.output(at) for state in states],
                 steps=steps, lengths=lengths, layers=count,
             )  # fmt: skip
             outputs.append(_backwards(op, y, lengths) if way else y)
@@ -205,42 +206,42 @@ def _inputs(op: RuleBuilder, form: CudnnLayers, x: Value, weights: CudnnWeights)
     return op.Add(product, bias).output(0)
 
 
-def _step_constants(op: RuleBuilder, form: CudnnLayers, weights: CudnnWeights) -> dict[str, object]:
-    constants: dict[str, object] = {"r": weights.r, "axis": op.const(1)}
+def _step_constants(op: RuleBuilder, form: CudnnLayers, weights: CudnnWeights) -> dict[str, Value]:
+    constants = {"r": weights.r, "axis": op.const(1)}
     if form.mode == "gru":
         constants |= {"rb": weights.rb, "one": op.const(1, weights.rb.dtype.base)}
     return constants
 
 
-def _recurrent(op: RuleBuilder, inside: Inside, h: Value) -> Node:
-    return op.MatMul(h, inside["r"], transpose_b=True)
+def _recurrent(op: RuleBuilder, constants: Constants, h: Value) -> Node:
+    return op.MatMul(h, constants["r"], transpose_b=True)
 
 
-def _lstm(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+def _lstm(op: RuleBuilder, constants: Constants, row: Value, states: list[Value]) -> StepResult:
     """Gates i, f, c, o."""
     h, c = states
-    gates = op.Split(inside["axis"], op.Add(row, _recurrent(op, inside, h)), num_split=4)
+    gates = op.Split(constants["axis"], op.Add(row, _recurrent(op, constants, h)), num_split=4)
     i, f, g, o = (gates.output(index) for index in range(4))
     cell = op.Add(op.Mul(op.Sigmoid(f), c), op.Mul(op.Sigmoid(i), op.Tanh(g)))
     return _result(op.Mul(op.Sigmoid(o), op.Tanh(cell)), cell)
 
 
-def _gru(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+def _gru(op: RuleBuilder, constants: Constants, row: Value, states: list[Value]) -> StepResult:
     """Gates r, z, n; the reset is applied after the recurrent product."""
     (h,) = states
-    of_input = op.Split(inside["axis"], row, num_split=3)
-    of_state = op.Split(inside["axis"], op.Add(_recurrent(op, inside, h), inside["rb"]), num_split=3)
+    of_input = op.Split(constants["axis"], row, num_split=3)
+    of_state = op.Split(constants["axis"], op.Add(_recurrent(op, constants, h), constants["rb"]), num_split=3)
     reset, update = (op.Sigmoid(op.Add(of_input.output(k), of_state.output(k))) for k in (0, 1))
     new = op.Tanh(op.Add(of_input.output(2), op.Mul(reset, of_state.output(2))))
-    return _result(op.Add(op.Mul(op.Sub(inside["one"], update), new), op.Mul(update, h)))
+    return _result(op.Add(op.Mul(op.Sub(constants["one"], update), new), op.Mul(update, h)))
 
 
-def _tanh(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
-    return _result(op.Tanh(op.Add(row, _recurrent(op, inside, states[0]))))
+def _tanh(op: RuleBuilder, constants: Constants, row: Value, states: list[Value]) -> StepResult:
+    return _result(op.Tanh(op.Add(row, _recurrent(op, constants, states[0]))))
 
 
-def _relu(op: RuleBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
-    return _result(op.Relu(op.Add(row, _recurrent(op, inside, states[0]))))
+def _relu(op: RuleBuilder, constants: Constants, row: Value, states: list[Value]) -> StepResult:
+    return _result(op.Relu(op.Add(row, _recurrent(op, constants, states[0]))))
 
 
 def _result(*states: Node) -> StepResult:
@@ -249,7 +250,7 @@ def _result(*states: Node) -> StepResult:
     return values[:1], values
 
 
-CELLS: dict[str, Cell] = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}
+CELLS = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}
 
 
 # Ops that only pack or unpack the weight vector, or compute its size.

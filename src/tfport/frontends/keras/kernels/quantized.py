@@ -9,7 +9,6 @@ from __future__ import annotations
 from math import ceil, prod
 
 from tfport.formats.keras.records import BY_PATH, Json
-from tfport.frontends.keras.einsum import einsum, expanded
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import (
@@ -24,6 +23,7 @@ from tfport.graph.building.arrays import (
     transpose,
 )
 from tfport.graph.building.node_builder import Dims
+from tfport.graph.building.products import einsum, einsum_axes
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.startup.dataclass import dataclass
 
@@ -239,7 +239,7 @@ class QuantizedEinsum:
 
     def _int4(self, x: LayerTensor, how: Quantization) -> Biased:
         """The kernel is stored as a matrix: of the summed axes and of the others."""
-        _, letters, output = expanded(self.b, self.equation, x.rank, len(self.shape))
+        (_, letters), output = einsum_axes(self.b, self.equation, (x.rank, len(self.shape)))
         sizes = dict(zip(letters, (size or 0 for size in self.shape), strict=True))
         rows = prod(size for letter, size in sizes.items() if letter not in output)
         columns = prod(size for letter, size in sizes.items() if letter in output)
@@ -250,7 +250,7 @@ class QuantizedEinsum:
         b = self.b
         stored = b.weight("kernel", self.shape, trainable=comes_first(b), dtype=INT8)
         bias = self._bias()
-        letters, kernel_letters, output = expanded(b, self.equation, x.rank, len(self.shape))
+        (letters, kernel_letters), output = einsum_axes(b, self.equation, (x.rank, len(self.shape)))
         known = dict(zip(kernel_letters, self.shape, strict=True))
         dims = [known[letter] if letter in known and letter not in letters else 1 for letter in output]
         scale = b.weight("kernel_scale", dims, trainable=comes_first(b))
@@ -264,7 +264,7 @@ class QuantizedEinsum:
         return b.RealDiv(einsum(b, self.equation, x, b.cast(stored, b.dtype)), scale), bias
 
 
-def _at_letters(b: LayerBuilder, x: LayerTensor, letters: list[str], output: str) -> LayerTensor:
+def _at_letters(b: LayerBuilder, x: LayerTensor, letters: list[str], output: list[str]) -> LayerTensor:
     """A tensor with an axis for each letter of an output; those that it does not have get the size 1."""
     ordered = [letter for letter in output if letter in letters]
     x = transpose(b, x, [letters.index(letter) for letter in ordered])

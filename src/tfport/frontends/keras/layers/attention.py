@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.formats.keras.records import Json
-from tfport.frontends.keras.einsum import einsum
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.masks import (
@@ -26,6 +25,7 @@ from tfport.frontends.keras.masks import (
 from tfport.frontends.keras.reductions import softmax
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import batch_matmul, expand_dims, reduce, reshape
+from tfport.graph.building.products import einsum
 from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import BOOL
 

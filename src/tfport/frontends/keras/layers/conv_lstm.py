@@ -14,8 +14,8 @@ from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.rnn_cells import lstm_step
 from tfport.frontends.keras.recurrent import Cell, RnnCall, RnnOptions, recurrent
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors
+from tfport.frontends.keras.windows import Numbers, convolve
 from tfport.graph.building.arrays import concat, expand_dims, reshape, split, squeeze, transpose
-from tfport.graph.building.node_builder import Dims
 from tfport.graph.building.sizes import sizes
 from tfport.startup.dataclass import dataclass
 
@@ -105,45 +105,27 @@ class _Convolutions:
         b, options = self.b, self.options
         flat = reshape(b, x, (None, *sizes(b, x)[2:]))
         strides, dilations = _tuple(options.strides, self.rank), _tuple(options.dilation_rate, self.rank)
-        y = self._convolve(flat, self.kernel, strides, dilations, options.padding.upper())
+        y = self._convolve(flat, self.kernel, strides, dilations, options.padding)
         if self.bias is not None:
-            y = b.tensor(b.node("BiasAdd", y, self.bias), y.shape)
+            y = b.BiasAdd(y, self.bias)
         outer = [None, *sizes(b, x)[1:2]] if x.shape[0] is None else [*x.shape[:1], None]
         whole = reshape(b, y, (*outer, *sizes(b, y)[1:]))
         return LayerTensor(whole.value, (*x.shape[:2], *y.shape[1:]))
 
     def step(self, row: LayerTensor, h: LayerTensor, c: LayerTensor) -> tuple[LayerTensor, list[LayerTensor]]:
         unit = (1,) * self.rank
-        total = self.b.Add(row, self._convolve(h, self.recurrent_kernel, unit, unit, "SAME"))
+        total = self.b.Add(row, self._convolve(h, self.recurrent_kernel, unit, unit, "same"))
         return lstm_step(self.b, split(self.b, total, 4, -1), c, self.options)
 
     def _convolve(
-        self, x: LayerTensor, kernel: LayerTensor, strides: Dims, dilations: Dims, padding: str
+        self, x: LayerTensor, kernel: LayerTensor, strides: Numbers, dilations: Numbers, padding: str
     ) -> LayerTensor:
         if self.rank == 1:
             wide = expand_dims(self.b, x, 1)
             with self.b.before_loops():
                 kernel = expand_dims(self.b, kernel, 0)
-            return squeeze(self.b, self._node(wide, kernel, (1, *strides), (1, *dilations), padding), 1)
-        return self._node(x, kernel, strides, dilations, padding)
-
-    def _node(
-        self, x: LayerTensor, kernel: LayerTensor, strides: Dims, dilations: Dims, padding: str
-    ) -> LayerTensor:
-        op = "Conv3D" if self.rank == 3 else "Conv2D"
-        attrs = {"strides": [1, *strides, 1], "dilations": [1, *dilations, 1], "padding": padding}
-        dims = [
-            _length(size, k, s, d, padding)
-            for size, k, s, d in zip(x.shape[1:-1], kernel.shape, strides, dilations, strict=False)
-        ]
-        return self.b.tensor(self.b.node(op, x, kernel, **attrs), (x.shape[0], *dims, kernel.shape[-1]))
-
-
-def _length(size: int | None, kernel: Any, stride: Any, dilation: Any, padding: str) -> int | None:
-    if size is None:
-        return None
-    used = size if padding == "SAME" else size - (kernel - 1) * dilation
-    return int(-(-used // stride))
+            return squeeze(self.b, convolve(self.b, wide, kernel, (1, *strides), padding, (1, *dilations)), 1)
+        return convolve(self.b, x, kernel, strides, padding, dilations)
 
 
 def _tuple(value: Any, rank: int) -> tuple[int, ...]:

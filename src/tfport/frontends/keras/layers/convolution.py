@@ -55,7 +55,7 @@ def convolution(
             y = convolve_depthwise(b, images, each, steps, padding, dilations)
         else:
             y = convolve(b, images, kernel, steps, padding, dilations)
-        return y if bias is None else b.tensor(b.node("BiasAdd", y, bias), y.shape)
+        return y if bias is None else b.BiasAdd(y, bias)
 
     if x.rank > n + 2 and data_format == CHANNELS_FIRST:
         raise b.refuse("it has several batch axes with the channels first, which tfport does not build")
@@ -161,4 +161,4 @@ def biased(b: LayerBuilder, y: LayerTensor, use_bias: bool) -> LayerTensor:
     """Add the bias of each channel, if the layer has one."""
     if not use_bias:
         return y
-    return b.tensor(b.node("BiasAdd", y, b.weight("bias", (y.shape[-1],))), y.shape)
+    return b.BiasAdd(y, b.weight("bias", (y.shape[-1],)))

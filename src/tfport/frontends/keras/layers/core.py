@@ -6,7 +6,6 @@ import re
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.einsum import einsum
 from tfport.frontends.keras.kernels.kernel_forms import kernel_and_bias
 from tfport.frontends.keras.kernels.quantized import QuantizedEinsum, quantized_dense
 from tfport.frontends.keras.layer import layer
@@ -14,6 +13,7 @@ from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import matmul
 from tfport.graph.building.node_builder import Dims
+from tfport.graph.building.products import einsum
 from tfport.graph.dtypes import FLOAT32
 from tfport.startup.dataclass import dataclass
 
@@ -37,7 +37,7 @@ def dense(
     )
     y = matmul(b, x, kernel)
     if bias is not None:
-        y = b.tensor(b.node("BiasAdd", y, bias), y.shape)
+        y = b.BiasAdd(y, bias)
     return activate(b, activation, y)
 
 
@@ -150,4 +150,4 @@ def random_fourier_features(
     bias = b.weight("bias", (output_dim,), trainable=False, dtype=FLOAT32)
     factor = b.weight("kernel_scale", (1,), dtype=FLOAT32)
     product = matmul(b, b.cast(x, FLOAT32), b.Mul(b.RealDiv(1.0, factor), kernel))
-    return b.Cos(b.tensor(b.node("BiasAdd", product, bias), product.shape))
+    return b.Cos(b.BiasAdd(product, bias))

@@ -6,10 +6,10 @@ from functools import reduce as fold
 
 from tfport.formats.keras.records import Json
 from tfport.frontends.keras.activations import activate
-from tfport.frontends.keras.einsum import batch_dot
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.layers.activation_layers import unshared
+from tfport.frontends.keras.layers.merging import batch_dot
 from tfport.frontends.keras.masks import merged_mask
 from tfport.frontends.keras.rearranging import tiled
 from tfport.frontends.keras.tensor import LayerTensor, flat_tensors

@@ -115,12 +115,9 @@ def _patches(b: LayerBuilder, x: LayerTensor, layout: WindowLayout) -> LayerTens
 def _image_patches(
     b: LayerBuilder, x: LayerTensor, window: tuple[int, ...], strides: tuple[int, ...], layout: WindowLayout
 ) -> LayerTensor:
-    node = b.node(
-        "ExtractImagePatches", x,
-        ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, 1, 1, 1], padding="VALID",
-    )  # fmt: skip
-    outputs = (1, *layout.outputs)[-2:]
-    return b.tensor(node, (x.shape[0], *outputs, prod(window) * layout.channels))
+    return b.ExtractImagePatches(
+        x, ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, 1, 1, 1], padding="VALID"
+    )
 
 
 def _by_matrix(b: LayerBuilder, x: LayerTensor, layout: WindowLayout, implementation: int) -> LayerTensor:
@@ -140,7 +137,7 @@ def _by_matrix(b: LayerBuilder, x: LayerTensor, layout: WindowLayout, implementa
         node = b.node("ScatterNd", indices.astype("i4"), elements, [outputs, inputs])
         kernel = transpose(b, b.tensor(node, (outputs, inputs)), (1, 0))
     rows = reshape(b, x, (None, inputs))
-    product = b.tensor(b.node("MatMul", rows, kernel), (x.shape[0], outputs))
+    product = b.MatMul(rows, kernel)
     return reshape(b, product, (x.shape[0], *layout.output_dims))
 
 

@@ -138,7 +138,7 @@ def _precise(x: LayerTensor) -> DType:
 def _along(b: LayerBuilder, x: LayerTensor, weight: LayerTensor, axes: Sequence[int]) -> LayerTensor:
     """A weight in the type of a tensor and a shape that broadcasts along its axes, as Keras reshapes it."""
     weight = b.cast(weight, x.dtype)
-    if list(axes) == [x.rank - 1]:
+    if weight.rank == x.rank or (weight.rank == 1 and list(axes) == [x.rank - 1]):
         return weight
     return reshape(b, weight, [size if index in axes else 1 for index, size in enumerate(x.shape)])
 
@@ -249,13 +249,11 @@ def normalized(
     """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`; vectors lie along the axes."""
     if x.rank == 4 and axes == [3] and x.dtype == FLOAT32 and mean.rank == 1:
         return _fused(b, x, mean, variance, parameters, epsilon)
-    inverse = b.Rsqrt(b.Add(_along_axis(b, x, variance, axes), epsilon))
+    inverse = b.Rsqrt(b.Add(_along(b, x, variance, axes), epsilon))
     if parameters.gamma is not None:
-        inverse = b.Mul(inverse, _along_axis(b, x, parameters.gamma, axes))
-    shift = b.Mul(_along_axis(b, x, mean, axes), inverse)
-    offset = (
-        b.Neg(shift) if parameters.beta is None else b.Sub(_along_axis(b, x, parameters.beta, axes), shift)
-    )
+        inverse = b.Mul(inverse, _along(b, x, parameters.gamma, axes))
+    shift = b.Mul(_along(b, x, mean, axes), inverse)
+    offset = b.Neg(shift) if parameters.beta is None else b.Sub(_along(b, x, parameters.beta, axes), shift)
     return b.Add(b.Mul(x, inverse), offset)
 
 
@@ -269,12 +267,4 @@ def _fused(
 ) -> LayerTensor:
     gamma = parameters.gamma or b.OnesLike(mean)
     beta = parameters.beta or b.ZerosLike(mean)
-    node = b.node("FusedBatchNorm", x, gamma, beta, mean, variance, epsilon=epsilon, is_training=False)
-    return b.tensor(node, x.shape)
-
-
-def _along_axis(b: LayerBuilder, x: LayerTensor, vector: LayerTensor, axes: list[int]) -> LayerTensor:
-    """A parameter in a shape that broadcasts along its axes."""
-    if vector.rank == x.rank or (vector.rank == 1 and axes == [x.rank - 1]):
-        return vector
-    return reshape(b, vector, [size if index in axes else 1 for index, size in enumerate(x.shape)])
+    return b.FusedBatchNorm(x, gamma, beta, mean, variance, epsilon=epsilon, is_training=False)

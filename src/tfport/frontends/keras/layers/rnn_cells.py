@@ -165,4 +165,4 @@ def _weights(
 
 
 def _plus(b: LayerBuilder, x: LayerTensor, bias: LayerTensor | None) -> LayerTensor:
-    return x if bias is None else b.tensor(b.node("BiasAdd", x, bias), x.shape)
+    return x if bias is None else b.BiasAdd(x, bias)

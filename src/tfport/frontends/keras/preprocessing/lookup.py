@@ -107,11 +107,11 @@ def _bucket(b: LayerBuilder, keys: LayerTensor, count: int, salt: Json, hashed: 
     """One of several indices for what is out of the vocabulary."""
     if keys.dtype != STRING and not hashed:
         return b.FloorMod(keys, b.constant(count, keys.dtype))
-    text = keys if keys.dtype == STRING else b.tensor(b.node("AsString", keys), keys.shape)
+    text = keys if keys.dtype == STRING else b.AsString(keys)
     if salt is None:
-        return b.tensor(b.node("StringToHashBucketFast", text, num_buckets=count), keys.shape)
+        return b.StringToHashBucketFast(text, num_buckets=count)
     key = [salt, salt] if isinstance(salt, int) else list(salt)
-    return b.tensor(b.node("StringToHashBucketStrong", text, num_buckets=count, key=key), keys.shape)
+    return b.StringToHashBucketStrong(text, num_buckets=count, key=key)
 
 
 def inverse(b: LayerBuilder, x: LayerTensor, vocabulary: Vocabulary) -> LayerTensor:

@@ -25,13 +25,7 @@ def conv_2d(
     """Weights are (output channels, height, width, input channels); fewer of these are groups."""
     scales_differ = len(set(weights.quantization.scale)) > 1
     features, kernel = _operands(b, x, weights, asymmetric=scales_differ or _groups(x, weights) > 1)
-    y = b.Conv2D(
-        features,
-        b.Transpose(kernel, [1, 2, 3, 0]),
-        strides=windows.strides,
-        dilations=windows.dilations,
-        padding=windows.padding,
-    )
+    y = b.Conv2D(features, b.Transpose(kernel, [1, 2, 3, 0]), **windows.attrs)
     return biased(b, y, bias, windows.fused_activation_function)
 
 
@@ -51,13 +45,8 @@ def depthwise_conv_2d(
     if not depth or channels % depth:
         raise b.refuse(f"its weights have {channels} channels, its input {depth}; expected a multiple")
     features, kernel = _operands(b, x, weights, asymmetric=True)
-    y = b.DepthwiseConv2dNative(
-        features,
-        b.Reshape(kernel, [height, width, depth, channels // depth]),
-        strides=windows.strides,
-        dilations=windows.dilations,
-        padding=windows.padding,
-    )
+    each = b.Reshape(kernel, [height, width, depth, channels // depth])
+    y = b.DepthwiseConv2dNative(features, each, **windows.attrs)
     return biased(b, y, bias, windows.fused_activation_function)
 
 
@@ -71,14 +60,7 @@ def conv_3d(
     windows: Convolution3D = Convolution3D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (depth, height, width, input channels, output channels), as in TensorFlow."""
-    y = b.Conv3D(
-        x,
-        weights,
-        strides=windows.strides,
-        dilations=windows.dilations,
-        padding=windows.padding,
-    )
-    return biased(b, y, bias, windows.fused_activation_function)
+    return biased(b, b.Conv3D(x, weights, **windows.attrs), bias, windows.fused_activation_function)
 
 
 @builtin("TRANSPOSE_CONV")
@@ -92,13 +74,7 @@ def transpose_conv(
     windows: Windows2D = Windows2D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (output channels, height, width, input channels)."""
-    y = b.Conv2DBackpropInput(
-        output_shape,
-        b.Transpose(weights, [1, 2, 0, 3]),
-        x,
-        strides=windows.strides,
-        padding=windows.padding,
-    )
+    y = b.Conv2DBackpropInput(output_shape, b.Transpose(weights, [1, 2, 0, 3]), x, **windows.attrs)
     return biased(b, y, bias, windows.fused_activation_function)
 
 
@@ -113,14 +89,7 @@ def conv_3d_transpose(
     windows: Convolution3D = Convolution3D,  # type: ignore[assignment]
 ) -> Value:
     """Weights are (depth, height, width, output channels, input channels), as in TensorFlow."""
-    y = b.Conv3DBackpropInputV2(
-        output_shape,
-        weights,
-        x,
-        strides=windows.strides,
-        dilations=windows.dilations,
-        padding=windows.padding,
-    )
+    y = b.Conv3DBackpropInputV2(output_shape, weights, x, **windows.attrs)
     return biased(b, y, bias, windows.fused_activation_function)
 
 

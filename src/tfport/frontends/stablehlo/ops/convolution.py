@@ -11,6 +11,7 @@ from tfport.frontends.stablehlo.nodes import HloNodes, translates
 from tfport.frontends.stablehlo.ops import xla
 from tfport.frontends.stablehlo.ops.slices import padded
 from tfport.frontends.stablehlo.tensor import HloTensor, element_type
+from tfport.graph.building.arrays import expand_dims, reshape, transpose
 from tfport.graph.dtypes import INT32, DType
 from tfport.graph.graph import Value
 
@@ -58,7 +59,7 @@ def convolution(op: HloNodes, hlo: HloOp, x: HloTensor, kernel: HloTensor) -> Hl
         result = op.Squeeze(result, squeeze_dims=list(range(1, 3 - rank))).output(0)
     indices = [axes.index(axis) for axis in range(len(axes))]
     y = op.cast(op.tensor(result if out.is_floating else op.Rint(result), ordered), out)
-    return op.tensor(op.transposed(y.value, indices), dims)
+    return op.tensor(transpose(op, y, indices).value, dims)
 
 
 class _Window:
@@ -94,21 +95,16 @@ class _Window:
 
 
 def _ordered(op: HloNodes, x: HloTensor, axes: list[int], dtype: DType) -> HloTensor:
-    return op.tensor(op.transposed(op.cast(x, dtype).value, axes), tuple(x.dims[axis] for axis in axes))
+    return transpose(op, op.cast(x, dtype), axes)
 
 
 def _with_unit_axes(
     op: HloNodes, image: HloTensor, filters: HloTensor, count: int
 ) -> tuple[HloTensor, HloTensor]:
     """Axes of size 1 before the spatial ones, since TensorFlow convolves over at least two."""
-    unit = (1,) * count
-    wide, tall = image.value, filters.value
     for _ in range(count):
-        wide, tall = op.ExpandDims(wide, 1).output(0), op.ExpandDims(tall, 0).output(0)
-    return (
-        op.tensor(wide, (image.dims[0], *unit, *image.dims[1:])),
-        op.tensor(tall, (*unit, *filters.dims)),
-    )
+        image, filters = expand_dims(op, image, 1), expand_dims(op, filters, 0)
+    return image, filters
 
 
 def _convolved(op: HloNodes, window: _Window, image: HloTensor, filters: HloTensor, groups: int) -> Value:
@@ -129,9 +125,8 @@ def _convolved(op: HloNodes, window: _Window, image: HloTensor, filters: HloTens
         return op.node("Conv2D" if rank == 2 else "Conv3D", image.value, filters.value, **attrs).output(0)
     depth, channels = filters.dims[-2:]
     if depth == 1 and rank == 2 and channels is not None and None not in filters.dims:
-        each = op.reshaped(filters.value, [*filters.dims[:2], groups, channels // groups])
-        op.tensor(each, (*filters.dims[:2], groups, channels // groups))
-        return op.DepthwiseConv2dNative(image.value, each, **attrs).output(0)
+        each = reshape(op, filters, [*filters.dims[:2], groups, channels // groups])
+        return op.DepthwiseConv2dNative(image, each, **attrs).output(0)
     parts = zip(
         op.Split(rank + 1, image.value, num_split=groups).outputs,
         op.Split(rank + 1, filters.value, num_split=groups).outputs,

@@ -13,12 +13,6 @@ from tfport.frontends.stablehlo.nodes import HloNodes, translates, translates_ca
 from tfport.frontends.stablehlo.tensor import HloTensor, element_type, stated
 from tfport.graph.dtypes import INT32, STRING
 
-FUNCTIONS = {
-    "mhlo.acos": "Acos", "mhlo.acosh": "Acosh", "mhlo.asin": "Asin", "mhlo.asinh": "Asinh",
-    "mhlo.atan": "Atan", "mhlo.atanh": "Atanh", "mhlo.cosh": "Cosh", "mhlo.erf": "Erf",
-    "mhlo.erf_inv": "Erfinv", "mhlo.sinh": "Sinh", "mhlo.tan": "Tan",
-}  # fmt: skip
-
 
 @translates_call(
     "Sharding SPMDFullToShardShape SPMDShardToFullShape annotate_device_placement LayoutConstraint"
@@ -27,9 +21,13 @@ def unchanged(op: HloNodes, hlo: HloOp, *operands: HloTensor) -> list[HloTensor]
     return list(operands[: len(hlo.results)])
 
 
-@translates_call(" ".join(FUNCTIONS))
+@translates_call(
+    "mhlo.acos mhlo.acosh mhlo.asin mhlo.asinh mhlo.atan mhlo.atanh mhlo.cosh mhlo.erf mhlo.erf_inv "
+    "mhlo.sinh mhlo.tan"
+)
 def function(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
-    return op.each(FUNCTIONS[str(hlo.attrs["call_target_name"])], x)
+    name = str(hlo.attrs["call_target_name"]).removeprefix("mhlo.")
+    return op.each(name.replace("_", "").capitalize(), x)
 
 
 @translates_call("shape_assertion")

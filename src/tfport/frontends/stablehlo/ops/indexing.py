@@ -20,7 +20,8 @@ from tfport.frontends.stablehlo.ops.reductions import ASSIGNMENT, combination, k
 from tfport.frontends.stablehlo.ops.shapes import MOST_COUNTED
 from tfport.frontends.stablehlo.ops.slices import index_as_int32
 from tfport.frontends.stablehlo.tensor import HloTensor
-from tfport.graph.building.sizes import Size
+from tfport.graph.building.arrays import reshape, transpose
+from tfport.graph.building.sizes import Size, open_shape
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Value
 from tfport.startup.dataclass import dataclass
@@ -143,7 +144,7 @@ class SlicePositions:
             index = self.axes.indices_batching[list(self.axes.batching).index(axis)]
             index -= index > self.axes.vector
             return self.op.const([-1 if at == index else 1 for at in range(shape)], INT32)
-        return self.op.vector([*self.batch, *[1] * more])
+        return open_shape(self.op, [*self.batch, *[1] * more])
 
     def _times(self, x: Any, stride: Size) -> Any:
         return x if stride == 1 else self.op.Mul(x, stride)
@@ -185,13 +186,14 @@ def _gathered(op: HloNodes, hlo: HloOp, x: HloTensor, indices: HloTensor, sizes:
     if len(offsets) != len(window):
         raise CannotRun("stablehlo.gather has offset_dims that do not match its slices")
     rows = positions.rows(sizes)
-    count = op.count(dims[:rows])
-    flat = op.reshaped(x.value, [count, *dims[rows:]]) if rows != 1 else x.value
-    gathered = op.GatherV2(flat, positions.numbers(sizes, rows), 0)
+    count = op.sizes.product(dims[:rows])
+    flat = reshape(op, x, [count, *dims[rows:]]) if rows != 1 else x
+    gathered = op.GatherV2(flat, positions.numbers(sizes, rows), 0).output(0)
     # the axes are now those of the indices, then those of the slices
     batch = [axis for axis in range(len(out)) if axis not in offsets]
     order = [*batch, *offsets]
-    return op.tensor(op.transposed(gathered, [order.index(axis) for axis in range(len(out))]), out)
+    ordered = op.tensor(gathered, tuple(out[axis] for axis in order))
+    return transpose(op, ordered, [order.index(axis) for axis in range(len(out))])
 
 
 def _one_slice(
@@ -236,23 +238,19 @@ def scatter(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int, Any])
     for axis, index in zip(positions.window, inner, strict=True):
         sizes[axis] = update_sizes[index]
     rows = positions.rows(sizes)
-    count = op.count(dims[:rows])
+    count = op.sizes.product(dims[:rows])
     numbers = _row_numbers(op, positions, sizes, rows, count)
     order = [*(axis for axis in range(updates.rank) if axis not in inner), *inner]
-    flat = (
-        op.reshaped(op.transposed(updates.value, order), [-1, *dims[rows:]])
-        if None not in x.dims[rows:]
-        else None
-    )
-    if flat is None:
+    if None in x.dims[rows:]:
         raise CannotRun("stablehlo.scatter of slices of unknown size has no translation")
-    tensor = op.reshaped(x.value, [count, *dims[rows:]])
-    wide = (x.dims[0] if rows == 1 else None, *x.dims[rows:])
+    flat = reshape(op, transpose(op, updates, order), [None, *dims[rows:]]).value
+    tensor = reshape(op, x, [count, *dims[rows:]])
+    tensor = op.tensor(tensor.value, (x.dims[0] if rows == 1 else None, *x.dims[rows:]))
     if name == ASSIGNMENT:
-        scattered = _assigned(op, op.tensor(tensor, wide), flat, numbers, count)
+        scattered = _assigned(op, tensor, flat, numbers, count)
     else:
-        scattered = _combined(op, hlo, op.tensor(tensor, wide), flat, numbers, count, name, env)
-    return op.tensor(op.reshaped(scattered, dims), x.dims)
+        scattered = _combined(op, hlo, tensor, flat, numbers, count, name, env)
+    return op.tensor(reshape(op, scattered, dims).value, x.dims)
 
 
 def _row_numbers(op: HloNodes, positions: SlicePositions, sizes: list[Size], rows: int, count: Size) -> Value:
@@ -261,7 +259,7 @@ def _row_numbers(op: HloNodes, positions: SlicePositions, sizes: list[Size], row
     numbers: Any = positions.numbers(sizes, rows)
     steps = sum(axis < rows for axis in positions.window)
     if positions.batch and positions.axes.indexed:
-        inside = op.Reshape(inside, op.vector([*positions.batch, *[1] * steps])) if steps else inside
+        inside = op.Reshape(inside, open_shape(op, [*positions.batch, *[1] * steps])) if steps else inside
     spread = op.LogicalAnd(inside, op.Equal(numbers, numbers))
     kept = op.Select(spread, numbers, op.AddV2(op.ZerosLike(numbers), count))
     return op.Reshape(kept, op.const([-1], INT32)).output(0)
@@ -274,7 +272,7 @@ def _assigned(op: HloNodes, x: HloTensor, updates: Value, numbers: Value, count:
     last = op.Slice(last, op.const([0], INT32), op.sizes.vector([count]))
     # one more row, so that there is always a row to gather
     zeros = op.ZerosLike(
-        op.Slice(x.value, op.const([0] * x.rank, INT32), op.vector([1, *(-1 for _ in x.dims[1:])]))
+        op.Slice(x.value, op.const([0] * x.rank, INT32), op.const([1, *(-1 for _ in x.dims[1:])], INT32))
     )
     rows = op.ConcatV2([updates, zeros], 0)
     replaced = op.GatherV2(rows, op.Maximum(last, 0), 0)

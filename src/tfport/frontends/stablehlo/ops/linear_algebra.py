@@ -6,8 +6,9 @@ from tfport.formats.stablehlo.vhlo import HloOp
 from tfport.frontends.stablehlo.constants import integers
 from tfport.frontends.stablehlo.nodes import HloNodes, translates
 from tfport.frontends.stablehlo.tensor import HloTensor, element_type
+from tfport.graph.building.arrays import transpose
+from tfport.graph.building.products import contract
 from tfport.graph.dtypes import INT32, INT64, DType
-from tfport.graph.graph import Value
 
 
 @translates("dot")
@@ -33,19 +34,13 @@ def _product(
 ) -> HloTensor:
     """The batch axes, then the free axes of each side."""
     out = element_type(hlo.types[0].element)
-    left = _Factor(op, x, x_batch, x_summed, computed_in(out))
-    right = _Factor(op, y, y_batch, y_summed, computed_in(out), is_right=True)
-    if x_batch:
-        node = op.BatchMatMul(left.matrix, right.matrix, adj_x=left.is_transposed, adj_y=right.is_transposed)
-    else:
-        node = op.MatMul(
-            left.matrix, right.matrix, transpose_a=left.is_transposed, transpose_b=right.is_transposed
-        )
-    value = node.output(0)
-    sizes = [left.sizes[axis] for axis in x_batch] + left.free_sizes + right.free_sizes
-    if len(left.free) != 1 or len(right.free) != 1:
-        value = op.reshaped(value, sizes)
-    return op.cast(op.tensor(value, hlo.types[0].shape), out)
+    x, y = (op.cast(factor, computed_in(out)) for factor in (x, y))
+    x_axes, y_axes = [f"x{axis}" for axis in range(x.rank)], [f"y{axis}" for axis in range(y.rank)]
+    for x_axis, y_axis in zip((*x_batch, *x_summed), (*y_batch, *y_summed), strict=True):
+        y_axes[y_axis] = x_axes[x_axis]
+    free = [axis for axis in (*x_axes, *y_axes) if (axis in x_axes) != (axis in y_axes)]
+    product = contract(op, x, y, x_axes, y_axes, [*(x_axes[axis] for axis in x_batch), *free])
+    return op.cast(op.tensor(product.value, hlo.types[0].shape), out)
 
 
 def computed_in(dtype: DType) -> DType:
@@ -53,35 +48,6 @@ def computed_in(dtype: DType) -> DType:
     if not dtype.is_integer or dtype in (INT32, INT64):
         return dtype
     return INT64 if dtype.numpy.itemsize >= 4 else INT32
-
-
-class _Factor:
-    """One side of a product as a batch of matrices, (free, summed) on the left; or transposed."""
-
-    def __init__(
-        self,
-        op: HloNodes,
-        x: HloTensor,
-        batch: list[int],
-        summed: list[int],
-        dtype: DType,
-        *,
-        is_right: bool = False,
-    ) -> None:
-        self.free = [axis for axis in range(x.rank) if axis not in (*batch, *summed)]
-        self.sizes = op.dims_of(x)
-        self.free_sizes = [self.sizes[axis] for axis in self.free]
-        order, other = (summed, self.free) if is_right else (self.free, summed)
-        is_other = [*batch, *other, *order] == list(range(x.rank)) and [*order, *other] != [*other, *order]
-        # BatchMatMul transposes a matrix with its conjugate
-        self.is_transposed = is_other and not (batch and dtype.is_complex)
-        if self.is_transposed:
-            order, other = other, order
-        value = op.transposed(op.cast(x, dtype).value, [*batch, *order, *other])
-        if len(self.free) != 1 or len(summed) != 1:
-            ends = [op.count([self.sizes[axis] for axis in axes]) for axes in (order, other)]
-            value = op.reshaped(value, [*(self.sizes[axis] for axis in batch), *ends])
-        self.matrix: Value = value
 
 
 TRANSFORMS = ("FFT", "IFFT", "RFFT", "IRFFT")
@@ -134,7 +100,7 @@ def triangular_solve(op: HloNodes, hlo: HloOp, a: HloTensor, b: HloTensor) -> Hl
 
 def _transposed(op: HloNodes, x: HloTensor) -> HloTensor:
     order = [*range(x.rank - 2), x.rank - 1, x.rank - 2]
-    return op.tensor(op.transposed(x.value, order), tuple(x.dims[axis] for axis in order))
+    return transpose(op, x, order)
 
 
 def _adjoint(op: HloNodes, x: HloTensor) -> HloTensor:

@@ -15,6 +15,7 @@ from tfport.frontends.stablehlo.nodes import MOST_CALLS, HloNodes, translates
 from tfport.frontends.stablehlo.ops import xla
 from tfport.frontends.stablehlo.ops.elementwise import is_nan, may_be_nan
 from tfport.frontends.stablehlo.tensor import HloTensor
+from tfport.graph.building.arrays import reshape, transpose
 from tfport.graph.dtypes import BOOL, INT32
 
 Combine = Callable[[Sequence[HloTensor], Sequence[HloTensor]], list[HloTensor]]
@@ -135,8 +136,8 @@ def _rows(op: HloNodes, inputs: Sequence[HloTensor], axes: list[int]) -> tuple[l
     sizes = [op.dims_of(inputs[0])[axis] for axis in kept]
     rows = []
     for x in inputs:
-        moved = op.transposed(x.value, [*axes, *kept])
-        rows.append(op.tensor(op.reshaped(moved, [count, *sizes]), (count, *dims)))
+        moved = reshape(op, transpose(op, x, [*axes, *kept]), [count, *sizes])
+        rows.append(op.tensor(moved.value, (count, *dims)))
     return rows, count
 
 

@@ -10,6 +10,7 @@ from tfport.formats.stablehlo.vhlo import HloOp
 from tfport.frontends.stablehlo.constants import integers
 from tfport.frontends.stablehlo.nodes import HloNodes, translates
 from tfport.frontends.stablehlo.tensor import HloTensor, element_type
+from tfport.graph.building import arrays
 from tfport.graph.building.node_builder import Dims
 from tfport.graph.building.sizes import Size
 from tfport.graph.dtypes import INT32
@@ -54,26 +55,21 @@ def broadcast_in_dim(op: HloNodes, hlo: HloOp, x: HloTensor, shape: HloTensor | 
     if x.rank == 0:
         return HloTensor(op, dims, x.dtype, compact=x.value, shape=asked)
     order = sorted(range(len(axes)), key=axes.__getitem__)
-    value = op.transposed(x.value, order)
-    own = [x.dims[index] for index in order]
-    sources = dict(zip(sorted(axes), own, strict=True))
-    is_whole = len(dims) == x.rank and None not in dims and tuple(own) == tuple(dims)
-    if is_whole:
-        return op.tensor(value, dims)
-    sizes: list[Size] = [1] * len(dims)
-    known = op.sizes.of(value)
-    for index, axis in enumerate(sorted(sources)):
-        sizes[axis] = known[index]
-    thin = value if len(dims) == x.rank else op.reshaped(value, sizes)
+    thin = arrays.transpose(op, x, order)
+    if None not in dims and thin.dims == dims:
+        return thin
     if len(dims) != x.rank:
-        op.set_shape(thin, tuple(size if isinstance(size, int) else None for size in sizes))
-    return HloTensor(op, dims, x.dtype, compact=thin, shape=asked)
+        sizes: list[Size] = [1] * len(dims)
+        for axis, size in zip(sorted(axes), op.dims_of(thin), strict=True):
+            sizes[axis] = size
+        thin = arrays.reshape(op, thin, sizes)
+    return HloTensor(op, dims, x.dtype, compact=thin.value, shape=asked)
 
 
 @translates("transpose")
 def transpose(op: HloNodes, hlo: HloOp, x: HloTensor) -> HloTensor:
     order = integers(hlo.attrs["permutation"])
-    return op.tensor(op.transposed(x.value, order), tuple(x.dims[axis] for axis in order))
+    return arrays.transpose(op, x, order)
 
 
 @translates("concatenate")

@@ -10,6 +10,7 @@ from tfport.formats.stablehlo.vhlo import HloOp
 from tfport.frontends.stablehlo.constants import integers
 from tfport.frontends.stablehlo.nodes import HloNodes, translates
 from tfport.frontends.stablehlo.tensor import HloTensor
+from tfport.graph.building.arrays import reshape
 from tfport.graph.building.sizes import Size
 from tfport.graph.dtypes import INT32, INT64, DType
 from tfport.graph.graph import Value
@@ -161,12 +162,12 @@ def _dilated(op: HloNodes, x: HloTensor, fill: Value, interior: Sequence[int]) -
     for size, inside in zip(sizes, interior, strict=True):
         apart += [size, 1] if inside else [size]
         pads += [[0, 0], [0, inside]] if inside else [[0, 0]]
-    wide = op.PadV2(op.reshaped(x.value, apart), op.const(pads, INT32), fill)
+    wide = op.PadV2(reshape(op, x, apart), op.const(pads, INT32), fill)
     joined = [
         op.sizes.mul(size, 1 + inside) if inside else size
         for size, inside in zip(sizes, interior, strict=True)
     ]
-    return op.reshaped(wide, joined)
+    return reshape(op, wide, joined).value
 
 
 def _cropped(op: HloNodes, value: Value, front: list[int], back: list[int]) -> Value:

@@ -15,6 +15,7 @@ from tfport.frontends.stablehlo.ops import xla
 from tfport.frontends.stablehlo.ops.elementwise import DIRECTIONS, ordered
 from tfport.frontends.stablehlo.ops.reductions import apply
 from tfport.frontends.stablehlo.tensor import HloTensor
+from tfport.graph.building.arrays import reshape, transpose
 from tfport.graph.building.sizes import Size
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Value
@@ -48,7 +49,7 @@ def sort(op: HloNodes, hlo: HloOp, *operands: HloTensor, env: dict[int, Any]) ->
     rows = SortedRows(op, operands[0], order)
     for key in reversed(keys):
         rows.sort_by(rows.of(_key_values(op, body, key, operands[key.operand], env)), descends=key.descends)
-    return [op.tensor(op.transposed(rows.sorted(x), back), x.dims) for x in operands]
+    return [op.tensor(transpose(op, rows.sorted(x), back).value, x.dims) for x in operands]
 
 
 def _key_values(op: HloNodes, body: HloBody, key: SortKey, x: HloTensor, env: dict[int, Any]) -> HloTensor:
@@ -129,7 +130,7 @@ class SortedRows:
         sizes = op.dims_of(x)
         self.sizes: list[Size] = [sizes[axis] for axis in order]
         self.length = self.sizes[-1]
-        count = op.count(self.sizes[:-1])
+        count = op.sizes.product(self.sizes[:-1])
         firsts = op.Mul(op.Range(0, count, 1), self.length)
         self._firsts = op.Reshape(firsts, op.const([-1, 1], INT32))
         self._flat_shape = op.const([-1], INT32)
@@ -137,9 +138,8 @@ class SortedRows:
 
     def of(self, x: HloTensor) -> Value:
         """A tensor as (rows, length)."""
-        moved = self.op.transposed(x.value, self._order)
-        count = self.op.count(self.sizes[:-1])
-        return self.op.Reshape(moved, self.op.sizes.vector([count, self.length])).output(0)
+        count = self.op.sizes.product(self.sizes[:-1])
+        return reshape(self.op, transpose(self.op, x, self._order), [count, self.length]).value
 
     def sort_by(self, keys: Value, *, descends: bool) -> None:
         """Sort the rows as they are now; equal keys stay in order."""
@@ -164,8 +164,8 @@ class SortedRows:
         assert self._positions is not None
         return self.op.Sub(self._positions, self._firsts).output(0)
 
-    def sorted(self, x: HloTensor) -> Value:
-        return self.op.Reshape(self._taken(self.of(x)), self.op.sizes.vector(self.sizes)).output(0)
+    def sorted(self, x: HloTensor) -> HloTensor:
+        return reshape(self.op, self._taken(self.of(x)), self.sizes)
 
     def _taken(self, rows: Value) -> Value:
         return self.op.GatherV2(self.op.Reshape(rows, self._flat_shape), self._positions, 0).output(0)
@@ -179,5 +179,5 @@ def top_k(op: HloNodes, hlo: HloOp, x: HloTensor) -> list[HloTensor]:
     rows = SortedRows(op, x, list(range(x.rank)))
     rows.sort_by(rows.of(ordered(op, x)), descends=bool(attributes.get("largest", True)))
     shape = [*rows.sizes[:-1], count]
-    largest = op.reshaped(rows.first(x, count), shape)
-    return [op.tensor(largest, dims), op.tensor(op.reshaped(rows.indices(), shape), dims)]
+    results = rows.first(x, count), rows.indices()
+    return [op.tensor(reshape(op, result, shape).value, dims) for result in results]

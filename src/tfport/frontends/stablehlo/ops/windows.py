@@ -14,7 +14,7 @@ from tfport.frontends.stablehlo.nodes import HloNodes, translates
 from tfport.frontends.stablehlo.ops.reductions import Combine, combination, is_neutral, known_computation
 from tfport.frontends.stablehlo.ops.slices import padded
 from tfport.frontends.stablehlo.tensor import HloTensor
-from tfport.graph.dtypes import INT32
+from tfport.graph.building.arrays import slice_axis, transpose
 
 MOST_SHIFTED = 8
 """Windows of more elements are combined from windows of half the size."""
@@ -118,22 +118,7 @@ def _shifted(op: HloNodes, x: HloTensor, axis: int, start: int, reach: int, stri
     """Every `stride`-th element from `start` on; `reach` elements are left out in all."""
     if not reach and stride == 1:
         return x
-    end = start - reach
-    others = [index for index in range(x.rank) if index != axis]
-    mask = sum(1 << index for index in others)
-    begins, ends, steps = (
-        [value if index == axis else 0 for index in range(x.rank)] for value in (start, end, stride)
-    )
-    steps = [step or 1 for step in steps]
-    node = op.StridedSlice(
-        x.value,
-        *(op.const(numbers, INT32) for numbers in (begins, ends, steps)),
-        begin_mask=mask,
-        end_mask=mask | (0 if end else 1 << axis),
-    )
-    size = x.dims[axis]
-    left = None if size is None else max(0, -(-(size - reach) // stride))
-    return op.tensor(node, tuple(left if index == axis else n for index, n in enumerate(x.dims)))
+    return slice_axis(op, x, axis, start, start - reach or None, stride)
 
 
 def _max_pooled(
@@ -147,7 +132,7 @@ def _max_pooled(
         return None
     order = [*(axis for axis in range(4) if axis not in axes)]
     order = [order[0], *axes, order[1]]
-    image = op.tensor(op.transposed(x.value, order), tuple(x.dims[axis] for axis in order))
+    image = transpose(op, x, order)
     window = {
         "ksize": [1, *(sizes[axis] for axis in axes), 1],
         "strides": [1, *(strides[axis] for axis in axes), 1],
@@ -162,4 +147,4 @@ def _max_pooled(
     pooled = op.each("SelectV2", op.each("Equal", marks, zero), lowest, pooled)
     pooled = op.each("SelectV2", op.each("Equal", marks, two), nan, pooled)
     back = [order.index(axis) for axis in range(4)]
-    return op.tensor(op.transposed(pooled.value, back), dims)
+    return op.tensor(transpose(op, pooled, back).value, dims)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import onnxruntime as ort
 
 from tfport.errors import Error, ResourceExhausted
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints, Rival
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, EngineFailed, IslandHints, Rival
 from tfport.runtime.engines.gpu.availability import PROVIDERS, load_libraries, physical_index
 from tfport.runtime.engines.gpu.batch_uploads import BatchUploads
 from tfport.runtime.engines.gpu.capture_lock import GPU_LOCK
@@ -53,7 +53,7 @@ before it, which would write what is added into the output first; sums that are 
 convolution are so on purpose (`separate_sums`)."""
 
 
-class GpuEngine:
+class GpuEngine(Engine):
     """Compiles islands for one GPU; any thread may run them."""
 
     checks_indices = False

@@ -19,7 +19,7 @@ import numpy as np
 from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.runtime.bounds.run_scope import current_scope
-from tfport.runtime.engines.engine import NO_HINTS, Compiled, EngineFailed, IslandHints
+from tfport.runtime.engines.engine import NO_HINTS, Compiled, Engine, EngineFailed, IslandHints
 from tfport.runtime.engines.litert.lite_scribe import LiteModelWriter
 from tfport.runtime.engines.litert.litert_nodes import LiteRtNodes
 from tfport.runtime.engines.litert.translate import translate
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 PACKAGE = "ai_edge_litert"
 
 
-class LiteRt:
+class LiteRt(Engine):
     """Compiles models in which all sizes are known, and all nodes have a translation."""
 
     name = "LiteRT"
     checks_indices = False
-    on_device = False
     form = IslandForm()
-    rival = None
 
     def __init__(self, threads: int) -> None:
         if importlib.util.find_spec(PACKAGE) is None:
@@ -51,9 +49,6 @@ class LiteRt:
 
     def takes(self, node: OnnxNode) -> bool:
         return LiteRtNodes()(node)
-
-    def has_kernel(self, node: OnnxNode) -> bool:
-        return self.takes(node)
 
     def compile(
         self,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tfport.graph.graph import Node, Value
+from tfport.graph.op_facts.kinds import ENTERS, MERGES, SWITCHES
 from tfport.startup.dataclass import dataclass
-
-SWITCHES, MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
-ENTERS = ("Enter", "RefEnter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +29,7 @@ NONE: Literals = frozenset()
 
 def condition_of(switch: Node) -> Value:
     """The condition of a switch, without the Identity nodes that TF1 inserts in each branch."""
-    value = switch.inputs[1]
-    while value.node.op == "Identity" and value.node.inputs:
-        value = value.node.inputs[0]
-    return value
+    return switch.inputs[1].source()
 
 
 class Conditions:

@@ -107,16 +107,9 @@ def passed_on(body: Function) -> set[int]:
     args, results = list(body.args.values()), body.results
     if len(args) != len(results) or any(arg.is_list for arg in args):
         return set()
-    return {i for i, (arg, result) in enumerate(zip(args, results, strict=True)) if _source(result) is arg}
-
-
-def _source(value: Value) -> Node:
-    """The node whose output a value is, perhaps after identities."""
-    node, seen = value.node, set[Node]()
-    while node.op == "Identity" and node.inputs and node not in seen:
-        seen.add(node)
-        node = node.inputs[0].node
-    return node
+    return {
+        i for i, (arg, result) in enumerate(zip(args, results, strict=True)) if result.source().node is arg
+    }
 
 
 def ranks_of(shapes: Attr, count: int) -> list[int | None]:

@@ -16,7 +16,8 @@ import numpy as np
 from tfport.errors import MalformedGraph, RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32
-from tfport.graph.graph import BRANCHES, Node, Value
+from tfport.graph.graph import Node, Value
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.runtime.failures import UnsupportedNode
 from tfport.runtime.lower import control_units, structure
 from tfport.runtime.operand import Operand
@@ -32,8 +33,6 @@ from tfport.runtime.passes.programs.repeated_parts import SUPPRESSIONS
 from tfport.runtime.trace import Tracer
 from tfport.startup.dataclass import dataclass, field
 
-ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")
-MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch")
 Env = dict[Value, Operand]
 
 
@@ -75,7 +74,7 @@ class Structures:
         return bool(self.conditions.of(node))
 
 
-@control_units(" ".join((*BRANCHES, *sorted(SUPPRESSIONS))))
+@control_units(" ".join((*ALL_SWITCHES, *ENTERS, *sorted(SUPPRESSIONS))))
 def units_to_trace(nodes: set[Node], fetched: Collection[Node]) -> Structures:
     """The branches and loops among some nodes, and loops over repeated parts; some nodes are fetched."""
     plain = Structures.of(nodes)
@@ -201,11 +200,7 @@ def _value(tracer: Tracer, env: Env, value: Value, bindings: Mapping[str, Attr])
 
 def _is_table(value: Value) -> bool:
     """Whether a reference is a TF1 table handle, which is passed on unchanged."""
-    node, seen = value.node, set[Node]()
-    while node.op in (*ENTERS, "RefSwitch", "RefIdentity") and node.inputs and node not in seen:
-        seen.add(node)
-        node = node.inputs[0].node
-    return "HashTable" in node.op
+    return "HashTable" in value.source((*ENTERS, "RefSwitch", "RefIdentity")).node.op
 
 
 @dataclass(eq=False)

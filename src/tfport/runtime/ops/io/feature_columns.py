@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import LIST_TAGS, elements
-from tfport.runtime.ops.io.feature_maps import entries
+from tfport.runtime.ops.io.feature_lists import LIST_TAGS, elements, entries
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Spans
 
 _NAMES = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}

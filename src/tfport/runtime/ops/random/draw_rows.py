@@ -21,8 +21,7 @@ from tfport.runtime.ops.random.distributions import (
     group_of,
     size_of,
 )
-from tfport.runtime.ops.random.philox import generator_of
-from tfport.runtime.ops.random.philox_blocks import joint_blocks
+from tfport.runtime.ops.random.philox import generator_of, joint_blocks
 
 DRAWS: Mapping[str, Convert] = {"RandomUniform": as_uniform, "RandomStandardNormal": as_normal}
 """The ops that are drawn so: how they convert blocks to numbers."""

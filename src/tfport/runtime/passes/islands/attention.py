@@ -19,9 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, INT64
-from tfport.runtime.onnx.graph import scalar_and_other
 from tfport.runtime.onnx.model import CONTRIB
 from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.passes.drawn_pattern import Drawn, Match, Ops, draw
 from tfport.runtime.passes.island_graph import IslandGraph
 from tfport.runtime.passes.pass_list import Condition, IslandUse, PassTarget, island_pass
 from tfport.runtime.program import OnnxNode
@@ -61,13 +61,48 @@ def _packs(target: PassTarget) -> bool:
     return target.form.packs_attention and target.use in (None, IslandUse.CONVOLUTIONS_APART)
 
 
+def _transposed(op: Ops, x: Drawn, perm: list[int]) -> Drawn:
+    return op.Transpose(x).where(lambda node: list(node.attrs.get("perm", ())) == perm)
+
+
+def _drawing(op: Ops, q: Drawn, k: Drawn, v: Drawn, mask: Drawn, scale: Drawn) -> Drawn:
+    pairs = op.MatMul(_transposed(op, q, HEADS_FIRST), _transposed(op, k, KEYS)).named("pairs")
+    scaled, divided = (pairs * scale).named("scaled"), op.Div(pairs, scale).named("divided")
+    scores = op.either(scaled, divided, pairs)
+    softmax = op.Softmax(op.either(scores + mask, scores)).where(lambda n: n.attrs.get("axis", -1) in _LAST)
+    return _transposed(op, op.MatMul(softmax, _transposed(op, v, HEADS_FIRST)), HEADS_FIRST)
+
+
+def _mask_fits(match: Match) -> bool:
+    scores = next(match.bound[name] for name in ("scaled", "divided", "pairs") if match.has(name))
+    return not match.has("mask") or _fits(match.mask.shape, scores.shape)
+
+
+def _scale(match: Match) -> float | None:
+    """What scores are multiplied by; None if it is not one number."""
+    array = match.scale.array if match.has("scale") else np.ones(())
+    if array is None or array.size != 1 or array.ndim > (match.pairs.rank or 0):
+        return None
+    number = float(array.reshape(()))
+    return (1 / number if number else None) if match.has("divided") else number
+
+
+ATTENDED = draw(_drawing, constants="scale", accepts=_mask_fits)
+
+
 @island_pass(when=Condition("on GPUs with a kernel for it", lambda t: t.form.fuses_attention), bodies=False)
 def fused_attention(graph: IslandGraph) -> None:
     """Products around a softmax are one MultiHeadAttention."""
-    for node in graph.nodes:
-        fused = _attention(node, graph)
-        if fused and all(graph.target.has_kernel(n) for n in fused if n.op == ATTENTION):
-            graph.replace(node, *fused)
+    for match in graph.match(ATTENDED):
+        q, k, v = (_projected(operand, graph) for operand in (match.q, match.k, match.v))
+        if (scale := _scale(match)) is None or q is None or k is None or v is None:
+            continue
+        if (q.heads, q.size, q.heads) != (k.heads, k.size, v.heads):
+            continue
+        mask = match.mask if match.has("mask") else None
+        attention, reshape = _node(match.output, q, k, v, scale, mask)
+        if graph.target.has_kernel(attention):
+            graph.replace(match.node, *q.nodes, *k.nodes, *v.nodes, attention, reshape)
 
 
 @island_pass(when=Condition("on GPUs whose kernel takes it", _packs), bodies=False)
@@ -77,25 +112,6 @@ def packed_attention(graph: IslandGraph) -> None:
         packed = _packed(node, graph) if node.op == ATTENTION else None
         if packed is not None:
             graph.replace(node, *packed)
-
-
-def _attention(node: OnnxNode, graph: IslandGraph) -> list[OnnxNode]:
-    """What replaces the last transpose of an attention; nothing if it is none."""
-    product = graph.producer(node.inputs[0], "MatMul") if _transposes(node, HEADS_FIRST) else None
-    softmax = graph.producer(product.inputs[0], "Softmax") if product is not None else None
-    if product is None or softmax is None or softmax.attrs.get("axis", -1) not in _LAST:
-        return []
-    scores, mask = _without_mask(softmax.inputs[0], graph)
-    pairs, scale = _without_scale(scores, graph)
-    both = graph.producer(pairs, "MatMul")
-    if both is None:
-        return []
-    q = _projected(both.inputs[0], HEADS_FIRST, graph)
-    k = _projected(both.inputs[1], KEYS, graph)
-    v = _projected(product.inputs[1], HEADS_FIRST, graph)
-    if q is None or k is None or v is None or (q.heads, q.size, q.heads) != (k.heads, k.size, v.heads):
-        return []
-    return [*q.nodes, *k.nodes, *v.nodes, *_node(node.outputs[0], q, k, v, scale, mask)]
 
 
 def _node(
@@ -119,40 +135,16 @@ def _reshape(operand: Operand, output: Operand, sizes: Sequence[int]) -> OnnxNod
     return OnnxNode("Reshape", (operand, target), (output,), {})
 
 
-def _without_mask(scores: Operand | None, graph: IslandGraph) -> tuple[Operand | None, Operand | None]:
-    """The scores before a mask of the same positions is added, and the mask."""
-    for inner, mask in graph.pairs(scores, "Add"):
-        if inner is not None and mask is not None and _is_of_scores(inner, graph):
-            fits = mask.shape is not None and inner.shape is not None and _fits(mask.shape, inner.shape)
-            return (inner, mask) if fits else (None, None)
-    return scores, None
-
-
-def _is_of_scores(operand: Operand, graph: IslandGraph) -> bool:
-    return graph.producer(_without_scale(operand, graph)[0], "MatMul") is not None
-
-
-def _fits(mask: Dims, scores: Dims) -> bool:
+def _fits(mask: Dims | None, scores: Dims | None) -> bool:
     """Whether a mask has all pairs of positions, and each batch and head or one for all."""
-    if len(mask) != len(scores) or None in scores[2:] or mask[2:] != scores[2:]:
+    if mask is None or scores is None or len(mask) != len(scores):
         return False
-    return mask[0] in (1, scores[0]) and mask[1] in (1, scores[1])
+    all_pairs = None not in scores[2:] and mask[2:] == scores[2:]
+    return all_pairs and mask[0] in (1, scores[0]) and mask[1] in (1, scores[1])
 
 
-def _without_scale(scores: Operand | None, graph: IslandGraph) -> tuple[Operand | None, float]:
-    node = graph.producer(scores)
-    if node is None or node.op not in ("Mul", "Div"):
-        return scores, 1.0
-    factor, inner = scalar_and_other(node)
-    if factor is None or (node.op == "Div" and (inner is not node.inputs[0] or factor == 0)):
-        return scores, 1.0
-    return inner, factor if node.op == "Mul" else 1 / factor
-
-
-def _projected(operand: Operand | None, perm: list[int], graph: IslandGraph) -> _Projected | None:
-    transpose = graph.producer(operand, "Transpose")
-    parts = transpose.inputs[0] if transpose is not None and _transposes(transpose, perm) else None
-    if parts is None or parts.shape is None or parts.dtype != FLOAT32:
+def _projected(parts: Operand, graph: IslandGraph) -> _Projected | None:
+    if parts.shape is None or parts.dtype != FLOAT32:
         return None
     heads, size = parts.shape[2:]
     if not heads or not size:
@@ -181,10 +173,6 @@ def _joined(parts: Operand | None, graph: IslandGraph) -> Operand | None:
     assert size is not None
     same = positions is not None and joined.shape == (batch, positions, heads * size)
     return joined if same else None
-
-
-def _transposes(node: OnnxNode, perm: list[int]) -> bool:
-    return node.op == "Transpose" and list(node.attrs.get("perm", ())) == perm
 
 
 def _packed(node: OnnxNode, graph: IslandGraph) -> list[OnnxNode] | None:

@@ -14,6 +14,7 @@ from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
+from tfport.graph.op_facts.kinds import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.graph.tensors import Tensor
 from tfport.runtime.ops.control.conditions import Conditions, Literals
 from tfport.startup.dataclass import dataclass
@@ -25,9 +26,7 @@ MOST_ELEMENTS = 64
 SUPPRESSIONS = frozenset(
     f"NonMaxSuppression{version}" for version in ("", "V2", "V3", "V4", "V5", "WithOverlaps")
 )
-CONTROL_FLOW = frozenset(
-    f"{ref}{op}" for ref in ("", "Ref") for op in ("Switch", "Merge", "Enter", "Exit", "NextIteration")
-) | {"LoopCond"}
+CONTROL_FLOW = frozenset((*SWITCHES, *MERGES, *ENTERS, *EXITS, *NEXTS, "LoopCond"))
 AttrsAsRead = dict[str, pb.AttrValue]
 Copy = dict[Node, Node]
 """For each node of the first copy, that of another one."""
@@ -215,7 +214,7 @@ def _is_before(nodes: Sequence[Node], parts: set[Node]) -> bool:
         node = stack.pop()
         if node in parts:
             return False
-        if node.op not in ("NextIteration", "RefNextIteration"):
+        if node.op not in NEXTS:
             before = [n for n in (*(v.node for v in node.inputs), *node.controls) if n not in seen]
             seen.update(before)
             stack += before

@@ -6,7 +6,6 @@ by byte becomes one change for all of them.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,15 +27,13 @@ def string_chains(program: Program, engine: Engine) -> None:
     """Ops that change strings one after another are one step."""
     if sum(step.op in _OPS for step in program.steps) < 2:
         return
-    uses = Counter(operand for step in program.steps for operand in step.inputs)
-    uses.update(program.results)
     chains: dict[Operand, tuple[Step, Step, list[Change]]] = {}
     replaced: dict[Step, list[Step]] = {}
     for step in program.steps:
         change = _change(step)
         if change is not None:
             source, joined, changes = step.inputs[0], step, [change]
-            if source in chains and uses[source] == 1:
+            if source in chains and program.readers(source) == [step] and source not in program.results:
                 last, before, earlier = chains[source]
                 changes = _with(earlier, change)
                 joined = _joined(before, step, changes)

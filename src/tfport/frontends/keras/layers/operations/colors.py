@@ -48,7 +48,7 @@ def grayscale(b: LayerBuilder, images: LayerTensor, *, data_format: str | None =
 @layer("ops.RGBToHSV ops.HSVToRGB")
 def color_space(b: LayerBuilder, images: LayerTensor, *, data_format: str | None = None) -> LayerTensor:
     op = b.instance.config.class_name
-    return _of_images(b, data_format, images, lambda x: b.tensor(b.node(op, x), x.shape))
+    return _of_images(b, data_format, images, lambda x: b.result(op, x))
 
 
 @layer("ops.SobelEdges")

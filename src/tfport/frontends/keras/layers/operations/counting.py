@@ -38,7 +38,7 @@ def digitize(b: LayerBuilder, x: LayerTensor, bins: Any) -> LayerTensor:
     elif x.dtype not in (INT32, INT64):
         x = b.cast(x, INT64 if str(x.dtype) == "uint32" else INT32)
     boundaries = [float(boundary) for boundary in np.ravel(bins)]
-    return b.tensor(b.node("Bucketize", x, boundaries=boundaries), x.shape)
+    return b.Bucketize(x, boundaries=boundaries)
 
 
 @layer("ops.SearchSorted")

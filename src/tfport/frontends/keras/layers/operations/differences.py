@@ -55,7 +55,7 @@ def mesh_grid(b: LayerBuilder, *x: LayerTensor, indexing: str = "xy") -> list[La
 
 @layer("ops.Size")
 def size(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("Size", x, out_type=INT32), ())
+    return b.Size(x, out_type=INT32)
 
 
 @layer("ops.Ndim")

@@ -93,19 +93,19 @@ def next_after(b: LayerBuilder, x1: Any, x2: Any) -> LayerTensor:
     dtype = as_floating(b, promoted(b, *operands)[0]).dtype
     x, y = (b.cast(operand, FLOAT64) for operand in operands)
     zero = b.ZerosLike(b.Add(x, y))
-    return b.cast(b.tensor(b.node("NextAfter", b.Add(x, zero), b.Add(y, zero)), zero.shape), dtype)
+    return b.cast(b.NextAfter(b.Add(x, zero), b.Add(y, zero)), dtype)
 
 
 @layer("ops.Erfinv")
 def inverse_erf(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     wide = b.cast(x, FLOAT32) if str(x.dtype) in ("float16", "bfloat16") else x
-    return b.cast(b.tensor(b.node("Erfinv", wide), x.shape), x.dtype)
+    return b.cast(b.Erfinv(wide), x.dtype)
 
 
 @layer("ops.I0")
 def bessel_i0(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     x = b.cast(x, FLOAT64) if x.dtype == INT64 else as_floating(b, x)
-    return b.tensor(b.node("BesselI0", x), x.shape)
+    return b.BesselI0(x)
 
 
 @layer("ops.Isclose")

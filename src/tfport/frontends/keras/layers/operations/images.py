@@ -14,7 +14,7 @@ from tfport.frontends.keras.preprocessing.aspect_ratio import cropped_to_ratio, 
 from tfport.frontends.keras.promotion import tensors_of
 from tfport.frontends.keras.resize import resize
 from tfport.frontends.keras.tensor import LayerTensor
-from tfport.frontends.keras.windows import convolve, convolve_depthwise, pool, window_counts
+from tfport.frontends.keras.windows import convolve, convolve_depthwise, pool
 from tfport.graph.building.arrays import expand_dims, pad, reshape, slice_axis, squeeze, transpose
 from tfport.graph.building.sizes import sizes
 
@@ -108,17 +108,10 @@ def blocks(
     b: LayerBuilder, x: LayerTensor, *, block_size: int, data_format: str | None = None
 ) -> LayerTensor:
     """Blocks of pixels as channels, or channels as blocks of pixels."""
-    op, area = b.instance.config.class_name, block_size**2
+    op = b.instance.config.class_name
 
     def rearranged(images: LayerTensor) -> LayerTensor:
-        *spatial, channels = images.shape[1:]
-        if op == "SpaceToDepth":
-            dims = [None if size is None else size // block_size for size in spatial]
-            dims.append(None if channels is None else channels * area)
-        else:
-            dims = [None if size is None else size * block_size for size in spatial]
-            dims.append(None if channels is None else channels // area)
-        return b.tensor(b.node(op, images, block_size=block_size), (images.shape[0], *dims))
+        return b.result(op, images, block_size=block_size)
 
     return channels_last(b, data_format, x, rearranged)
 
@@ -168,14 +161,9 @@ def _image_patches(
     dilations: tuple[int, ...],
     padding: str,
 ) -> LayerTensor:
-    node = b.node(
-        "ExtractImagePatches", x,
-        ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, *dilations, 1], padding=padding.upper(),
-    )  # fmt: skip
-    channels = x.shape[-1]
-    spatial = window_counts(x.shape[1:-1], window, strides, padding, dilations)
-    elements = None if channels is None else math.prod(window) * channels
-    return b.tensor(node, (x.shape[0], *spatial, elements))
+    return b.ExtractImagePatches(
+        x, ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, *dilations, 1], padding=padding.upper()
+    )
 
 
 @layer("ops.Unfold")

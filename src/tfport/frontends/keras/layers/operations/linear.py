@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from typing import Any
 
-from tfport.frontends.keras.einsum import einsum
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating, promoted, tensors_of
@@ -21,6 +20,7 @@ from tfport.graph.building.arrays import (
     transpose,
 )
 from tfport.graph.building.arrays import matmul as multiply_by_matrix
+from tfport.graph.building.products import einsum
 from tfport.graph.building.sizes import sizes
 
 

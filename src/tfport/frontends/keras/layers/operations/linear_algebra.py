@@ -10,7 +10,6 @@ import numpy as np
 from tfport.frontends.keras.layer import layer
 from tfport.frontends.keras.layer_builder import LayerBuilder
 from tfport.frontends.keras.promotion import as_floating, tensors_of
-from tfport.frontends.keras.rearranging import reversed_axes
 from tfport.frontends.keras.tensor import LayerTensor
 from tfport.graph.building.arrays import (
     batch_matmul,
@@ -18,6 +17,7 @@ from tfport.graph.building.arrays import (
     pad,
     reduce,
     reshape,
+    reverse,
     select,
     slice_axis,
     squeeze,
@@ -30,27 +30,27 @@ from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 
 @layer("ops.Cholesky")
 def cholesky(b: LayerBuilder, x: LayerTensor, *, upper: bool = False) -> LayerTensor:
-    factor = b.tensor(b.node("Cholesky", x), x.shape)
+    factor = b.Cholesky(x)
     return _adjoint(b, factor) if upper else factor
 
 
 @layer("ops.CholeskyInverse")
 def cholesky_inverse(b: LayerBuilder, x: LayerTensor, *, upper: bool = False) -> LayerTensor:
     """The inverse of a matrix whose triangular factor is given."""
-    diagonal = b.OnesLike(b.tensor(b.node("MatrixDiagPart", x), x.shape[:-1]))
-    identity = b.tensor(b.node("MatrixDiag", diagonal), x.shape)
+    diagonal = b.OnesLike(b.MatrixDiagPart(x))
+    identity = b.MatrixDiag(diagonal)
     inverse = b.tensor(b.node("MatrixTriangularSolve", x, identity, lower=not upper), x.shape)
     return batch_matmul(b, inverse, inverse, adj_x=not upper, adj_y=upper)
 
 
 @layer("ops.Inv")
 def inverse(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("MatrixInverse", x), x.shape)
+    return b.MatrixInverse(x)
 
 
 @layer("ops.Det")
 def determinant(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("MatrixDeterminant", x), x.shape[:-2])
+    return b.MatrixDeterminant(x)
 
 
 @layer("ops.Slogdet")
@@ -62,8 +62,8 @@ def log_determinant(b: LayerBuilder, x: LayerTensor) -> Sequence[LayerTensor]:
 
 @layer("ops.Logdet")
 def log_determinant_of_positive(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
-    factor = b.tensor(b.node("Cholesky", x), x.shape)
-    diagonal = b.tensor(b.node("MatrixDiagPart", factor), x.shape[:-1])
+    factor = b.Cholesky(x)
+    diagonal = b.MatrixDiagPart(factor)
     return b.Mul(reduce(b, "Sum", b.Log(diagonal), [-1]), 2.0)
 
 
@@ -143,7 +143,7 @@ def correlation_coefficients(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     count = sizes(b, x)[-1]
     less = b.cast(b.Sub(count, 1), x.dtype) if isinstance(count, LayerTensor) else float(count - 1)
     covariance = b.RealDiv(batch_matmul(b, centered, centered, adj_y=True), less)
-    deviation = b.Sqrt(b.tensor(b.node("MatrixDiagPart", covariance), covariance.shape[:-1]))
+    deviation = b.Sqrt(b.MatrixDiagPart(covariance))
     scale = b.Mul(expand_dims(b, deviation, 1), expand_dims(b, deviation, 0))
     return b.Minimum(b.Maximum(b.RealDiv(covariance, scale), -1.0), 1.0)
 
@@ -163,7 +163,7 @@ def upper_triangle(b: LayerBuilder, x: LayerTensor, *, k: int = 0) -> LayerTenso
 
 def _band(b: LayerBuilder, x: LayerTensor, lower: int, upper: int) -> LayerTensor:
     limits = (b.constant(limit, INT64) for limit in (lower, upper))
-    return b.tensor(b.node("MatrixBandPart", x, *limits), x.shape)
+    return b.MatrixBandPart(x, *limits)
 
 
 def _beyond_diagonal(b: LayerBuilder, x: LayerTensor, k: int, *, below: bool) -> LayerTensor:
@@ -190,7 +190,7 @@ def diagflat(b: LayerBuilder, x: LayerTensor, *, k: int = 0) -> LayerTensor:
 
 def _matrix_of(b: LayerBuilder, vector: LayerTensor, k: int) -> LayerTensor:
     """A matrix of zeros but for one diagonal."""
-    matrix = b.tensor(b.node("MatrixDiag", vector), vector.shape * 2)
+    matrix = b.MatrixDiag(vector)
     above, below = max(k, 0), max(-k, 0)
     return pad(b, matrix, [(below, above), (above, below)])
 
@@ -204,9 +204,7 @@ def diagonal(
     x = transpose(b, x, [axis for axis in range(x.rank) if axis not in axes] + axes)
     if offset:
         x = slice_axis(b, x, -1 if offset > 0 else -2, abs(offset), None)
-    rows, columns = x.shape[-2:]
-    length = None if rows is None or columns is None else min(rows, columns)
-    return b.tensor(b.node("MatrixDiagPart", x), (*x.shape[:-2], length))
+    return b.MatrixDiagPart(x)
 
 
 @layer("ops.Trace")
@@ -233,12 +231,12 @@ def turn(b: LayerBuilder, array: LayerTensor, *, k: int = 1, axes: Sequence[int]
         if array.shape[first] is None or array.shape[first] != array.shape[second]:
             # Keras 3.15 with TensorFlow reshapes between the two quarters as if nothing had been rotated
             raise b.refuse("half turns of planes that are not square differ between the backends of Keras")
-        return reversed_axes(b, array, [first, second])
+        return reverse(b, array, first, second)
     if turns == 1:
-        array = reversed_axes(b, array, [second])
+        array = reverse(b, array, second)
     if turns:
         array = transpose(b, array, order)
-    return reversed_axes(b, array, [second]) if turns == 3 else array
+    return reverse(b, array, second) if turns == 3 else array
 
 
 @layer("ops.Vander")

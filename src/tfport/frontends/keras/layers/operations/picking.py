@@ -152,11 +152,11 @@ def slice_update(b: LayerBuilder, inputs: LayerTensor, start_indices: Any, updat
     paddings = stack(b, [before, b.Sub(room, before)], 1)
     moved = b.tensor(b.node("Pad", b.cast(update, inputs.dtype), paddings), inputs.shape)
     here = b.tensor(b.node("Pad", b.OnesLike(b.cast(update, INT32)), paddings), inputs.shape)
-    return b.tensor(b.node("Select", b.cast(here, BOOL), moved, inputs), inputs.shape)
+    return b.Select(b.cast(here, BOOL), moved, inputs)
 
 
 def _shape(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("Shape", x, out_type=INT32), (x.rank,))
+    return b.Shape(x, out_type=INT32)
 
 
 @layer("ops.ScatterUpdate")

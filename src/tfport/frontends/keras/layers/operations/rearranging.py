@@ -16,7 +16,6 @@ from tfport.frontends.keras.rearranging import (
     padded,
     repeated,
     reshaped,
-    reversed_axes,
     rolled,
     split_at,
     squeezed,
@@ -25,7 +24,7 @@ from tfport.frontends.keras.rearranging import (
     unstacked,
 )
 from tfport.frontends.keras.tensor import LayerTensor
-from tfport.graph.building.arrays import concat, expand_dims, reshape, split, stack, transpose
+from tfport.graph.building.arrays import concat, expand_dims, reshape, reverse, split, stack, transpose
 from tfport.graph.building.sizes import sizes
 from tfport.graph.dtypes import DType
 
@@ -156,7 +155,7 @@ def pad_operation(
 def flip(b: LayerBuilder, x: LayerTensor, *, axis: Any = None) -> LayerTensor:
     named = {"Fliplr": [1], "Flipud": [0]}.get(b.instance.config.class_name)
     axes = named if named is not None else range(x.rank) if axis is None else _axes(axis, x.rank)
-    return reversed_axes(b, x, list(axes))
+    return reverse(b, x, *axes)
 
 
 @layer("ops.Roll")

@@ -52,20 +52,13 @@ for _names, _function in (
     layer(_names)(_function)
 
 
-@layer("ops.Max")
-def largest(
+@layer("ops.Max ops.Min")
+def extreme(
     b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None
 ) -> LayerTensor:
-    result = reduced(b, "Max", x, axis, keepdims)
-    return result if initial is None else b.Maximum(result, initial)
-
-
-@layer("ops.Min")
-def smallest(
-    b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool = False, initial: Any = None
-) -> LayerTensor:
-    result = reduced(b, "Min", x, axis, keepdims)
-    return result if initial is None else b.Minimum(result, initial)
+    op = b.instance.config.class_name
+    result = reduced(b, op, x, axis, keepdims)
+    return result if initial is None else b.result(f"{op}imum", result, initial)
 
 
 @layer("ops.Prod")
@@ -114,18 +107,12 @@ def spread(b: LayerBuilder, x: LayerTensor, *, axis: Axis = None, keepdims: bool
     return b.Sub(reduced(b, "Max", x, axis, keepdims), reduced(b, "Min", x, axis, keepdims))
 
 
-@layer("ops.Argmax")
-def argmax(
+@layer("ops.Argmax ops.Argmin")
+def position_of_extreme(
     b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
 ) -> LayerTensor:
-    return arg_extreme(b, "ArgMax", x, axis, keepdims, INT32)
-
-
-@layer("ops.Argmin")
-def argmin(
-    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, keepdims: bool = False
-) -> LayerTensor:
-    return arg_extreme(b, "ArgMin", x, axis, keepdims, INT32)
+    op = "ArgMax" if b.instance.config.class_name == "Argmax" else "ArgMin"
+    return arg_extreme(b, op, x, axis, keepdims, INT32)
 
 
 @layer("ops.Norm")
@@ -170,26 +157,17 @@ def _matrix_norm(b: LayerBuilder, x: LayerTensor, ord: Any, axes: list[int], kee
     return result
 
 
-@layer("ops.Cumsum")
-def cumsum(
+@layer("ops.Cumsum ops.Cumprod")
+def running(
     b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None
 ) -> LayerTensor:
     x = b.cast(x, INT32) if x.dtype == BOOL else x
-    return cumulative(b, "Cumsum", b.cast(x, DType.parse(dtype)) if dtype else x, axis)
-
-
-@layer("ops.Cumprod")
-def cumprod(
-    b: LayerBuilder, x: LayerTensor, *, axis: int | None = None, dtype: str | None = None
-) -> LayerTensor:
-    x = b.cast(x, INT32) if x.dtype == BOOL else x
-    return cumulative(b, "Cumprod", b.cast(x, DType.parse(dtype)) if dtype else x, axis)
+    return cumulative(b, b.instance.config.class_name, b.cast(x, DType.parse(dtype)) if dtype else x, axis)
 
 
 @layer("ops.TopK")
 def top_k(b: LayerBuilder, x: LayerTensor, *, k: int, sorted: bool = True) -> Sequence[LayerTensor]:
-    node = b.node("TopKV2", x, k, sorted=sorted)
-    return [b.tensor(node.output(i), (*x.shape[:-1], k)) for i in (0, 1)]
+    return b.results(b.node("TopKV2", x, k, sorted=sorted))
 
 
 def ascending(b: LayerBuilder, x: LayerTensor, output: int = 0) -> LayerTensor:
@@ -265,7 +243,7 @@ def _quantiles(
     result = _at(b, ascending(b, rows), fraction, method)
     missing = reduce(b, "Any", b.IsNan(rows), [-1])
     nothing = b.ZerosLike(b.cast(missing, x.dtype))
-    unknown = b.tensor(b.node("Select", missing, b.Add(nothing, math.nan), nothing), missing.shape)
+    unknown = b.Select(missing, b.Add(nothing, math.nan), nothing)
     result = b.Add(result, expand_dims(b, unknown, -1) if fraction.ndim else unknown)
     for index in sorted(axes) if keepdims else ():
         result = expand_dims(b, result, index)

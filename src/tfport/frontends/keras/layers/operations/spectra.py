@@ -43,14 +43,14 @@ def _parts(b: LayerBuilder, x: LayerTensor) -> Pair:
 @layer("ops.FFT")
 def fft(b: LayerBuilder, x: Pair) -> Pair:
     signal = complex_of(b, *x)
-    return _parts(b, b.tensor(b.node("FFT", signal), signal.shape))
+    return _parts(b, b.FFT(signal))
 
 
 @layer("ops.FFT2 ops.IFFT2")
 def fft2(b: LayerBuilder, x: Pair) -> Pair:
     signal = complex_of(b, *x)
     op = "FFT2D" if b.instance.config.class_name == "FFT2" else "IFFT2D"
-    return _parts(b, b.tensor(b.node(op, signal), signal.shape))
+    return _parts(b, b.result(op, signal))
 
 
 @layer("ops.RFFT")
@@ -199,17 +199,17 @@ def imaginary(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
 def part(b: LayerBuilder, op: str, x: LayerTensor) -> LayerTensor:
     """The `Real` or `Imag` part of complex numbers."""
     dtype = DType.parse("float64" if str(x.dtype) == "complex128" else "float32")
-    return b.tensor(b.node(op, x, Tout=dtype), x.shape)
+    return b.result(op, x, Tout=dtype)
 
 
 def complex_of(b: LayerBuilder, real_part: LayerTensor, imaginary_part: LayerTensor) -> LayerTensor:
     dtype = DType.parse("complex128" if str(real_part.dtype) == "float64" else "complex64")
-    return b.tensor(b.node("Complex", real_part, imaginary_part, Tout=dtype), real_part.shape)
+    return b.Complex(real_part, imaginary_part, Tout=dtype)
 
 
 @layer("ops.Conj ops.Conjugate")
 def conjugate(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
-    return b.tensor(b.node("Conj", x), x.shape) if x.dtype.is_complex else x
+    return b.Conj(x) if x.dtype.is_complex else x
 
 
 @layer("ops.Angle")

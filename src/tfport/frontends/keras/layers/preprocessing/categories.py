@@ -71,7 +71,7 @@ def hashing(
 
 def _digits(b: LayerBuilder, x: LayerTensor) -> LayerTensor:
     integers = b.cast(x, INT64) if x.dtype.is_floating else x
-    return b.tensor(b.node("AsString", integers), x.shape)
+    return b.AsString(integers)
 
 
 @layer("HashedCrossing")

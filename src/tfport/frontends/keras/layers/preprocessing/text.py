@@ -71,9 +71,9 @@ def _standardized(b: LayerBuilder, x: LayerTensor, standardize: Json) -> LayerTe
     if standardize is not None and standardize not in (*LOWERS, *STRIPS):
         raise b.refuse(f"its standardization {standardize!r:.80} is a function that is not in the file")
     if standardize in LOWERS:
-        x = b.tensor(b.node("StringLower", x), x.shape)
+        x = b.StringLower(x)
     if standardize in STRIPS:
-        x = b.tensor(b.node("StaticRegexReplace", x, pattern=PUNCTUATION, rewrite=""), x.shape)
+        x = b.StaticRegexReplace(x, pattern=PUNCTUATION, rewrite="")
     return x
 
 
@@ -100,13 +100,13 @@ def _split(b: LayerBuilder, x: LayerTensor, split: Json) -> RaggedWords:
         rows = squeeze(b, rows, 1)
         count = b.tensor(b.node("StridedSlice", shape, [0], [1], [1], shrink_axis_mask=1), ())
         lengths = b.tensor(b.node("UnsortedSegmentSum", b.OnesLike(rows), rows, count), (x.shape[0],))
-        ends = b.tensor(b.node("Cumsum", lengths, 0), lengths.shape)
+        ends = b.Cumsum(lengths, 0)
         splits = concat(b, [b.constant([0], INT64), ends], 0)
         return RaggedWords(b.tensor(words, (None,)), splits, x.shape[0])
     if split == "character":
         node = b.node("UnicodeDecode", x, input_encoding="UTF-8", Tsplits=INT64)
         splits, codes = b.tensor(node.output(0), (None,)), b.tensor(node.output(1), (None,))
-        count = b.tensor(b.node("Size", codes, out_type=INT64), ())
+        count = b.Size(codes, out_type=INT64)
         each = b.node("Range", b.constant(0, INT64), b.Add(count, 1), b.constant(1, INT64))
         characters = b.node("UnicodeEncode", codes, each, output_encoding="UTF-8", Tsplits=INT64)
         return RaggedWords(b.tensor(characters, (None,)), splits, x.shape[0])
@@ -136,7 +136,7 @@ def _padded_rows(b: LayerBuilder, ragged: RaggedWords, vocabulary: Vocabulary) -
 def _cut(b: LayerBuilder, indices: LayerTensor, length: int) -> LayerTensor:
     """Rows of one length, cut or filled with 0."""
     rows = slice_axis(b, indices, -1, None, length)
-    size = b.tensor(b.node("Shape", rows, out_type=INT32), (rows.rank,))
+    size = b.Shape(rows, out_type=INT32)
     last = b.tensor(b.node("StridedSlice", size, [rows.rank - 1], [rows.rank], [1], shrink_axis_mask=1), ())
     missing = b.Sub(b.constant(length), last)
     flat = b.node("Pack", [*[b.constant(0)] * (2 * rows.rank - 1), missing], T=INT32, axis=0)

@@ -74,12 +74,9 @@ def where(b: LayerBuilder, condition: LayerTensor, x: Any = None, y: Any = None)
 def regex_replace(
     b: LayerBuilder, input: LayerTensor, pattern: str, rewrite: str, replace_global: bool = True
 ) -> LayerTensor:
-    node = b.node(
-        "StaticRegexReplace", input, pattern=pattern, rewrite=rewrite, replace_global=replace_global
-    )
-    return b.tensor(node, input.shape)
+    return b.StaticRegexReplace(input, pattern=pattern, rewrite=rewrite, replace_global=replace_global)
 
 
 @tf_function("strings.to_number")
 def to_number(b: LayerBuilder, input: LayerTensor, out_type: str = "float32") -> LayerTensor:
-    return b.tensor(b.node("StringToNumber", input, out_type=DType.parse(out_type)), input.shape)
+    return b.StringToNumber(input, out_type=DType.parse(out_type))

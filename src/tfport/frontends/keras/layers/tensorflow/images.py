@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfport.frontends.keras.layer_builder import LayerBuilder
@@ -29,35 +30,23 @@ def image_resize(
     return squeeze(b, result, 0) if images.rank == 3 else result
 
 
-@tf_function("nn.max_pool2d nn.max_pool")
-def max_pool(
-    b: LayerBuilder,
-    input: LayerTensor,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = None,
-) -> LayerTensor:
-    return _pooled(b, "MaxPool", input, ksize, strides, padding, data_format)
+def _pooling(op: str) -> Callable[..., LayerTensor]:
+    def function(
+        b: LayerBuilder,
+        input: LayerTensor,
+        ksize: Any,
+        strides: Any,
+        padding: str,
+        data_format: str | None = None,
+    ) -> LayerTensor:
+        _check(b, padding, data_format)
+        return pool(b, op, input, _spatial(input, ksize), _spatial(input, strides), padding.lower())
+
+    return function
 
 
-@tf_function("nn.avg_pool2d nn.avg_pool")
-def avg_pool(
-    b: LayerBuilder,
-    input: LayerTensor,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = None,
-) -> LayerTensor:
-    return _pooled(b, "AvgPool", input, ksize, strides, padding, data_format)
-
-
-def _pooled(
-    b: LayerBuilder, op: str, x: LayerTensor, window: Any, strides: Any, padding: Any, data_format: str | None
-) -> LayerTensor:
-    _check(b, padding, data_format)
-    return pool(b, op, x, _spatial(x, window), _spatial(x, strides), padding.lower())
+tf_function("nn.max_pool2d nn.max_pool")(_pooling("MaxPool"))
+tf_function("nn.avg_pool2d nn.avg_pool")(_pooling("AvgPool"))
 
 
 @tf_function("nn.conv2d nn.convolution")

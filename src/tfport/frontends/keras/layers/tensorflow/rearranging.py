@@ -13,7 +13,6 @@ from tfport.frontends.keras.rearranging import (
     padded,
     repeated,
     reshaped,
-    reversed_axes,
     rolled,
     split_sizes,
     squeezed,
@@ -23,7 +22,7 @@ from tfport.frontends.keras.rearranging import (
 )
 from tfport.frontends.keras.reductions import axes_of
 from tfport.frontends.keras.tensor import LayerTensor
-from tfport.graph.building.arrays import concat, expand_dims, gather, split, stack
+from tfport.graph.building.arrays import concat, expand_dims, gather, reverse, split, stack
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 
 
@@ -100,8 +99,8 @@ def broadcast_to(b: LayerBuilder, input: LayerTensor, shape: Any) -> LayerTensor
 
 
 @tf_function("reverse compat.v1.reverse_v2")
-def reverse(b: LayerBuilder, tensor: LayerTensor, axis: Any) -> LayerTensor:
-    return reversed_axes(b, tensor, axes_of(tensor, axis))
+def reverse_function(b: LayerBuilder, tensor: LayerTensor, axis: Any) -> LayerTensor:
+    return reverse(b, tensor, *axes_of(tensor, axis))
 
 
 @tf_function("roll")
@@ -140,8 +139,7 @@ def gather_nd(b: LayerBuilder, params: LayerTensor, indices: Any, batch_dims: in
     depth = positions.shape[-1]
     if batch_dims or depth is None:
         raise b.refuse("it gathers with batch dimensions or an unknown depth, which tfport does not do")
-    dims = (*positions.shape[:-1], *params.shape[depth:])
-    return b.tensor(b.node("GatherNd", params, positions), dims)
+    return b.GatherNd(params, positions)
 
 
 @tf_function("one_hot")
@@ -161,12 +159,12 @@ def one_hot_function(
 
 @tf_function("shape compat.v1.shape")
 def shape(b: LayerBuilder, input: LayerTensor, out_type: str = "int32") -> LayerTensor:
-    return b.tensor(b.node("Shape", input, out_type=DType.parse(out_type)), (input.rank,))
+    return b.Shape(input, out_type=DType.parse(out_type))
 
 
 @tf_function("size compat.v1.size")
 def size(b: LayerBuilder, input: LayerTensor, out_type: str = "int32") -> LayerTensor:
-    return b.tensor(b.node("Size", input, out_type=DType.parse(out_type)), ())
+    return b.Size(input, out_type=DType.parse(out_type))
 
 
 @tf_function("rank compat.v1.rank")

@@ -81,6 +81,5 @@ def cumprod(
 def top_k(
     b: LayerBuilder, input: LayerTensor, k: int = 1, sorted: bool = True, index_type: str = "int32"
 ) -> list[LayerTensor]:
-    node = b.node("TopKV2", input, k, sorted=sorted)
-    values, positions = (b.tensor(node.output(i), (*input.shape[:-1], k)) for i in (0, 1))
+    values, positions = b.results(b.node("TopKV2", input, k, sorted=sorted))
     return [values, b.cast(positions, DType.parse(index_type))]

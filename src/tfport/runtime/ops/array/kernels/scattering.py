@@ -35,7 +35,7 @@ def _kind(op):
 
 
 def _combine(array, positions, updates, kind):
-    """Apply updates to `made` in order, each at its index."""
+    """Apply updates to the array in order, each at its index."""
     if kind == "Update":
         array[positions] = updates
     elif kind == "Div":

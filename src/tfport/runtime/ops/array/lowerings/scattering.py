@@ -70,7 +70,7 @@ def scattered(b, tensor, indices, updates, reduction, policy):
     positions = row_numbers(b, b.int64(indices), sizes[:depth])
     # the shape that updates must have
     wanted = [*sizes_of(b, indices, 0, len(indices.shape) - 1), *sizes[depth:]]
-    values = updates if not wanted else in_shape(b, updates, wanted)
+    values = updates if not wanted else in_shape(updates, wanted)
     number = product_of_sizes(b, wanted[: len(indices.shape) - 1])
     flat = reshaped(b, values, [number, width])
     spread = b.Expand(b.reshape(positions, -1, 1), vector(b, [number, width]))
@@ -85,7 +85,7 @@ def check_type(x):
         raise CannotLower("ONNX Runtime does not add this type")
 
 
-def in_shape(b, x, wanted):
+def in_shape(x, wanted):
     """`x`, if its known sizes match; the reshape to rows checks the rest."""
     for there, size in zip(x.shape, wanted, strict=True):
         if isinstance(size, int) and there is not None and there != size:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
 from tfport.runtime.lower import host, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.functional import function_of
 from tfport.runtime.ops.control.structure_steps import InnerProgram
-from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
-from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
+from tfport.runtime.ops.data.dataset import Dataset, Element, check_element, check_shapes, check_types
 from tfport.runtime.ops.strings.byte_strings import scalar_value
 from tfport.runtime.ops.tables.table import StaticTable
+from tfport.runtime.state import State
 from tfport.runtime.trace import Tracer
 
 DEVICE = b"/job:localhost/replica:0/task:0/device:CPU:0"
@@ -188,3 +192,63 @@ def initialize_table_from_dataset(table_handle, dataset):
     if not pairs:
         raise RunFailed(f"table `{table_handle.name}` cannot be initialized from an empty dataset")
     table_handle.fill(*(np.concatenate(column) for column in zip(*pairs, strict=True)))
+
+
+# Dataset iterators, thread-safe
+
+PREFIX = "tfport-iterator-"
+
+
+class DatasetIterator:
+    """A position in a dataset."""
+
+    def __init__(self, name: str, types: Sequence[DType], shapes: Sequence[Shape]) -> None:
+        self.name, self.types, self.shapes = name, types, shapes
+        self.lock = threading.RLock()
+        self.make: Callable[[], Dataset] | None = None
+        """Makes the dataset of a one-shot iterator at the first request."""
+        self._elements: Iterator[Element] | None = None
+
+    def begin(self, dataset: Dataset) -> None:
+        """Start at the first element of a dataset."""
+        if self.types:
+            check_types(self.types, dataset.types, "the dataset")
+            check_shapes(self.shapes, dataset.shapes, "the dataset")
+        with self.lock:
+            self._elements = dataset.iterate()
+
+    def next(self) -> Element | None:
+        """The next element; None at the end."""
+        with self.lock:
+            if self._elements is None and self.make is not None:
+                self.begin(self.make())
+            if self._elements is None:
+                raise RunFailed(
+                    f"iterator `{self.name}` has no dataset yet: run its initializer (MakeIterator) first"
+                )
+            return next(self._elements, None)
+
+
+class Handles:
+    """The iterators of a session by string handle."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._named: weakref.WeakValueDictionary[bytes, DatasetIterator] = weakref.WeakValueDictionary()
+
+    def name(self, iterator: DatasetIterator) -> bytes:
+        handle = f"{PREFIX}{id(iterator):x}".encode()
+        with self._lock:
+            self._named[handle] = iterator
+        return handle
+
+    def find(self, handle: bytes) -> DatasetIterator:
+        with self._lock:
+            iterator = self._named.get(handle)
+        if iterator is None:
+            raise RunFailed("no iterator of this session has this string handle")
+        return iterator
+
+
+def handles_of(state: State) -> Handles:
+    return state.resource(Handles, "", Handles)

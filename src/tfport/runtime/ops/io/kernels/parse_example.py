@@ -20,7 +20,7 @@ from tfport.runtime.ops.io.feature_columns import (
     feature_specs,
     type_text,
 )
-from tfport.runtime.ops.io.feature_maps import top_level
+from tfport.runtime.ops.io.feature_lists import top_level
 from tfport.runtime.ops.io.message_batches import MalformedMessage, MessageBuffer
 from tfport.runtime.ops.shared.arrays import expand_ranges
 

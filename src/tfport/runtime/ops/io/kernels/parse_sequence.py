@@ -20,7 +20,7 @@ from tfport.runtime.ops.io.feature_columns import (
     feature_specs,
     step_columns,
 )
-from tfport.runtime.ops.io.feature_maps import top_level
+from tfport.runtime.ops.io.feature_lists import top_level
 from tfport.runtime.ops.io.kernels.parse_example import (
     ExampleNames,
     as_keys,

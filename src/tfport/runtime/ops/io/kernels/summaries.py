@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.encoding.wire import to_varint, walk
+from tfport.formats.encoding.wire import FIXED32, FIXED64, LENGTH, to_varint, walk
 from tfport.graph.dtypes import DType
 from tfport.graph.tensors import Tensor
 from tfport.runtime.lower import host
 
-_TAG, _SIMPLE, _HISTOGRAM, _NODE_NAME, _TENSOR, _METADATA = 1, 2, 5, 7, 8, 9
+_TAG, _SIMPLE, _HISTOGRAM, _TENSOR, _METADATA = 1, 2, 5, 8, 9
 """Field numbers of Summary.Value."""
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
 def _bytes(number: int, data: bytes) -> bytes:
-    return to_varint(number << 3 | _LENGTH) + to_varint(len(data)) + data
+    return to_varint(number << 3 | LENGTH) + to_varint(len(data)) + data
 
 
 def _summary(*values: bytes) -> Any:
@@ -37,7 +36,7 @@ def scalar_summary(tags, values):
             f"tags and values must have the same shape, found {list(tags.shape)} and {list(values.shape)}"
         )
     numbers = values.reshape(-1).astype(np.float32).tolist()
-    simple = to_varint(_SIMPLE << 3 | _FIXED32)
+    simple = to_varint(_SIMPLE << 3 | FIXED32)
     pairs = zip(tags.reshape(-1).tolist(), numbers, strict=True)
     return _summary(*(_bytes(_TAG, tag) + simple + struct.pack("<f", number) for tag, number in pairs))
 
@@ -79,7 +78,7 @@ def _histogram(numbers: Any) -> bytes:
     out = b""
     for number, statistic in enumerate(statistics, 1):
         if struct.pack("<d", statistic) != bytes(8):  # zero is the default and is not written
-            out += to_varint(number << 3 | _FIXED64) + struct.pack("<d", statistic)
+            out += to_varint(number << 3 | FIXED64) + struct.pack("<d", statistic)
     return (
         out
         + _bytes(6, limits[kept].astype("<f8").tobytes())
@@ -110,7 +109,7 @@ def _fields(message: bytes, number: int) -> list[bytes]:
     scan = walk(message)
     if not scan.is_complete:
         raise RunFailed("could not parse one of the summary inputs")
-    return [message[f.start : f.end] for f in scan.fields if f.number == number and f.wire == _LENGTH]
+    return [message[f.start : f.end] for f in scan.fields if f.number == number and f.wire == LENGTH]
 
 
 @host("TensorSummaryV2")

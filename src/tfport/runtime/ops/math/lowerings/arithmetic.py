@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfport.graph.dtypes import INT64
-from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.lower import CannotLower, constant_of, lower, same_name
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.shared.same_name import same_name
 
 same_name("Add AddV2:Add Sub Mul RealDiv:Div")
 

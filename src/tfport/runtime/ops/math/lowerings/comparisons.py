@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tfport.graph.dtypes import BOOL
-from tfport.runtime.lower import CannotLower, lower
+from tfport.runtime.lower import CannotLower, lower, same_name
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.math.lowerings.arithmetic import would_broadcast
-from tfport.runtime.ops.shared.same_name import same_name
 
 same_name("BitwiseAnd BitwiseOr BitwiseXor Invert:BitwiseNot")
 same_name("Less LessEqual:LessOrEqual Greater GreaterEqual:GreaterOrEqual LogicalAnd:And LogicalOr:Or")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import platform
 
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.lower import CannotLower, lower
-from tfport.runtime.ops.shared.same_name import same_name
+from tfport.runtime.lower import CannotLower, lower, same_name
 from tfport.runtime.program import ONNX_TYPES
 
 _BITS = {"int32": 31, "int64": 63}

@@ -6,8 +6,7 @@ ONNX has no Erfc, and `1 - Erf` would lose all digits where the result is small.
 from __future__ import annotations
 
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.lower import lower
-from tfport.runtime.ops.shared.same_name import same_name
+from tfport.runtime.lower import lower, same_name
 from tfport.runtime.program import ERFC
 
 same_name("Erf")

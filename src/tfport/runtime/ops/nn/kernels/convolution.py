@@ -65,7 +65,7 @@ def convolution(
     strides: Any,
     dilations: Any,
     padding: str,
-    explicit: Any = (),
+    explicit_paddings: Any = (),
     depthwise: bool = False,
 ) -> Any:
     """Convolve an input in any layout."""
@@ -76,7 +76,8 @@ def convolution(
         raise RunFailed(f"the filter must not be empty, found shape {list(w.shape)}")
     if depthwise:
         w = depthwise_filter(w, x.shape[-1])
-    win = layout_windows(layout, x.shape[1:-1], w.shape[:-2], strides, dilations, padding, explicit)
+    pads = explicit_pads(layout, explicit_paddings)
+    win = layout_windows(layout, x.shape[1:-1], w.shape[:-2], strides, dilations, padding, pads)
     return layout.from_channels_last(convolve(x, w, win)).astype(input.dtype, copy=False)
 
 
@@ -90,8 +91,7 @@ def depthwise_filter(w: Any, channels: int) -> Any:
 @host("Conv2D")
 def conv2d(input, filter, *, strides, use_cudnn_on_gpu, padding, explicit_paddings, data_format, dilations):
     layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return convolution(layout, input, filter, strides, dilations, padding, pads)
+    return convolution(layout, input, filter, strides, dilations, padding, explicit_paddings)
 
 
 @host("Conv3D")
@@ -102,8 +102,7 @@ def conv3d(input, filter, *, strides, padding, data_format, dilations):
 @host("DepthwiseConv2dNative")
 def depthwise_conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
     layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return convolution(layout, input, filter, strides, dilations, padding, pads, depthwise=True)
+    return convolution(layout, input, filter, strides, dilations, padding, explicit_paddings, depthwise=True)
 
 
 @host("Conv")
@@ -113,9 +112,8 @@ def conv(input, filter, *, strides, padding, explicit_paddings, data_format, dil
     layout = DataLayout(f"N{axes}C" if data_format == "CHANNELS_LAST" else f"NC{axes}")
     batch = input.shape[:batch_dims]
     flat = input.reshape(-1, *input.shape[batch_dims:])
-    pads = explicit_pads(layout, explicit_paddings)
     dilations = dilations or [1] * layout.rank
-    out = convolution(layout, flat, filter, strides, dilations, padding, pads)
+    out = convolution(layout, flat, filter, strides, dilations, padding, explicit_paddings)
     return out.reshape(*batch, *out.shape[1:])
 
 
@@ -147,12 +145,17 @@ def fused_conv2d(
             f"found {filter_format} and {len(host_args)} host_args"
         )
     layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    y = layout.to_channels_last(
-        convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads)
-    )
+    y = convolution(layout, widen(input), widen(filter), strides, dilations, padding, explicit_paddings)
+    return _with_fused_ops(layout, y, args, fused_ops, epsilon, leakyrelu_alpha)
+
+
+def _with_fused_ops(
+    layout: DataLayout, y: Any, args: Any, fused_ops: Any, epsilon: float, alpha: float
+) -> Any:
     args = [_channels_last(layout, arg) for arg in args]
-    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))
+    return layout.from_channels_last(
+        apply_fused_ops(layout.to_channels_last(y), args, fused_ops, epsilon, alpha)
+    )
 
 
 def _channels_last(layout: DataLayout, arg: Any) -> Any:
@@ -167,10 +170,8 @@ def fused_depthwise_conv2d(
     input, filter, args, *, strides, padding, data_format, dilations, fused_ops, epsilon, leakyrelu_alpha
 ):
     layout = DataLayout(data_format)
-    y = layout.to_channels_last(
-        convolution(layout, widen(input), widen(filter), strides, dilations, padding, depthwise=True)
-    )
-    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))
+    y = convolution(layout, widen(input), widen(filter), strides, dilations, padding, depthwise=True)
+    return _with_fused_ops(layout, y, args, fused_ops, epsilon, leakyrelu_alpha)
 
 
 @host("FusedDepthwiseConv2dNative")
@@ -189,9 +190,7 @@ def tfjs_fused_depthwise_conv2d(
     leakyrelu_alpha,
 ):
     layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    y = layout.to_channels_last(
-        convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads, depthwise=True)
+    y = convolution(
+        layout, widen(input), widen(filter), strides, dilations, padding, explicit_paddings, depthwise=True
     )
-    args = [_channels_last(layout, arg) for arg in args]
-    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))
+    return _with_fused_ops(layout, y, args, fused_ops, epsilon, leakyrelu_alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,17 +45,18 @@ def _check_gradient(win: Windows, batch: int, dy: Any, channels: int) -> None:
 
 
 def input_backprop(
-    layout: DataLayout,
+    data_format: str,
     sizes: Any,
     filter: Any,
     out_backprop: Any,
     strides: Any,
     dilations: Any,
     padding: str,
-    explicit: Any = (),
+    explicit_paddings: Any = (),
     depthwise: bool = False,
 ) -> Any:
-    """The gradient of a convolution's input of shape `sizes`, in any layout."""
+    """The gradient of a convolution's input of shape `sizes`."""
+    layout = DataLayout(data_format)
     sizes = [int(n) for n in sizes]
     if len(sizes) == len(layout.spatial_axes):  # Conv2DBackpropInput also takes (height, width)
         shape = [out_backprop.shape[0], *sizes, filter.shape[-2]]
@@ -66,143 +68,110 @@ def input_backprop(
     batch, *spatial, channels = shape
     if depthwise:
         w = depthwise_filter(w, channels)
-    win = layout_windows(layout, spatial, w.shape[:-2], strides, dilations, padding, explicit)
+    pads = explicit_pads(layout, explicit_paddings)
+    win = layout_windows(layout, spatial, w.shape[:-2], strides, dilations, padding, pads)
     _check_gradient(win, batch, dy, w.shape[-1])
     dx = _input_gradient(dy, w, batch, channels, win)
     return layout.from_channels_last(dx).astype(out_backprop.dtype, copy=False)
 
 
-@host("Conv2DBackpropInput")
-def conv2d_backprop_input(
-    input_sizes,
-    filter,
-    out_backprop,
-    *,
-    strides,
-    use_cudnn_on_gpu,
-    padding,
-    explicit_paddings,
-    data_format,
-    dilations,
-):
-    layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return input_backprop(layout, input_sizes, filter, out_backprop, strides, dilations, padding, pads)
+def _conv2d_backprop_input(sizes: Callable[[Any], Any]) -> Any:
+    def kernel(
+        input,
+        filter,
+        out_backprop,
+        *,
+        strides,
+        use_cudnn_on_gpu,
+        padding,
+        explicit_paddings,
+        data_format,
+        dilations,
+    ):
+        window = strides, dilations, padding, explicit_paddings
+        return input_backprop(data_format, sizes(input), filter, out_backprop, *window)
+
+    return kernel
 
 
-@host("Conv2DBackpropInputV2")
-def conv2d_backprop_input_v2(
-    input,
-    filter,
-    out_backprop,
-    *,
-    strides,
-    use_cudnn_on_gpu,
-    padding,
-    explicit_paddings,
-    data_format,
-    dilations,
-):
-    layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return input_backprop(layout, input.shape, filter, out_backprop, strides, dilations, padding, pads)
+host("Conv2DBackpropInput")(_conv2d_backprop_input(np.asarray))
+host("Conv2DBackpropInputV2")(_conv2d_backprop_input(np.shape))
 
 
 @host("Conv3DBackpropInputV2")
 def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations):
-    return input_backprop(
-        DataLayout(data_format), input_sizes, filter, out_backprop, strides, dilations, padding
-    )
+    return input_backprop(data_format, input_sizes, filter, out_backprop, strides, dilations, padding)
 
 
 @host("Conv3DBackpropInput")
 def conv3d_backprop_input(input, filter, out_backprop, *, strides, padding, dilations):
-    return input_backprop(DataLayout("NDHWC"), input.shape, filter, out_backprop, strides, dilations, padding)
+    return input_backprop("NDHWC", input.shape, filter, out_backprop, strides, dilations, padding)
 
 
 @host("DepthwiseConv2dNativeBackpropInput")
 def depthwise_backprop_input(
     input_sizes, filter, out_backprop, *, strides, padding, explicit_paddings, data_format, dilations
 ):
-    layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return input_backprop(
-        layout, input_sizes, filter, out_backprop, strides, dilations, padding, pads, depthwise=True
-    )
+    window = strides, dilations, padding, explicit_paddings
+    return input_backprop(data_format, input_sizes, filter, out_backprop, *window, depthwise=True)
 
 
 def filter_backprop(
-    layout: DataLayout,
+    data_format: str,
     input: Any,
     sizes: Any,
     out_backprop: Any,
     strides: Any,
     dilations: Any,
     padding: str,
-    explicit: Any = (),
+    explicit_paddings: Any = (),
     depthwise: bool = False,
 ) -> Any:
-    """The gradient of a convolution's filter of shape `sizes`, in any layout."""
+    """The gradient of a convolution's filter of shape `sizes`."""
+    layout = DataLayout(data_format)
     x, dy = widen(layout.to_channels_last(input)), widen(layout.to_channels_last(out_backprop))
     sizes = tuple(int(n) for n in sizes)
     if len(sizes) != layout.rank:
         raise RunFailed(f"filter_sizes must have {layout.rank} elements, found {len(sizes)}")
     shape = (*sizes[:-2], 1, sizes[-2] * sizes[-1]) if depthwise else sizes
-    win = layout_windows(layout, x.shape[1:-1], shape[:-2], strides, dilations, padding, explicit)
+    pads = explicit_pads(layout, explicit_paddings)
+    win = layout_windows(layout, x.shape[1:-1], shape[:-2], strides, dilations, padding, pads)
     _check_gradient(win, x.shape[0], dy, shape[-1])
     dw = _filter_gradient(x, dy, shape, win)
     return dw.reshape(sizes).astype(input.dtype, copy=False)
 
 
-@host("Conv2DBackpropFilter")
-def conv2d_backprop_filter(
-    input,
-    filter_sizes,
-    out_backprop,
-    *,
-    strides,
-    use_cudnn_on_gpu,
-    padding,
-    explicit_paddings,
-    data_format,
-    dilations,
-):
-    layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return filter_backprop(layout, input, filter_sizes, out_backprop, strides, dilations, padding, pads)
+def _conv2d_backprop_filter(sizes: Callable[[Any], Any]) -> Any:
+    def kernel(
+        input,
+        filter,
+        out_backprop,
+        *,
+        strides,
+        use_cudnn_on_gpu,
+        padding,
+        explicit_paddings,
+        data_format,
+        dilations,
+    ):
+        window = strides, dilations, padding, explicit_paddings
+        return filter_backprop(data_format, input, sizes(filter), out_backprop, *window)
+
+    return kernel
 
 
-@host("Conv2DBackpropFilterV2")
-def conv2d_backprop_filter_v2(
-    input,
-    filter,
-    out_backprop,
-    *,
-    strides,
-    use_cudnn_on_gpu,
-    padding,
-    explicit_paddings,
-    data_format,
-    dilations,
-):
-    layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return filter_backprop(layout, input, filter.shape, out_backprop, strides, dilations, padding, pads)
+host("Conv2DBackpropFilter")(_conv2d_backprop_filter(np.asarray))
+host("Conv2DBackpropFilterV2")(_conv2d_backprop_filter(np.shape))
 
 
 @host("Conv3DBackpropFilterV2")
 def conv3d_backprop_filter(input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations):
-    return filter_backprop(
-        DataLayout(data_format), input, filter_sizes, out_backprop, strides, dilations, padding
-    )
+    return filter_backprop(data_format, input, filter_sizes, out_backprop, strides, dilations, padding)
 
 
 @host("DepthwiseConv2dNativeBackpropFilter")
 def depthwise_backprop_filter(
     input, filter_sizes, out_backprop, *, strides, padding, explicit_paddings, data_format, dilations
 ):
-    layout = DataLayout(data_format)
-    pads = explicit_pads(layout, explicit_paddings)
-    return filter_backprop(
-        layout, input, filter_sizes, out_backprop, strides, dilations, padding, pads, depthwise=True
-    )
+    window = strides, dilations, padding, explicit_paddings
+    return filter_backprop(data_format, input, filter_sizes, out_backprop, *window, depthwise=True)

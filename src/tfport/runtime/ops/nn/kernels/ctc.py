@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.ctc_beam import best_paths
-from tfport.runtime.ops.nn.ctc_loss import loss_and_gradient
 
 
 def _check(inputs, sequence_length):
@@ -108,3 +108,181 @@ def _loss(inputs, indices, values, lengths, blank, collapse, merge, ignore):
                 inputs[:steps, b], labels, blank, collapse=collapse, merge=merge, ignore=ignore
             )
     return loss, gradient
+
+
+# Beam search for the most probable label sequences of one matrix of CTC logits.
+#
+# A prefix has two log probabilities: of ending in its last label, and of ending in a blank.
+# If a prefix and its extension are both in the beam, the paths that lead from one to the other
+# are added to the extension.
+
+IMPOSSIBLE = -np.inf
+
+
+class _Prefix:
+    """A parent prefix and one more label; `before` holds total and blank of the previous step."""
+
+    __slots__ = ("before", "children", "ends_blank", "ends_label", "label", "parent", "total")
+
+    def __init__(self, parent: _Prefix | None, label: int) -> None:
+        self.parent, self.label = parent, label
+        self.children: dict[int, _Prefix] = {}
+        self.total = self.ends_blank = self.ends_label = np.float32(IMPOSSIBLE)
+        self.before = (self.total, self.ends_blank)
+
+    def remove(self) -> None:
+        """Leave the beam; children may still use `before` in this step."""
+        self.total = self.ends_blank = self.ends_label = np.float32(IMPOSSIBLE)
+
+    @property
+    def is_alive(self) -> bool:
+        return bool(self.total != IMPOSSIBLE)
+
+    def labels(self, merge_repeated: bool) -> list[int]:
+        labels: list[int] = []
+        prefix, last = self, -1
+        while prefix.parent is not None:
+            if not merge_repeated or prefix.label != last:
+                labels.append(prefix.label)
+            last = prefix.label
+            prefix = prefix.parent
+        return labels[::-1]
+
+
+def best_paths(logits: Any, width: int, count: int, merge_repeated: bool) -> list[tuple[list[int], Any]]:
+    """Return label sequences with their log probabilities, best first; the last class is the blank."""
+    root = _Prefix(None, -1)
+    root.total = root.ends_blank = logits.dtype.type(0)
+    beam = [root]
+    for row in logits:
+        beam = _step(beam, row - np.logaddexp.reduce(row), width)
+    paths = [(prefix.labels(merge_repeated), prefix.total) for prefix in beam[:count]]
+    return paths + [([], logits.dtype.type(0))] * (count - len(paths))
+
+
+def _step(beam: list[_Prefix], row: Any, width: int) -> list[_Prefix]:
+    """Extend the beam by one time step with log probabilities `row`."""
+    blank = len(row) - 1
+    for prefix in beam:
+        prefix.before = (prefix.total, prefix.ends_blank)
+    for prefix in beam:
+        parent = prefix.parent
+        if parent is not None:
+            if parent.is_alive:
+                shared = parent.before[1] if prefix.label == parent.label else parent.before[0]
+                prefix.ends_label = np.logaddexp(prefix.ends_label, shared)
+            prefix.ends_label = prefix.ends_label + row[prefix.label]
+        prefix.ends_blank = prefix.before[0] + row[blank]
+        prefix.total = np.logaddexp(prefix.ends_blank, prefix.ends_label)
+    leaves = sorted(beam, key=lambda p: -p.total)
+    for prefix in beam:
+        if not _enters_beam(prefix.before[0], leaves, width):
+            continue
+        for label in range(blank):
+            child = prefix.children.get(label)
+            if child is None:
+                child = prefix.children[label] = _Prefix(prefix, label)
+            if child.is_alive:
+                continue
+            start = prefix.before[1] if label == prefix.label else prefix.before[0]
+            total = row[label] + start
+            if not _enters_beam(total, leaves, width):
+                child.remove()
+                child.before = (child.total, child.ends_blank)
+                continue
+            child.ends_blank = np.float32(IMPOSSIBLE)
+            child.ends_label = child.total = total
+            if len(leaves) == width:
+                leaves.pop().remove()
+            _insert(leaves, child)
+    return leaves
+
+
+def _enters_beam(total: Any, leaves: list[_Prefix], width: int) -> bool:
+    return bool(total > IMPOSSIBLE and (len(leaves) < width or total > leaves[-1].total))
+
+
+def _insert(leaves: list[_Prefix], child: _Prefix) -> None:
+    """Insert `child` into a list sorted by descending total, after elements with the same total."""
+    at = len(leaves)
+    while at and leaves[at - 1].total < child.total:
+        at -= 1
+    leaves.insert(at, child)
+
+
+# CTC loss of one sequence and its gradient, by the forward-backward algorithm
+
+
+def loss_and_gradient(
+    logits: Any, labels: Any, blank: int, *, collapse: bool, merge: bool, ignore: bool
+) -> tuple[Any, Any]:
+    """Return the loss and its gradient for logits of shape (time, classes).
+
+    `collapse` merges repeated labels first, `merge` merges repeated decoded labels, and `ignore`
+    gives zeros instead of an error for more labels than time steps.
+    """
+    steps, classes = logits.shape
+    labels = _valid_labels(np.asarray(labels), classes, blank, collapse)
+    if len(labels) > steps:
+        if not ignore:
+            raise RunFailed(f"the number of labels must not exceed {steps} time steps, found {len(labels)}")
+        return logits.dtype.type(0), np.zeros_like(logits)
+    wide = logits.astype(np.float64)
+    log_y = wide - np.logaddexp.reduce(wide, axis=1, keepdims=True)
+    states = np.full(2 * len(labels) + 1, blank)
+    states[1::2] = labels
+    skips = np.zeros(len(states), bool)  # whether a path may come from two states before
+    skips[3::2] = labels[1:] != labels[:-1] if merge else True
+    forward = _alpha(log_y, states, skips, merge)
+    backward = _alpha(log_y[::-1], states[::-1], _mirrored(skips), merge)[::-1, ::-1]
+    total = np.logaddexp.reduce(forward[-1][-2:])
+    if not np.isfinite(total):
+        return logits.dtype.type(np.inf), np.exp(log_y).astype(logits.dtype)
+    # forward and backward both include the label of the step
+    both = forward + backward - log_y[:, states] - total
+    posterior = np.full_like(log_y, -np.inf)
+    for s, label in enumerate(states):
+        posterior[:, label] = np.logaddexp(posterior[:, label], both[:, s])
+    gradient = np.exp(log_y) - np.exp(posterior)
+    return logits.dtype.type(-total), gradient.astype(logits.dtype)
+
+
+def _valid_labels(labels: Any, classes: int, blank: int, collapse: bool) -> Any:
+    """The labels without trailing blanks; RunFailed if a label is invalid."""
+    if not labels.size:
+        raise RunFailed("a sequence must have at least one label")
+    if labels.min() < 0:
+        raise RunFailed(f"labels must not be negative, found {labels.tolist()}")
+    if collapse:
+        labels = labels[np.concatenate([[True], labels[1:] != labels[:-1]])]
+    null = labels >= classes - 1 if blank else labels == blank
+    if (null[:-1] & ~null[1:]).any() or labels[~null].max(initial=0) >= classes:
+        raise RunFailed(
+            f"labels must be in [0, {classes}), with the blank {blank} only at the end, "
+            f"found {labels.tolist()}"
+        )
+    return labels[~null]
+
+
+def _mirrored(skips: Any) -> Any:
+    """`skips` for the states in reverse order."""
+    reverse = np.zeros_like(skips)
+    reverse[2:] = skips[::-1][:-2]
+    return reverse
+
+
+def _alpha(log_y: Any, states: Any, skips: Any, merge: bool) -> Any:
+    """The log probability of each state at each step, summed over all paths that lead to it."""
+    out = np.full((len(log_y), len(states)), -np.inf)
+    out[0, :2] = log_y[0, states[:2]]
+    # without merging, staying in a label would emit the label once more
+    stays = np.ones(len(states), bool)
+    if not merge:
+        stays[1::2] = False
+    for t in range(1, len(log_y)):
+        before = out[t - 1]
+        reached = np.where(stays, before, -np.inf)
+        reached[1:] = np.logaddexp(reached[1:], before[:-1])
+        reached[2:] = np.where(skips[2:], np.logaddexp(reached[2:], before[:-2]), reached[2:])
+        out[t] = reached + log_y[t, states]
+    return out

@@ -50,27 +50,6 @@ def affine(
     return b.Add(b.Mul(centered, _along_channels(b, rate, layout)), _along_channels(b, offset, layout))
 
 
-def _normalized(
-    b: Builder,
-    x: Operand,
-    scale: Operand,
-    offset: Operand,
-    mean: Operand,
-    variance: Operand,
-    epsilon: float,
-    factor: float,
-    data_format: str,
-    is_training: bool,
-) -> list[Operand]:
-    layout = DataLayout(data_format)
-    if is_training:
-        return _train(b, x, scale, offset, mean, variance, epsilon, factor, layout)
-    dtype = x.dtype
-    y = affine(b, b.cast(x, FLOAT32), layout, scale, offset, mean, variance, epsilon)
-    statistics = [o if o.array is not None else b.Identity(o) for o in (mean, variance)]
-    return [b.cast(y, dtype), *statistics, *statistics]
-
-
 def _train(
     b: Builder,
     x: Operand,
@@ -113,9 +92,12 @@ def _train(
 def fused_batch_norm(
     b, x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training
 ):
-    return _normalized(
-        b, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
-    )
+    layout = DataLayout(data_format)
+    if is_training:
+        return _train(b, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, layout)
+    y = affine(b, b.cast(x, FLOAT32), layout, scale, offset, mean, variance, epsilon)
+    statistics = [o if o.array is not None else b.Identity(o) for o in (mean, variance)]
+    return [b.cast(y, x.dtype), *statistics, *statistics]
 
 
 @lower("FusedBatchNormV3")
@@ -123,10 +105,13 @@ def fused_batch_norm_v3(
     b, x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training
 ):
     reserved = b.const(np.zeros((0,) if len(data_format) == 4 else ()), FLOAT32)
-    outputs = _normalized(
-        b, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
-    )
-    return *outputs, reserved
+    attrs = {
+        "epsilon": epsilon,
+        "exponential_avg_factor": exponential_avg_factor,
+        "data_format": data_format,
+        "is_training": is_training,
+    }
+    return *fused_batch_norm(b, x, scale, offset, mean, variance, **attrs), reserved
 
 
 @lower("BatchNormWithGlobalNormalization")

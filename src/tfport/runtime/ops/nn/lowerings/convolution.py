@@ -65,12 +65,12 @@ def convolution(
     strides: Sequence[int],
     dilations: Sequence[int],
     padding: str,
-    explicit: Sequence[tuple[int, int]] = (),
+    explicit_paddings: Sequence[int] = (),
     *,
     depthwise: bool = False,
-    bias: Operand | None = None,
 ) -> Operand:
     """Convolve an input in any layout."""
+    explicit = lowered_pads(layout, explicit_paddings)
     *kernel, per_group, out = sizes = filter_sizes(w)
     if x.rank not in (layout.rank, None) or len(sizes) != layout.rank:
         raise CannotLower(f"the input and the filter must have {layout.rank} axes")
@@ -88,8 +88,7 @@ def convolution(
     if pads is None:
         inner, pads = pad_same(b, inner, kernel, strides, dilations), {}
     _check_windows(inner, kernel, dilations, pads)
-    operands = (inner, weights) if bias is None else (inner, weights, bias)
-    y = b.Conv(*operands, strides=strides, dilations=dilations, group=group, kernel_shape=kernel, **pads)
+    y = b.Conv(inner, weights, strides=strides, dilations=dilations, group=group, kernel_shape=kernel, **pads)
     return from_channels_second(b, y, layout)
 
 
@@ -109,8 +108,7 @@ def conv2d(
     b, input, filter, *, strides, use_cudnn_on_gpu, padding, explicit_paddings, data_format, dilations
 ):
     layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    return convolution(b, layout, input, filter, strides, dilations, padding, explicit)
+    return convolution(b, layout, input, filter, strides, dilations, padding, explicit_paddings)
 
 
 @lower("Conv3D")
@@ -121,8 +119,9 @@ def conv3d(b, input, filter, *, strides, padding, data_format, dilations):
 @lower("DepthwiseConv2dNative")
 def depthwise_conv2d(b, input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
     layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    return convolution(b, layout, input, filter, strides, dilations, padding, explicit, depthwise=True)
+    return convolution(
+        b, layout, input, filter, strides, dilations, padding, explicit_paddings, depthwise=True
+    )
 
 
 @lower("Conv", batch_dims=(1,))
@@ -131,9 +130,8 @@ def conv(
 ):
     axes = "DHW"[2 - rank_of(filter, "the filter") :]
     layout = DataLayout(f"N{axes}C" if data_format == "CHANNELS_LAST" else f"NC{axes}")
-    explicit = lowered_pads(layout, explicit_paddings)
     dilations = dilations or [1] * layout.rank
-    return convolution(b, layout, input, filter, strides, dilations, padding, explicit)
+    return convolution(b, layout, input, filter, strides, dilations, padding, explicit_paddings)
 
 
 # Fused convolutions
@@ -160,8 +158,7 @@ def fused_conv2d(
     leakyrelu_alpha,
 ):
     layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    y = convolution(b, layout, input, filter, strides, dilations, padding, explicit)
+    y = convolution(b, layout, input, filter, strides, dilations, padding, explicit_paddings)
     return lower_fused_ops(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)
 
 
@@ -191,6 +188,5 @@ def tfjs_fused_depthwise_conv2d(
     leakyrelu_alpha,
 ):
     layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    y = convolution(b, layout, input, filter, strides, dilations, padding, explicit, depthwise=True)
+    y = convolution(b, layout, input, filter, strides, dilations, padding, explicit_paddings, depthwise=True)
     return lower_fused_ops(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.graph.dtypes import INT64
@@ -16,18 +16,20 @@ from tfport.runtime.ops.nn.windows import DataLayout, same_pads
 
 def input_gradient(
     b: Builder,
-    layout: DataLayout,
+    data_format: str,
     sizes: Operand,
     w: Operand,
     dy: Operand,
     strides: Sequence[int],
     dilations: Sequence[int],
     padding: str,
-    explicit: Sequence[tuple[int, int]] = (),
+    explicit_paddings: Sequence[int] = (),
     *,
     depthwise: bool = False,
 ) -> Operand:
-    """The gradient of an input whose shape is the vector `sizes`, constant or not, in any layout."""
+    """The gradient of an input whose shape is the vector `sizes`, constant or not."""
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
     *kernel, per_group, out = filter_sizes(w)
     n = len(kernel)
     if rank_of(dy) != n + 2 or sizes.shape != (n + 2,):
@@ -126,60 +128,42 @@ def _dynamic(
     return dx
 
 
-@lower("Conv2DBackpropInput")
-def conv2d_backprop_input(
-    b,
-    input_sizes,
-    filter,
-    out_backprop,
-    *,
-    strides,
-    use_cudnn_on_gpu,
-    padding,
-    explicit_paddings,
-    data_format,
-    dilations,
-):
-    layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    return input_gradient(b, layout, input_sizes, filter, out_backprop, strides, dilations, padding, explicit)
+def _conv2d_backprop_input(sizes: Callable[[Builder, Operand], Operand]) -> Any:
+    def lowering(
+        b,
+        input,
+        filter,
+        out_backprop,
+        *,
+        strides,
+        use_cudnn_on_gpu,
+        padding,
+        explicit_paddings,
+        data_format,
+        dilations,
+    ):
+        window = strides, dilations, padding, explicit_paddings
+        return input_gradient(b, data_format, sizes(b, input), filter, out_backprop, *window)
+
+    return lowering
 
 
-@lower("Conv2DBackpropInputV2")
-def conv2d_backprop_input_v2(
-    b,
-    input,
-    filter,
-    out_backprop,
-    *,
-    strides,
-    use_cudnn_on_gpu,
-    padding,
-    explicit_paddings,
-    data_format,
-    dilations,
-):
-    layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    sizes = b.nodes("Shape", input, dtype=INT64)[0]
-    return input_gradient(b, layout, sizes, filter, out_backprop, strides, dilations, padding, explicit)
+lower("Conv2DBackpropInput")(_conv2d_backprop_input(lambda b, sizes: sizes))
+lower("Conv2DBackpropInputV2")(
+    _conv2d_backprop_input(lambda b, input: b.nodes("Shape", input, dtype=INT64)[0])
+)
 
 
 @lower("Conv3DBackpropInputV2")
 def conv3d_backprop_input_v2(
     b, input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations
 ):
-    return input_gradient(
-        b, DataLayout(data_format), input_sizes, filter, out_backprop, strides, dilations, padding
-    )
+    return input_gradient(b, data_format, input_sizes, filter, out_backprop, strides, dilations, padding)
 
 
 @lower("DepthwiseConv2dNativeBackpropInput")
 def depthwise_backprop_input(
     b, input_sizes, filter, out_backprop, *, strides, padding, explicit_paddings, data_format, dilations
 ):
-    layout = DataLayout(data_format)
-    explicit = lowered_pads(layout, explicit_paddings)
-    return input_gradient(
-        b, layout, input_sizes, filter, out_backprop, strides, dilations, padding, explicit, depthwise=True
-    )
+    window = strides, dilations, padding, explicit_paddings
+    return input_gradient(b, data_format, input_sizes, filter, out_backprop, *window, depthwise=True)

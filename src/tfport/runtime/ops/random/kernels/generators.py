@@ -33,30 +33,18 @@ def _scalar(value: Any, name: str) -> int:
     return int(value)
 
 
-def _draw(resource: Any, algorithm: Any, shape: Any, dtype: Any, fill: Callable[..., Any]) -> Any:
-    dims = draw.shape_of(shape)
-    blocks = draw.size_of(dims) * draw.RESERVED
-    return fill(_advanced(resource, _scalar(algorithm, "algorithm"), blocks), dims, dtype.numpy)
+def _declare(op: str, fill: Callable[..., Any]) -> None:
+    @host(op)
+    def numbers(resource, algorithm, shape, *, dtype):
+        dims = draw.shape_of(shape)
+        blocks = draw.size_of(dims) * draw.RESERVED
+        return fill(_advanced(resource, _scalar(algorithm, "algorithm"), blocks), dims, dtype.numpy)
 
 
-@host("StatefulUniform")
-def stateful_uniform(resource, algorithm, shape, *, dtype):
-    return _draw(resource, algorithm, shape, dtype, draw.uniform)
-
-
-@host("StatefulStandardNormalV2")
-def stateful_normal_v2(resource, algorithm, shape, *, dtype):
-    return _draw(resource, algorithm, shape, dtype, draw.normal)
-
-
-@host("StatefulTruncatedNormal")
-def stateful_truncated_normal(resource, algorithm, shape, *, dtype):
-    return _draw(resource, algorithm, shape, dtype, draw.truncated_normal)
-
-
-@host("StatefulUniformFullInt")
-def stateful_full_int(resource, algorithm, shape, *, dtype):
-    return _draw(resource, algorithm, shape, dtype, draw.full_int)
+_declare("StatefulUniform", draw.uniform)
+_declare("StatefulStandardNormalV2", draw.normal)
+_declare("StatefulTruncatedNormal", draw.truncated_normal)
+_declare("StatefulUniformFullInt", draw.full_int)
 
 
 @host("StatefulUniformInt")

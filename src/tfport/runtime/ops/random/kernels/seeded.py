@@ -5,6 +5,9 @@ If both seeds are 0, the numbers differ in each session, as in TensorFlow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tfport.errors import RunFailed
@@ -15,25 +18,17 @@ from tfport.runtime.ops.random.philox import generator_of
 from tfport.runtime.ops.random.rejection import gamma, laid_out, per_parameter, poisson
 
 
-@host("RandomUniform")
-def random_uniform(shape, *, seed, seed2, dtype, context):
-    dims = draw.shape_of(shape)
-    philox = generator_of(context, seed, seed2).reserve(draw.size_of(dims) * draw.RESERVED)
-    return draw.uniform(philox, dims, dtype.numpy)
+def _declare(op: str, fill: Callable[..., Any]) -> None:
+    @host(op)
+    def numbers(shape, *, seed, seed2, dtype, context):
+        dims = draw.shape_of(shape)
+        philox = generator_of(context, seed, seed2).reserve(draw.size_of(dims) * draw.RESERVED)
+        return fill(philox, dims, dtype.numpy)
 
 
-@host("RandomStandardNormal")
-def random_normal(shape, *, seed, seed2, dtype, context):
-    dims = draw.shape_of(shape)
-    philox = generator_of(context, seed, seed2).reserve(draw.size_of(dims) * draw.RESERVED)
-    return draw.normal(philox, dims, dtype.numpy)
-
-
-@host("TruncatedNormal")
-def truncated_normal(shape, *, seed, seed2, dtype, context):
-    dims = draw.shape_of(shape)
-    philox = generator_of(context, seed, seed2).reserve(draw.size_of(dims) * draw.RESERVED)
-    return draw.truncated_normal(philox, dims, dtype.numpy)
+_declare("RandomUniform", draw.uniform)
+_declare("RandomStandardNormal", draw.normal)
+_declare("TruncatedNormal", draw.truncated_normal)
 
 
 @host("RandomUniformInt")
@@ -59,32 +54,27 @@ def multinomial(logits, num_samples, *, seed, seed2, output_dtype, context):
     return categories(generator_of(context, seed, seed2).reserve(blocks), logits, num_samples)
 
 
+def _sampled(sample, shape, parameter, seed, seed2, context):
+    dims = (*draw.shape_of(shape), *parameter.shape)
+    if draw.size_of(dims[: len(dims) - parameter.ndim]) == 0:
+        return np.empty(dims)
+    if parameter.size == 0 and sample is gamma:
+        raise RunFailed("alpha must have at least one element")
+    parameters, each = per_parameter(parameter, dims)
+    philox = generator_of(context, seed, seed2).reserve(parameters.size * draw.RESERVED)
+    return laid_out(sample(philox, parameters), each, dims)
+
+
 @host("RandomGamma")
 def random_gamma(shape, alpha, *, seed, seed2, context):
-    dims = (*draw.shape_of(shape), *alpha.shape)
-    if draw.size_of(dims[: len(dims) - alpha.ndim]) == 0:
-        return np.empty(dims)
-    if alpha.size == 0:
-        raise RunFailed("alpha must have at least one element")
-    parameters, each = per_parameter(alpha, dims)
-    philox = generator_of(context, seed, seed2).reserve(parameters.size * draw.RESERVED)
-    return laid_out(gamma(philox, parameters), each, dims)
+    return _sampled(gamma, shape, alpha, seed, seed2, context)
 
 
 @host("RandomPoisson")
 def random_poisson(shape, rate, *, seed, seed2, context):
-    return _poisson(shape, rate, seed, seed2, context)
+    return _sampled(poisson, shape, rate, seed, seed2, context)
 
 
 @host("RandomPoissonV2")
 def random_poisson_v2(shape, rate, *, seed, seed2, dtype, context):
-    return _poisson(shape, rate, seed, seed2, context)
-
-
-def _poisson(shape, rate, seed, seed2, context):
-    dims = (*draw.shape_of(shape), *rate.shape)
-    if draw.size_of(dims[: len(dims) - rate.ndim]) == 0:
-        return np.empty(dims)
-    parameters, each = per_parameter(rate, dims)
-    philox = generator_of(context, seed, seed2).reserve(parameters.size * draw.RESERVED)
-    return laid_out(poisson(philox, parameters), each, dims)
+    return _sampled(poisson, shape, rate, seed, seed2, context)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,44 +31,22 @@ def get_alg():
     return np.array(PHILOX, np.int32)
 
 
-@host("StatelessRandomUniform")
-def uniform(shape, seed, *, dtype):
-    return draw.uniform(from_seed(seed), draw.shape_of(shape), dtype.numpy)
+def _declare(op: str, fill: Callable[..., Any]) -> None:
+    """The op draws from a seed; its second version, from a key and a counter."""
+
+    @host(op)
+    def by_seed(shape, seed, *, dtype):
+        return fill(from_seed(seed), draw.shape_of(shape), dtype.numpy)
+
+    @host(f"{op}V2")
+    def by_key(shape, key, counter, alg, *, dtype):
+        return fill(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
 
 
-@host("StatelessRandomUniformV2")
-def uniform_v2(shape, key, counter, alg, *, dtype):
-    return draw.uniform(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
-
-
-@host("StatelessRandomNormal")
-def normal(shape, seed, *, dtype):
-    return draw.normal(from_seed(seed), draw.shape_of(shape), dtype.numpy)
-
-
-@host("StatelessRandomNormalV2")
-def normal_v2(shape, key, counter, alg, *, dtype):
-    return draw.normal(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
-
-
-@host("StatelessTruncatedNormal")
-def truncated_normal(shape, seed, *, dtype):
-    return draw.truncated_normal(from_seed(seed), draw.shape_of(shape), dtype.numpy)
-
-
-@host("StatelessTruncatedNormalV2")
-def truncated_normal_v2(shape, key, counter, alg, *, dtype):
-    return draw.truncated_normal(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
-
-
-@host("StatelessRandomUniformFullInt")
-def full_int(shape, seed, *, dtype):
-    return draw.full_int(from_seed(seed), draw.shape_of(shape), dtype.numpy)
-
-
-@host("StatelessRandomUniformFullIntV2")
-def full_int_v2(shape, key, counter, alg, *, dtype):
-    return draw.full_int(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
+_declare("StatelessRandomUniform", draw.uniform)
+_declare("StatelessRandomNormal", draw.normal)
+_declare("StatelessTruncatedNormal", draw.truncated_normal)
+_declare("StatelessRandomUniformFullInt", draw.full_int)
 
 
 @host("StatelessRandomUniformInt")
@@ -88,30 +67,27 @@ def integers(philox: Philox, shape: Any, low: Any, high: Any) -> Any:
     return draw.uniform_int(philox, dims, low, high)
 
 
+def _sampled(sample: Callable[..., Any], philox: Philox, shape: Any, parameter: Any) -> Any:
+    dims = draw.shape_of(shape)
+    if draw.size_of(dims) == 0:
+        return np.empty(dims)
+    parameters, each = per_parameter(parameter, dims)
+    return laid_out(sample(philox, parameters), each, dims)
+
+
 @host("StatelessRandomGammaV2")
 def gamma_v2(shape, seed, alpha):
-    return _gamma(from_seed(seed), draw.shape_of(shape), alpha)
+    return _sampled(gamma, from_seed(seed), shape, alpha)
 
 
 @host("StatelessRandomGammaV3")
 def gamma_v3(shape, key, counter, alg, alpha):
-    return _gamma(from_words(key, counter, alg), draw.shape_of(shape), alpha)
-
-
-def _gamma(philox: Philox, dims: tuple[int, ...], alpha: Any) -> Any:
-    if draw.size_of(dims) == 0:
-        return np.empty(dims)
-    parameters, each = per_parameter(alpha, dims)
-    return laid_out(gamma(philox, parameters), each, dims)
+    return _sampled(gamma, from_words(key, counter, alg), shape, alpha)
 
 
 @host("StatelessRandomPoisson")
 def stateless_poisson(shape, seed, lam, *, dtype):
-    dims, philox = draw.shape_of(shape), from_seed(seed)
-    if draw.size_of(dims) == 0:
-        return np.empty(dims)
-    parameters, each = per_parameter(lam, dims)
-    return laid_out(poisson(philox, parameters), each, dims)
+    return _sampled(poisson, from_seed(seed), shape, lam)
 
 
 @host("StatelessRandomBinomial")

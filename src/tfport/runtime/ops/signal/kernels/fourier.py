@@ -24,34 +24,29 @@ def _complex(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
     return (fft.ifftn if inverse else fft.fftn)(x, axes=axes)
 
 
-@host("FFT BatchFFT")
-def fft(input):
-    return _complex(input, _axes(input, 1), False)
+def _declare(suffix: str, count: int) -> None:
+    """The ops over the last `count` axes."""
+
+    @host(f"FFT{suffix} BatchFFT{suffix}")
+    def fft(input):
+        return _complex(input, _axes(input, count), False)
+
+    @host(f"IFFT{suffix} BatchIFFT{suffix}")
+    def ifft(input):
+        return _complex(input, _axes(input, count), True)
+
+    @host(f"RFFT{suffix}")
+    def rfft(input, fft_length, *, Tcomplex):
+        return _real(input, fft_length, _axes(input, count))
+
+    @host(f"IRFFT{suffix}")
+    def irfft(input, fft_length, *, Treal):
+        return _inverse_real(input, fft_length, _axes(input, count))
 
 
-@host("IFFT BatchIFFT")
-def ifft(input):
-    return _complex(input, _axes(input, 1), True)
-
-
-@host("FFT2D BatchFFT2D")
-def fft2d(input):
-    return _complex(input, _axes(input, 2), False)
-
-
-@host("IFFT2D BatchIFFT2D")
-def ifft2d(input):
-    return _complex(input, _axes(input, 2), True)
-
-
-@host("FFT3D BatchFFT3D")
-def fft3d(input):
-    return _complex(input, _axes(input, 3), False)
-
-
-@host("IFFT3D BatchIFFT3D")
-def ifft3d(input):
-    return _complex(input, _axes(input, 3), True)
+_declare("", 1)
+_declare("2D", 2)
+_declare("3D", 3)
 
 
 def _lengths(fft_length: Any, count: int) -> list[int]:
@@ -100,36 +95,6 @@ def _check_lengths(x: Any, axes: tuple[int, ...], lengths: list[int]) -> None:
             raise RunFailed(
                 f"axis {axis} of the input must have at least {length} elements, found {x.shape[axis]}"
             )
-
-
-@host("RFFT")
-def rfft(input, fft_length, *, Tcomplex):
-    return _real(input, fft_length, _axes(input, 1))
-
-
-@host("RFFT2D")
-def rfft2d(input, fft_length, *, Tcomplex):
-    return _real(input, fft_length, _axes(input, 2))
-
-
-@host("RFFT3D")
-def rfft3d(input, fft_length, *, Tcomplex):
-    return _real(input, fft_length, _axes(input, 3))
-
-
-@host("IRFFT")
-def irfft(input, fft_length, *, Treal):
-    return _inverse_real(input, fft_length, _axes(input, 1))
-
-
-@host("IRFFT2D")
-def irfft2d(input, fft_length, *, Treal):
-    return _inverse_real(input, fft_length, _axes(input, 2))
-
-
-@host("IRFFT3D")
-def irfft3d(input, fft_length, *, Treal):
-    return _inverse_real(input, fft_length, _axes(input, 3))
 
 
 def _chosen(x: Any, axes: Any) -> tuple[int, ...]:

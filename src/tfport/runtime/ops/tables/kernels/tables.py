@@ -80,10 +80,10 @@ def _vector(shape: Any) -> Shape:
     return sizes
 
 
-@host("MutableDenseHashTable", once=True)
+@host("MutableDenseHashTable MutableDenseHashTableV2", once=True)
 def mutable_dense_hash_table(
     empty_key,
-    *,
+    *deleted_key,
     container,
     shared_name,
     use_node_name_sharing,
@@ -94,31 +94,8 @@ def mutable_dense_hash_table(
     max_load_factor,
     context,
 ):
-    name = shared_name or context.name
-    new_table = _dense(
-        name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, empty_key
-    )
-    return _shared(new_table, context, shared_name)
-
-
-@host("MutableDenseHashTableV2", once=True)
-def mutable_dense_hash_table_v2(
-    empty_key,
-    deleted_key,
-    *,
-    container,
-    shared_name,
-    use_node_name_sharing,
-    key_dtype,
-    value_dtype,
-    value_shape,
-    initial_num_buckets,
-    max_load_factor,
-    context,
-):
-    name = shared_name or context.name
-    keys = empty_key, deleted_key
-    new_table = _dense(name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, *keys)
+    name, size = shared_name or context.name, (initial_num_buckets, max_load_factor)
+    new_table = _dense(name, value_dtype, value_shape, *size, key_dtype, empty_key, *deleted_key)
     return _shared(new_table, context, shared_name)
 
 
@@ -134,10 +111,8 @@ def anonymous_mutable_dense_hash_table(
     max_load_factor,
     context,
 ):
-    keys = empty_key, deleted_key
-    return _dense(
-        context.name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, *keys
-    )
+    size = initial_num_buckets, max_load_factor
+    return _dense(context.name, value_dtype, value_shape, *size, key_dtype, empty_key, deleted_key)
 
 
 def _dense(

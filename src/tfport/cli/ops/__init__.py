@@ -1,1 +1,0 @@
-"""The `tfport ops` command."""
