@@ -19,7 +19,7 @@ from tfport.formats.archive.unpack import HARMLESS, MOST_RATIO, unpacked_head
 from tfport.formats.files import Folder
 from tfport.formats.keras.unsafe import leads_outside
 from tfport.scan import file_contents as kinds
-from tfport.scan import file_findings as found
+from tfport.scan import file_findings as findings
 from tfport.scan.archive_risks import DRIVE, StoredMembers, archive_risks, zip_at_end
 from tfport.scan.pickle_risks import MOST_PICKLE, pickle_names, pickle_risk
 from tfport.scan.risk import NOTE, WARNING, Risk
@@ -97,7 +97,9 @@ class _FileLook:
     def _is_one_too_many(self, where: str) -> bool:
         self.files += 1
         if self.files == MOST_FILES + 1:
-            self.add(found.NotScanned(subject=f"`{where}`", detail=f"it has more than {MOST_FILES:,} files"))
+            self.add(
+                findings.NotScanned(subject=f"`{where}`", detail=f"it has more than {MOST_FILES:,} files")
+            )
         return self.files > MOST_FILES
 
     def _is_harmless_link(self, path: str, top: str) -> bool:
@@ -111,7 +113,7 @@ class _FileLook:
             else "stores of downloaded models link to their files like this"
         )
         level = WARNING if is_system else NOTE
-        self.add(found.OutsideLink(subject=f"`{path}`", detail=stored[:200], level=level, why=why))
+        self.add(findings.OutsideLink(subject=f"`{path}`", detail=stored[:200], level=level, why=why))
         return not is_system
 
     def _guarded(self, path: str, depth: int) -> None:
@@ -123,7 +125,7 @@ class _FileLook:
 
     def _unread(self, where: str, error: Error, level: str = NOTE) -> None:
         why = str(error).removeprefix(f"{where}: ")
-        self.add(found.NotScanned(subject=f"`{where}`", detail=why, level=level))
+        self.add(findings.NotScanned(subject=f"`{where}`", detail=why, level=level))
 
     def file(self, data: memoryview, where: str, depth: int) -> None:
         """Look at one file, by its content and its name."""
@@ -139,15 +141,15 @@ class _FileLook:
             self.add(pickle_risk(names, subject))
         if kinds.contradicts(kind, name):
             is_model = kind in (kinds.ZIP, kinds.HDF5, kinds.LITE)
-            self.add(found.WrongSuffix(subject=subject, detail=kind, level=NOTE if is_model else WARNING))
+            self.add(findings.WrongSuffix(subject=subject, detail=kind, level=NOTE if is_model else WARNING))
         if suffix in MODEL_SUFFIXES or kind in (kinds.HDF5, kinds.ZIP, kinds.LITE):
             self._model(data, where, name)
         if kind == kinds.NUMPY and (elements := kinds.declared_elements(data)) > max(HARMLESS, len(data)):
             detail = f"declares {elements:,} elements, and has {len(data):,} bytes"
-            self.add(found.ArchiveBomb(subject=subject, detail=detail))
+            self.add(findings.ArchiveBomb(subject=subject, detail=detail))
         if suffix == ".json" and bytes(data[:4]).count(0):
             detail = "is JSON in UTF-16 or UTF-32, which Python reads and scanners do not"
-            self.add(found.AmbiguousArchive(subject=subject, detail=detail))
+            self.add(findings.AmbiguousArchive(subject=subject, detail=detail))
         if suffix == ".json":
             self.report.risks += list(_weight_paths(data, subject))
         self._other_format(data, kind, where, depth)
@@ -156,7 +158,9 @@ class _FileLook:
     def _script(self, kind: str, where: str, depth: int) -> None:
         inside = depth > 0 or "/assets" in where
         why = "no model has programs inside" if inside else "a program beside the model, not in it"
-        risk = found.ScriptFile(subject=f"`{where}`", detail=kind, why=why, level=WARNING if inside else NOTE)
+        risk = findings.ScriptFile(
+            subject=f"`{where}`", detail=kind, why=why, level=WARNING if inside else NOTE
+        )
         self.add(risk)
 
     def _model(self, data: memoryview, where: str, name: str) -> None:
@@ -164,7 +168,9 @@ class _FileLook:
             self.report.models.append((where, name, data))
         elif len(self.report.models) == MOST_MODELS:
             self.add(
-                found.NotScanned(subject=f"`{where}`", detail=f"more than {MOST_MODELS} models in one path")
+                findings.NotScanned(
+                    subject=f"`{where}`", detail=f"more than {MOST_MODELS} models in one path"
+                )
             )
 
     def _other_format(self, data: memoryview, kind: str, where: str, depth: int) -> None:
@@ -175,7 +181,7 @@ class _FileLook:
             if members:
                 if kind != kinds.LITE:  # which packs its labels like this
                     first = kind or "another file"
-                    self.add(found.TwoFormats(subject=subject, detail=f"{first} and a zip archive"))
+                    self.add(findings.TwoFormats(subject=subject, detail=f"{first} and a zip archive"))
                 self._entries(members, data, where, depth)
         if kind == kinds.HDF5 or (kind == kinds.ZIP and kinds.suffix_of(where) not in (".h5", ".hdf5")):
             return  # an archive may have an HDF5 file anywhere
@@ -183,7 +189,7 @@ class _FileLook:
         while start < len(data):
             if bytes(data[start : start + 8]) == HDF5_START:
                 first = kind or "another file"
-                self.add(found.TwoFormats(subject=subject, detail=f"{first} and an HDF5 file"))
+                self.add(findings.TwoFormats(subject=subject, detail=f"{first} and an HDF5 file"))
                 self._model(data, where, BEHIND)
                 return
             start *= 2
@@ -192,17 +198,19 @@ class _FileLook:
         """Look into an archive or a compressed file."""
         packed = (kinds.ZIP, kinds.TAR, *kinds.PACKED)
         if kind in kinds.CLOSED:
-            self.add(found.NotScanned(subject=f"`{where}`", detail=kind))
+            self.add(findings.NotScanned(subject=f"`{where}`", detail=kind))
         elif kind in packed and depth >= DEEPEST:
             detail = f"archives inside archives more than {DEEPEST} deep"
-            self.add(found.NotScanned(subject=f"`{where}`", detail=detail))
+            self.add(findings.NotScanned(subject=f"`{where}`", detail=detail))
         elif kind in packed:
             try:
                 entries = archive_entries(data, where)
             except UnreadableFile as error:
                 if "times as much" in str(error):
                     self.add(
-                        found.ArchiveBomb(subject=f"`{where}`", detail=str(error).removeprefix(f"{where}: "))
+                        findings.ArchiveBomb(
+                            subject=f"`{where}`", detail=str(error).removeprefix(f"{where}: ")
+                        )
                     )
                 elif depth:
                     self._unread(where, error, WARNING)
@@ -220,7 +228,7 @@ class _FileLook:
     def _before_empty_end(self, data: memoryview, where: str, depth: int) -> None:
         """The archive before an end record that says that there is none."""
         detail = "has members, and an end record without any"
-        self.add(found.AmbiguousArchive(subject=f"`{where}`", detail=detail))
+        self.add(findings.AmbiguousArchive(subject=f"`{where}`", detail=detail))
         tail = bytes(data[-(2**16 + 44) :])
         before = data[: len(data) - len(tail) + tail.rfind(END_OF_ZIP)]
         if members := zip_at_end(before, where):
@@ -236,9 +244,9 @@ class _FileLook:
             if member.target is not None:
                 target = posixpath.normpath(member.target)
                 if target == posixpath.dirname(name) or target == ".":
-                    self.add(found.NotScanned(subject=f"`{inner}`", detail="a link to nothing"))
+                    self.add(findings.NotScanned(subject=f"`{inner}`", detail="a link to nothing"))
                 elif leads_outside(target) or DRIVE.match(target):
-                    self.add(found.OutsideLink(subject=f"`{inner}`", detail=member.target[:200]))
+                    self.add(findings.OutsideLink(subject=f"`{inner}`", detail=member.target[:200]))
                 continue
             self._member(member, inner, depth)
 
@@ -246,7 +254,7 @@ class _FileLook:
         self.unpacked += member.size if member.packed is not None else 0
         if self.unpacked > MOST_UNPACKED:
             detail = f"its archive unpacks to more than {count(MOST_UNPACKED >> 30, 'gigabyte')}"
-            self.add(found.NotScanned(subject=f"`{where}`", detail=detail, level=NOTE))
+            self.add(findings.NotScanned(subject=f"`{where}`", detail=detail, level=NOTE))
             return
         try:
             if member.size <= max(HARMLESS, MOST_RATIO * (member.packed or member.size)):
@@ -266,7 +274,9 @@ def _native(data: memoryview, where: str, kind: str) -> Risk:
         except (Error, ValueError, IndexError, KeyError):
             kind += ", which cannot be read"
     shown = ", ".join(f"`{name}`" for name in imports[: 2 * MOST_NAMES])
-    return found.NativeCode(subject=f"`{where}`", detail=kind + (f", which imports {shown}" if shown else ""))
+    return findings.NativeCode(
+        subject=f"`{where}`", detail=kind + (f", which imports {shown}" if shown else "")
+    )
 
 
 PATHS = re.compile(rb'"paths"\s*:\s*\[([^\]]{0,1000000})\]')

@@ -253,8 +253,8 @@ def _custom_classes(file: KerasFile) -> Iterator[Risk]:
     pending: list[Json] = [top, file.training]
     for value in pending:  # grows during the loop
         if isinstance(value, Mapping):
-            found = (value.get("registered_name"), value.get("class_name"))
-            names.update(dict.fromkeys(n for n in found if isinstance(n, str) and CUSTOM.search(n)))
+            declared = (value.get("registered_name"), value.get("class_name"))
+            names.update(dict.fromkeys(n for n in declared if isinstance(n, str) and CUSTOM.search(n)))
             pending += value.values()
         elif isinstance(value, list):
             pending += value

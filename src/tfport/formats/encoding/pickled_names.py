@@ -43,7 +43,7 @@ def has_pickle_start(head: bytes) -> bool:
 
 def pickled_names(data: bytes | memoryview) -> PickledNames:
     """The names in a pickle, up to the first damage."""
-    found = PickledNames()
+    pickled = PickledNames()
     names: dict[str, None] = {}
     stack: list[str | None] = []
     memo: dict[int, str | None] = {}
@@ -63,12 +63,12 @@ def pickled_names(data: bytes | memoryview) -> PickledNames:
                 memo[len(memo) if name == "MEMOIZE" else int(str(argument))] = stack[-1] if stack else None
             else:
                 _step(name, argument, stack, memo)
-            found.calls = found.calls or name in CALLS
-            found.is_whole = name == "STOP"
+            pickled.calls = pickled.calls or name in CALLS
+            pickled.is_whole = name == "STOP"
     except (ValueError, UnicodeError, IndexError, KeyError, OverflowError, AttributeError, TypeError):
         pass
-    found.names = list(names)
-    return found
+    pickled.names = list(names)
+    return pickled
 
 
 def _step(name: str, argument: Any, stack: list[str | None], memo: dict[int, str | None]) -> None:
@@ -89,5 +89,5 @@ def is_text_pickle(head: bytes) -> bool:
     """Whether bytes are a pickle of protocol 0 or 1, without a magic number: it names and calls something."""
     if b"\n" not in head or head[:1] not in b"(cIiSVFLNl]}p0":
         return False
-    found = pickled_names(head)
-    return found.calls and bool(found.names) and all(NAME.fullmatch(name) for name in found.names)
+    pickled = pickled_names(head)
+    return pickled.calls and bool(pickled.names) and all(NAME.fullmatch(name) for name in pickled.names)

@@ -59,11 +59,11 @@ def unsafe_of_saved_model(files: Files, objects: SavedObjectGraph | None) -> lis
     for node in objects.nodes if objects is not None else ():
         if node.user_object.identifier.startswith(PREFIX):
             texts.append(node.user_object.metadata.encode())
-    found: dict[UnsafeContent, None] = {}
+    unsafe: dict[UnsafeContent, None] = {}
     for text in filter(None, texts):
         config = _plain(json_object(text, f"{files.where}: the metadata of a Keras object"))
-        found.update(dict.fromkeys(unsafe_config(config)))
-    return list(found)
+        unsafe.update(dict.fromkeys(unsafe_config(config)))
+    return list(unsafe)
 
 
 def _plain(value: Json) -> Json:
