@@ -4,12 +4,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.formats.keras.samples import keras
+from tests.formats.keras.samples import h5, keras
 from tests.scan.hostile_files import (
     LAMBDA,
     MODEL,
     SYSTEM,
     as_file,
+    external_storage,
     in_h5,
     in_keras,
     layer,
@@ -95,6 +96,11 @@ def test_code_is_shown_without_being_run(tmp_path):
 )
 def test_advisories_name_the_release_that_refuses_it(maker, code, advisory, tmp_path):
     assert advisory in risks(maker(tmp_path))[code].why
+
+
+def test_a_link_is_reported_once(tmp_path):
+    path = in_keras(**{"model.weights.h5": h5(external_storage)})(tmp_path)
+    assert [risk.code for risk in tfport.scan(path).risks] == ["TFP915"]
 
 
 def test_a_damaged_file_stays_an_error(tmp_path):

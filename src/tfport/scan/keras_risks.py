@@ -17,11 +17,8 @@ from typing import Any
 from tfport.check.findings.finding import finding
 from tfport.errors import Error
 from tfport.formats.encoding.marshalled_code import code_bytes, read_code
-from tfport.formats.hdf5.file import open_hdf5
-from tfport.formats.hdf5.references import references
-from tfport.formats.keras.archive import REPEATED
 from tfport.formats.keras.records import Json, KerasFile, UnsafeContent
-from tfport.formats.keras.unsafe import unsafe_config
+from tfport.formats.keras.unsafe import REPEATED, unsafe_config
 from tfport.scan.risk import ERROR, NOTE, RISK, WARNING, Risk
 
 IGNORED = "tfport does not run, import or open it"
@@ -206,6 +203,9 @@ def content_risks(unsafe: Iterable[UnsafeContent], layout: str) -> Iterator[Risk
 
 def hdf5_risks(data: memoryview, where: str, layout: str) -> Iterator[Risk]:
     """What an HDF5 file refers to elsewhere, also in groups that have no weights of Keras."""
+    from tfport.formats.hdf5.file import open_hdf5  # imported here, as it needs NumPy
+    from tfport.formats.hdf5.references import references
+
     try:
         content = [UnsafeContent("link", path, what) for path, what in references(open_hdf5(data, where))]
     except Error:

@@ -58,7 +58,8 @@ def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None)
     else:
         own = {location.where, location.files.label(location.name), report.model}
         report.risks += [*files.risks, *_inner_risks(files, own, definitions)]
-    report.risks.sort(key=rank)
+    once = {(risk.code, risk.message): risk for risk in reversed(report.risks) if not risk.nodes}
+    report.risks = sorted([*once.values(), *(risk for risk in report.risks if risk.nodes)], key=rank)
     return report
 
 

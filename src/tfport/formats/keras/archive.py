@@ -13,13 +13,12 @@ from tfport.formats.keras.h5_file import stored_weights
 from tfport.formats.keras.records import Json, KerasFile, StoredWeights, UnsafeContent
 from tfport.formats.keras.stored_json import json_object, stored_model, text_of
 from tfport.formats.keras.stored_weights import path_weights
-from tfport.formats.keras.unsafe import leads_outside, unsafe_config
+from tfport.formats.keras.unsafe import REPEATED, leads_outside, unsafe_config
 
 CONFIG, METADATA, ASSETS = "config.json", "metadata.json", "assets"
 WEIGHTS, WEIGHTS_MAP, NPZ = "model.weights.h5", "model.weights.json", "model.weights.npz"
 """Weights in one file; in several, with a list of them; and in pickles, which early releases could write."""
 MOST_ASSETS = 10_000
-REPEATED = "several members with the same name"
 
 
 class Assets(Mapping[str, bytes]):

@@ -30,6 +30,7 @@ DANGEROUS_FUNCTIONS = frozenset(
 LOOKUPS = frozenset({"StringLookup", "IntegerLookup", "TextVectorization", "IndexLookup"})
 MODULES = {"function": "module", "output_shape": "output_shape_module"}
 """The key of the module of each function of a Lambda layer."""
+REPEATED = "several members with the same name"
 MARSHALLED = "a marshalled Python function"
 
 
