@@ -25,6 +25,8 @@ from tfport.scan.graph_risks import graph_risks
 from tfport.scan.risk import NOTE, Risk, rank, worst_severity
 from tfport.startup.dataclass import dataclass, field
 
+KERAS_WEIGHTS = "model.weights.h5"
+"""What is read with the configuration of a Keras archive."""
 NO_MODEL = "not a model that tfport reads"
 
 
@@ -56,7 +58,7 @@ def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None)
     except Error as error:
         report = _without_model(path, files, error, definitions)
     else:
-        own = {location.where, location.files.label(location.name), report.model}
+        own = {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
         report.risks += [*files.risks, *_inner_risks(files, own, definitions)]
     once = {(risk.code, risk.message): risk for risk in reversed(report.risks) if not risk.nodes}
     report.risks = sorted([*once.values(), *(risk for risk in report.risks if risk.nodes)], key=rank)
