@@ -32,6 +32,7 @@ from tests.broken import make_checkpoints, make_files, make_keras
 import fuzz_keras
 import fuzz_lite
 import fuzz_runtime
+import fuzz_scan
 import tfport
 from tfport.atlas.known_ops import known_ops
 from tfport.formats.checkpoint.read import open_checkpoint
@@ -169,6 +170,10 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "keras-graph": (inspect_file, fuzz_keras.keras_files),
     "lite": (fuzz_lite.load_lite_model, fuzz_lite.lite_files),
     "flexbuffer": (fuzz_lite.read_flexbuffer, fuzz_lite.flexbuffers),
+    "scan": (fuzz_scan.scan_file, fuzz_scan.hostile_files),
+    "scan-archive": (fuzz_scan.scan_file, archives),
+    "marshal": (fuzz_scan.read_marshalled, fuzz_scan.functions),
+    "pickle": (fuzz_scan.read_pickle, fuzz_scan.pickles),
     "library": (library, lambda: files("*.so")),
     "run": (fuzz_runtime.run_model, lambda: files("*.pb", "*.pbtxt")),
     "example": (partial(fuzz_runtime.decode, fuzz_runtime.EXAMPLES), fuzz_runtime.example),

@@ -252,15 +252,18 @@ def verify_certificate(
 def scan(model: Model | ModelSource, *, tags: Iterable[str] | None = None) -> ScanReport:
     """Find what a model could do to the machine that loads it. Nothing in it is run.
 
-    The result has `.risks`, the worst first, `.severity`, `str(…)` and `.to_json()`.
+    The result has `.risks`, the worst first, `.severity`, `str(…)` and `.to_json()`. Of a path, all files
+    of its folder or archive are looked at, also if it is not a model.
 
     Args:
         model: A model, or what `load` accepts.
         tags: The tags of one of several MetaGraphs of a SavedModel.
     """
     from tfport.graph.model import Model
-    from tfport.scan.scan import scan_model
+    from tfport.scan.scan import scan_model, scan_path
 
+    if isinstance(model, str | os.PathLike):
+        return scan_path(os.fspath(model), _definitions(None), tags)
     return scan_model(model if isinstance(model, Model) else load(model, tags=tags))
 
 

@@ -1,14 +1,33 @@
-"""Scan a model: everything that it could do to the machine that loads it. Nothing in it is run."""
+"""Scan a model: everything that it could do to the machine that loads it. Nothing in it is run.
+
+`scan_path(path)` looks at the files first, also of what is not a model, and then at the model; `scan_model`
+only at a model that is loaded.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from tfport.check.checked_model import CheckedModel
+from tfport.errors import Error
+from tfport.formats.checkpoint.signature import CHECKPOINT
+from tfport.formats.files import MemoryFiles
+from tfport.formats.find import find_model
+from tfport.formats.format import ModelFormat, ModelLocation, Sample
+from tfport.formats.recognize import recognize
+from tfport.frontends.load import load_any_model
 from tfport.graph.model import Model
+from tfport.graph.op_signature import OpDefs
 from tfport.rendering import RenderedResult
+from tfport.scan.file_findings import NotScanned
+from tfport.scan.file_risks import BEFORE_END, BEHIND, HDF5_START, FileReport, look_at
 from tfport.scan.graph_risks import graph_risks
-from tfport.scan.keras_risks import keras_risks
-from tfport.scan.risk import Risk, rank, worst_severity
+from tfport.scan.risk import NOTE, Risk, rank, worst_severity
 from tfport.startup.dataclass import dataclass, field
+
+KERAS_WEIGHTS = "model.weights.h5"
+"""What is read with the configuration of a Keras archive."""
+NO_MODEL = "not a model that tfport reads"
 
 
 @dataclass
@@ -27,14 +46,96 @@ class ScanReport(RenderedResult):
         return worst_severity(self.risks)
 
 
+def scan_path(path: str, definitions: OpDefs, tags: Iterable[str] | None = None) -> ScanReport:
+    """Everything that a path could do: the model, and the files in its folder or archive.
+
+    What cannot be read is an error only if nothing of concern was found in it.
+    """
+    files = look_at(path)
+    try:
+        location = find_model(path)
+        report = scan_model(load_any_model(location, definitions, tags))
+    except Error as error:
+        report = _without_model(path, files, error, definitions)
+    else:
+        own = {location.where, *map(location.files.label, (location.name, KERAS_WEIGHTS)), report.model}
+        report.risks += [*files.risks, *_inner_risks(files, own, definitions)]
+    once = {(risk.code, risk.message): risk for risk in reversed(report.risks) if not risk.nodes}
+    report.risks = sorted([*once.values(), *(risk for risk in report.risks if risk.nodes)], key=rank)
+    return report
+
+
+def _without_model(path: str, files: FileReport, error: Error, definitions: OpDefs) -> ScanReport:
+    risks = [*files.risks, *_inner_risks(files, set(), definitions)]
+    if worst_severity(risks) in (None, NOTE):
+        raise error
+    why = str(error).removeprefix(f"{path}: ")
+    return ScanReport(path, NO_MODEL, [*risks, NotScanned(subject=f"`{path}`", detail=why, level=NOTE)])
+
+
+def _inner_risks(files: FileReport, own: set[str], definitions: OpDefs) -> Iterator[Risk]:
+    """What models inside the files could do, other than the model that the path names."""
+    for where, name, data in files.models:
+        if name == BEHIND or bytes(data[: len(HDF5_START)]) == HDF5_START:
+            from tfport.scan.keras_risks import hdf5_risks
+
+            yield from hdf5_risks(data, where, "weights" if name.endswith("weights.h5") else "h5")
+        if where not in own or name in (BEHIND, BEFORE_END):
+            try:
+                risks = list(_model_risks(where, name, data, definitions))
+            except Error:
+                continue  # no model, or not one by itself: the path is read as a whole
+            for risk in risks:
+                risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
+                yield risk
+
+
+def _model_risks(where: str, name: str, data: memoryview, definitions: OpDefs) -> Iterable[Risk]:
+    """What the model in these bytes could do; nothing if there is none."""
+    if name == BEHIND:
+        from tfport.formats.hdf5.file import open_hdf5
+        from tfport.formats.keras.h5_file import read_h5
+        from tfport.scan.keras_risks import keras_risks
+
+        return keras_risks(read_h5(open_hdf5(data, where)))
+    row = recognize(Sample(MemoryFiles(where, {name: data}), name))
+    if not isinstance(row, ModelFormat) or row.bytes_name is None:
+        return ()
+    location = ModelLocation(row, MemoryFiles(where, {row.bytes_name: data}), row.bytes_name, where)
+    return scan_model(load_any_model(location, definitions)).risks
+
+
 def scan_model(model: Model) -> ScanReport:
     """Everything that a model could do."""
     risks: list[Risk] = []
     nodes = 0
-    if not model.no_graph:
+    if not model.no_graph and model.format is not CHECKPOINT:  # which has nothing to run
         checked = CheckedModel(model)
         risks += graph_risks(checked)
         nodes = sum(len(usage.nodes) for usage in checked.usages)
-    if model.keras is not None:
-        risks += keras_risks(model.keras)
+    risks += _other_risks(model)
     return ScanReport(model.where, model.format.name, sorted(risks, key=rank), nodes)
+
+
+def _other_risks(model: Model) -> Iterator[Risk]:
+    """What is not in the graph. Imported here, as most models need none of it."""
+    if model.keras is not None:
+        from tfport.scan.keras_risks import keras_risks
+
+        yield from keras_risks(model.keras)
+    elif model.format.key == "saved_model":
+        yield from _saved_keras_risks(model)
+    if model.lite is not None:
+        from tfport.scan.lite_risks import lite_risks
+
+        yield from lite_risks(model.lite, is_built=not model.no_graph)
+
+
+def _saved_keras_risks(model: Model) -> Iterator[Risk]:
+    """What Keras would run if it loaded a SavedModel; TensorFlow itself runs the graph only."""
+    from tfport.formats.keras.saved_model import SAVED_MODEL, unsafe_of_saved_model
+    from tfport.scan.keras_risks import content_risks
+
+    for risk in content_risks(unsafe_of_saved_model(model.files, model.meta.object_graph_def), SAVED_MODEL):
+        risk.moment = "while Keras loads the model"
+        yield risk

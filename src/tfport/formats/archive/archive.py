@@ -33,6 +33,14 @@ class Member:
     size: int
     read: Callable[[], memoryview | mmap.mmap | bytes]
     target: str | None = None
+    packed: int | None = None
+    """The compressed size; None if it is not compressed on its own."""
+    other_name: str = ""
+    """The name in the header before its data, if the directory of a zip file has another."""
+
+
+Entries = Iterable[tuple[str, Member | None]]
+"""The names of an archive as they are stored, also unsafe ones, with the members; None for a folder."""
 
 
 @dataclass(slots=True)
@@ -121,7 +129,7 @@ class Archive:
         return self.tree.resolve(self.inside(name), self.label(name))
 
 
-def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:
+def tree_of(entries: Entries, where: str) -> Tree:
     """The tree of (name, member) pairs, None for a folder; a later member replaces one of the same name."""
     tree = Tree()
     for number, (member_name, member) in enumerate(entries):

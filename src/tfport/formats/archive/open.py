@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from tfport.formats.archive.archive import COMPRESSED, Archive
+from io import BytesIO
+from typing import IO
+
+from tfport.formats.archive.archive import COMPRESSED, Archive, Entries
 
 TAR_BLOCK = 512
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def open_archive(path: str, head: bytes) -> Archive | None:
     """The archive in a file, or None; `head` is at least its first `TAR_BLOCK` bytes."""
     # imported here, as few models come in archives
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if head.startswith(ZIP):
         from tfport.formats.archive.zip import read_zip
 
         return Archive(path, read_zip(path))
@@ -21,7 +25,21 @@ def open_archive(path: str, head: bytes) -> Archive | None:
     return None
 
 
-def packs_tar(path: str, head: bytes) -> bool:
+def archive_entries(data: memoryview, where: str) -> Entries | None:
+    """The members of an archive with these bytes, whatever their names; None if it is not an archive."""
+    head = bytes(data[:TAR_BLOCK])
+    if head.startswith(ZIP):
+        from tfport.formats.archive.zip import zip_entries
+
+        return zip_entries(data, where)
+    if is_tar(head) or (head.startswith(COMPRESSED) and packs_tar(BytesIO(data), head)):
+        from tfport.formats.archive.tar import tar_entries
+
+        return tar_entries(data, head, where)
+    return None
+
+
+def packs_tar(path: str | IO[bytes], head: bytes) -> bool:
     from tfport.formats.archive.unpack import unpacked_head
 
     return is_tar(unpacked_head(path, head, TAR_BLOCK))

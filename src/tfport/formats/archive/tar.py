@@ -12,9 +12,10 @@ import os
 import posixpath
 import tarfile
 from collections.abc import Iterator
+from itertools import islice
 
 from tfport.errors import UnreadableFile
-from tfport.formats.archive.archive import COMPRESSED, Member, Tree, tree_of
+from tfport.formats.archive.archive import COMPRESSED, MOST_MEMBERS, Entries, Member, Tree, tree_of
 from tfport.formats.archive.unpack import open_compressed, unpack
 from tfport.formats.files import reason
 
@@ -33,6 +34,21 @@ def read_tar(path: str, head: bytes) -> Tree:
         raise UnreadableFile(f"{path}: a damaged tar file ({error})") from None
 
 
+def tar_entries(data: memoryview, head: bytes, where: str) -> Entries:
+    """The members of a tar file with these bytes, compressed or not, whatever their names."""
+    try:
+        plain = data
+        if head.startswith(COMPRESSED):
+            with open_compressed(io.BytesIO(data), head) as source:
+                plain = memoryview(unpack(source, len(data), where))
+        with tarfile.open(fileobj=MappedFile(plain), mode="r:") as opened:
+            return list(entries(opened, plain, where))
+    except OSError as error:
+        raise UnreadableFile(f"{where}: {reason(error)}") from None
+    except BROKEN as error:
+        raise UnreadableFile(f"{where}: a damaged tar file ({error})") from None
+
+
 def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
     if head.startswith(COMPRESSED):
         with open_compressed(path, head) as source:
@@ -44,7 +60,7 @@ def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
 class MappedFile(io.RawIOBase):
     """Mapped bytes as a file. Unlike mmap, it allows seeking past the end."""
 
-    def __init__(self, data: mmap.mmap | bytes) -> None:
+    def __init__(self, data: mmap.mmap | bytes | memoryview) -> None:
         self.data = memoryview(data)
         self.at = 0
 
@@ -70,7 +86,7 @@ class MappedFile(io.RawIOBase):
 
 
 def entries(opened: tarfile.TarFile, data: memoryview, path: str) -> Iterator[tuple[str, Member | None]]:
-    for info in opened:
+    for info in islice(opened, MOST_MEMBERS + 1):  # one more than allowed, so that the tree refuses it
         yield info.name, member(info, data, path)
 
 

@@ -38,7 +38,7 @@ class ByteSource(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def unpacked_head(path: str, head: bytes, size: int) -> bytes:
+def unpacked_head(path: str | IO[bytes], head: bytes, size: int) -> bytes:
     """The first uncompressed bytes of a compressed file; none if it is damaged."""
     try:
         with open_compressed(path, head) as file:
@@ -47,7 +47,7 @@ def unpacked_head(path: str, head: bytes, size: int) -> bytes:
         return b""
 
 
-def open_compressed(path: str, head: bytes) -> IO[bytes]:
+def open_compressed(path: str | IO[bytes], head: bytes) -> IO[bytes]:
     opener = next(opener for magic, opener in OPENERS.items() if head.startswith(magic))
     file: IO[bytes] = opener(path, "rb")
     return file

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfport.errors import UnreadableFile
-from tfport.formats.archive.archive import Archive, Member, Tree, tree_of
+from tfport.formats.archive.archive import Archive, Entries, Member, Tree, tree_of
 from tfport.formats.archive.unpack import unpack
 from tfport.formats.files import reason
 
@@ -77,10 +77,15 @@ def read_zip(path: str) -> Tree:
 
 def zip_tree(data: memoryview, where: str) -> Tree:
     """The tree of a zip file with these bytes."""
+    return tree_of(zip_entries(data, where), where)
+
+
+def zip_entries(data: memoryview, where: str) -> Entries:
+    """The members of a zip file with these bytes, whatever their names."""
     try:
         check_directory(data, where)
         opened = zipfile.ZipFile(io.BufferedReader(ViewFile(data)))
-        return tree_of(((plain_name(i), member(opened, i, data, where)) for i in opened.infolist()), where)
+        return [(plain_name(i), member(opened, i, data, where)) for i in opened.infolist()]
     except OSError as error:
         raise UnreadableFile(f"{where}: {reason(error)}") from None
     except BROKEN as error:
@@ -129,7 +134,22 @@ def member(opened: zipfile.ZipFile, info: zipfile.ZipInfo, data: memoryview, pat
     if stat.S_ISLNK(info.external_attr >> 16) and info.file_size <= LONGEST_LINK:
         target = bytes(reader(opened, info, data, where)()).decode("utf-8", "replace")
         return Member(0, bytes, posixpath.join(posixpath.dirname(name), target))
-    return Member(info.file_size, reader(opened, info, data, where))
+    packed = info.compress_size if info.compress_type != zipfile.ZIP_STORED else None
+    read = reader(opened, info, data, where)
+    return Member(info.file_size, read, packed=packed, other_name=other_name(info, data))
+
+
+def other_name(info: zipfile.ZipInfo, data: memoryview) -> str:
+    """The name before the data of a member, or with a null byte, if the directory has another."""
+    if "\0" in info.orig_filename:
+        return info.orig_filename
+    at = info.header_offset
+    if not 0 <= at <= len(data) - 30 or bytes(data[at : at + 4]) != b"PK\x03\x04":
+        return ""
+    (size,) = struct.unpack_from("<H", data, at + 26)
+    stored_name = bytes(data[at + 30 : at + 30 + size])
+    same = (info.orig_filename.encode("utf-8", "replace"), info.orig_filename.encode("cp437", "replace"))
+    return "" if stored_name in same else stored_name.decode("utf-8", "replace")
 
 
 def reader(

@@ -21,7 +21,7 @@ from tfport.startup.dataclass import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
+COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL = 0, 1, 2, 3
 SINGLE_CHUNK, IMPLICIT = 1, 2
 DEFLATE, SHUFFLE, CHECKSUM = 1, 2, 3
 FILTERS = {4: "szip", 5: "nbit", 6: "scaleoffset", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32015: "zstd"}
@@ -74,6 +74,12 @@ class Hdf5Dataset:
         """For a dataset whose elements are in other files: what it is, for messages."""
         has_files = any(m.type == MessageType.EXTERNAL_FILES for m in self.messages)
         return "a dataset whose elements are in another file" if has_files else ""
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether its elements are parts of other datasets, also of other files."""
+        layout = self._message(MessageType.LAYOUT)
+        return layout.uint(1) > 2 and layout.uint(1) == VIRTUAL
 
     def read(self) -> NDArray[Any]:
         """The elements, read-only where they are not copied."""

@@ -13,7 +13,7 @@ from tfport.formats.keras.h5_file import stored_weights
 from tfport.formats.keras.records import Json, KerasFile, StoredWeights, UnsafeContent
 from tfport.formats.keras.stored_json import json_object, stored_model, text_of
 from tfport.formats.keras.stored_weights import path_weights
-from tfport.formats.keras.unsafe import leads_outside, unsafe_config
+from tfport.formats.keras.unsafe import REPEATED, leads_outside, unsafe_config
 
 CONFIG, METADATA, ASSETS = "config.json", "metadata.json", "assets"
 WEIGHTS, WEIGHTS_MAP, NPZ = "model.weights.h5", "model.weights.json", "model.weights.npz"
@@ -76,7 +76,7 @@ def _repeated(files: Files) -> Iterator[UnsafeContent]:
     """Members with the same name: programs differ in which they read."""
     if isinstance(files, Archive):
         for name in sorted(files.tree.repeated):
-            yield UnsafeContent("name", name, "several members with the same name")
+            yield UnsafeContent("name", name, REPEATED)
 
 
 def _weights(files: Files, unsafe: list[UnsafeContent]) -> StoredWeights | None:

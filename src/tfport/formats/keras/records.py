@@ -65,6 +65,8 @@ class UnsafeContent:
     """The layer, member or object."""
     detail: str
     """What it is, in a sentence part: `a marshalled Python function`."""
+    code: str = ""
+    """The marshalled function as it is stored."""
 
 
 @dataclass(slots=True)

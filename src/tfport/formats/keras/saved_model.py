@@ -6,12 +6,12 @@ Keras 2 stores the configuration of a model beside its graph: since TensorFlow 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.wire import LENGTH, content, walk
 from tfport.formats.files import Files
-from tfport.formats.keras.records import Json, KerasFile
+from tfport.formats.keras.records import Json, KerasFile, UnsafeContent
 from tfport.formats.keras.stored_json import json_object, text_of
 from tfport.formats.keras.unsafe import unsafe_config
 from tfport.formats.proto.saved_model_pb2 import SavedObjectGraph
@@ -53,6 +53,19 @@ def keras_config_of_saved_model(files: Files, objects: SavedObjectGraph | None) 
     )
 
 
+def unsafe_of_saved_model(files: Files, objects: SavedObjectGraph | None) -> list[UnsafeContent]:
+    """The unsafe content of all Keras objects in a SavedModel, also of layers inside a subclassed model."""
+    texts = [text for _, text in _nodes_in_file(files)] if files.has(METADATA_FILE) else []
+    for node in objects.nodes if objects is not None else ():
+        if node.user_object.identifier.startswith(PREFIX):
+            texts.append(node.user_object.metadata.encode())
+    unsafe: dict[UnsafeContent, None] = {}
+    for text in filter(None, texts):
+        config = _plain(json_object(text, f"{files.where}: the metadata of a Keras object"))
+        unsafe.update(dict.fromkeys(unsafe_config(config)))
+    return list(unsafe)
+
+
 def _plain(value: Json) -> Json:
     """The metadata with tuples and shapes as lists, as files of Keras have them."""
     if isinstance(value, list):
@@ -66,6 +79,11 @@ def _plain(value: Json) -> Json:
 
 def _root_in_file(files: Files) -> bytes:
     """The metadata of the object with the path `root`."""
+    return next((text for path, text in _nodes_in_file(files) if path == ROOT), b"")
+
+
+def _nodes_in_file(files: Files) -> Iterator[tuple[str, bytes]]:
+    """The path and the metadata of each Keras object."""
     data = files.map(METADATA_FILE)
     nodes = walk(data)
     if nodes.fault:
@@ -76,9 +94,8 @@ def _root_in_file(files: Files) -> bytes:
         if node.number == NODES and node.wire == LENGTH:
             inner = content(data, node)
             fields = {f.number: bytes(content(inner, f)) for f in walk(inner).fields if f.wire == LENGTH}
-            if fields.get(PATH) == ROOT.encode() and fields.get(IDENTIFIER, b"").startswith(PREFIX.encode()):
-                return fields.get(METADATA, b"")
-    return b""
+            if fields.get(IDENTIFIER, b"").startswith(PREFIX.encode()):
+                yield fields.get(PATH, b"").decode("utf-8", "replace"), fields.get(METADATA, b"")
 
 
 def _root_in_objects(objects: SavedObjectGraph | None) -> bytes:

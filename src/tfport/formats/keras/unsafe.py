@@ -28,6 +28,9 @@ DANGEROUS_FUNCTIONS = frozenset(
      "func_load", "save_model", "save_img", "set_custom_objects"}
 )  # fmt: skip
 LOOKUPS = frozenset({"StringLookup", "IntegerLookup", "TextVectorization", "IndexLookup"})
+MODULES = {"function": "module", "output_shape": "output_shape_module"}
+"""The key of the module of each function of a Lambda layer."""
+REPEATED = "several members with the same name"
 MARSHALLED = "a marshalled Python function"
 
 
@@ -60,20 +63,32 @@ def _in_object(value: Mapping[str, Json], layer: str) -> Iterator[UnsafeContent]
     inner = config if isinstance(config, dict) else {}
     if isinstance(kind, str):
         where = layer or kind
-        if kind == "Lambda":
+        if _class_of(kind) == "Lambda" or _class_of(value.get("registered_name")) == "Lambda":
             yield from _in_lambda(inner, where)
         if kind == "__lambda__":
-            yield UnsafeContent("lambda", where, MARSHALLED)
+            yield UnsafeContent("lambda", where, MARSHALLED, _code(inner.get("value")))
         if kind in LOOKUPS and isinstance(path := inner.get("vocabulary"), str):
             yield UnsafeContent("path", where, f"a vocabulary in the file `{path[:200]}`")
         if kind == "TorchModuleWrapper" and "module" in inner:
             yield UnsafeContent("pickle", where, "a PyTorch module in a Python pickle")
         if kind == "TFSMLayer" and isinstance(path := inner.get("filepath"), str):
             yield UnsafeContent("path", where, f"a SavedModel in the folder `{path[:200]}`")
-        if isinstance(module, str):
-            yield from _in_module(module, kind, config, where)
+        for imported in (module, value.get("fn_module"), inner.get("fn_module")):
+            if isinstance(imported, str):
+                yield from _in_module(imported, kind, config, where)
         if leads_outside(_name(value)):
             yield UnsafeContent("name", where, "a name with a path to another folder")
+
+
+def _class_of(name: Json) -> str:
+    """The class without its package: `Lambda` of `keras.layers.Lambda` and of `Custom>Lambda`."""
+    return re.split(r"[.>]", name)[-1] if isinstance(name, str) else ""
+
+
+def _code(stored: Json) -> str:
+    """The code of a function that is stored as text, or as a list with its defaults and closure."""
+    code = stored[0] if isinstance(stored, list) and stored else stored
+    return code if isinstance(code, str) else ""
 
 
 def _in_lambda(config: Mapping[str, Json], where: str) -> Iterator[UnsafeContent]:
@@ -82,9 +97,18 @@ def _in_lambda(config: Mapping[str, Json], where: str) -> Iterator[UnsafeContent
         value = config.get(key)
         has_code = config.get(f"{key}_type") == "lambda" or (key == "function" and isinstance(value, list))
         if has_code and isinstance(value, list | str):
-            yield UnsafeContent("lambda", where, MARSHALLED if key == "function" else f"{MARSHALLED} ({key})")
+            detail = MARSHALLED if key == "function" else f"{MARSHALLED} ({key})"
+            yield UnsafeContent("lambda", where, detail, _code(value))
+        elif isinstance(value, str) and (module := _outside(config.get(MODULES.get(key, "")))):
+            yield UnsafeContent("module", where, f"`{module[:100]}.{value[:100]}`, which is outside Keras")
         elif isinstance(value, str) and value in DANGEROUS_FUNCTIONS:
             yield UnsafeContent("function", where, f"the function `{value}`")
+
+
+def _outside(module: Json) -> str:
+    """A module that is neither of Keras nor the program that saved the model; empty for others."""
+    is_other = isinstance(module, str) and module.partition(".")[0] not in {*PACKAGES, "__main__"}
+    return str(module) if is_other else ""
 
 
 def _in_module(module: str, kind: str, config: Json, where: str) -> Iterator[UnsafeContent]:
@@ -93,7 +117,7 @@ def _in_module(module: str, kind: str, config: Json, where: str) -> Iterator[Uns
     shown = f"`{module[:100]}.{name[:100]}`"
     package = module.partition(".")[0]
     if package == "builtins":
-        if name in DANGEROUS_BUILTINS:
+        if not DANGEROUS_BUILTINS.isdisjoint((name, *module.split("."))):
             yield UnsafeContent("function", where, f"the function {shown}")
     elif package not in PACKAGES:
         yield UnsafeContent("module", where, f"{shown}, which is outside Keras")
