@@ -31,7 +31,9 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Drop the marks around computed numbers, and link into the site rather than the repository."""
     text = re.sub(r"<!-- count [\w-]+ -->([^<]*)<!-- end -->", r"\1", markdown)
-    text = re.sub(r"^::: tfport\.(check|fix|scan)$", lambda match: _callable_package(match[1]), text, flags=re.M)
+    text = re.sub(
+        r"^::: tfport\.(check|fix|scan)$", lambda match: _callable_package(match[1]), text, flags=re.M
+    )
     return text.replace("](../deploy/", "](deploy/").replace("](../deploy)", "](deploy/kubernetes.yaml)")
 
 

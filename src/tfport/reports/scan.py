@@ -86,9 +86,9 @@ def scans_text(
             yield from scan_text(result, width, everything=everything)
         else:
             yield Text.assemble(f"{printable(result.model)}  ", ("nothing found", "green"))
-    found = sum(isinstance(r, ScanReport) and bool(r.risks) for r in results)
+    with_risks = sum(isinstance(r, ScanReport) and bool(r.risks) for r in results)
     lost = sum(isinstance(r, tuple) for r in results)
-    rest = [f"{found:,} with findings", *([f"{lost:,} cannot be read"] if lost else [])]
+    rest = [f"{with_risks:,} with findings", *([f"{lost:,} cannot be read"] if lost else [])]
     yield f"\n{len(results):,} models: {', '.join(rest)}"
 
 

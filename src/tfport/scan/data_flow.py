@@ -56,28 +56,28 @@ class DataFlow:
 
     def sources(self, value: Value) -> TextSources:
         """What a text may be made of."""
-        found = TextSources()
+        sources = TextSources()
         seen, stack = {value}, [value]
         while stack:
             value = stack.pop()
-            for before in self._before(value, found):
+            for before in self._before(value, sources):
                 if before not in seen:
                     seen.add(before)
                     stack.append(before)
-        return found
+        return sources
 
-    def _before(self, value: Value, found: TextSources) -> Sequence[Value]:
+    def _before(self, value: Value, sources: TextSources) -> Sequence[Value]:
         node = value.node
         if node.name in self._assets and not isinstance(node.graph, Function):
-            found.assets.append(self._assets[node.name])
+            sources.assets.append(self._assets[node.name])
         elif node.name == self._saver_file and not isinstance(node.graph, Function):
-            found.saver = True
+            sources.saver = True
         elif node.op == "Const":
-            found.constants += texts_of(value)
+            sources.constants += texts_of(value)
         elif node.op == ARG and isinstance(node.graph, Function):
             return list(self._passed(node.graph, node.graph.arguments.index(value)))
         elif node.op in PLACEHOLDERS:
-            found.inputs.append(self._input_names.get(value, node.name))
+            sources.inputs.append(self._input_names.get(value, node.name))
         elif node in self._assigned:
             return self._assigned[node]
         elif node.op in SHAPES:
@@ -85,7 +85,7 @@ class DataFlow:
         elif node.inputs and node.op not in READS:
             return node.inputs
         else:
-            found.computed = True
+            sources.computed = True
         return ()
 
     def _passed(self, function: Function, index: int) -> Iterator[Value]:

@@ -209,19 +209,19 @@ def graph_risks(checked: CheckedModel) -> list[Risk]:
     model = checked.model
     flow, known, functions = DataFlow(model, checked.contexts), known_ops(), model.graph.library.functions
     saver = _saver(model)
-    found = [
+    risks = [
         risk
         for node in every_node(model.graph)
         for risk in _risks(node, checked, flow, is_custom=node.op not in known and node.op not in functions)
         if not (risk.moment == NEVER and node in saver)
     ]
-    return [*merged(r for r in found if not isinstance(r, UsesResources)), *_resources(found)]
+    return [*merged(r for r in risks if not isinstance(r, UsesResources)), *_resources(risks)]
 
 
-def _resources(found: Sequence[Risk]) -> Iterator[Risk]:
+def _resources(risks: Sequence[Risk]) -> Iterator[Risk]:
     """One note for each way to use the machine, with the ops that do."""
     groups: dict[tuple[str, str], list[Node]] = {}
-    for risk in found:
+    for risk in risks:
         if isinstance(risk, UsesResources) and risk.moment != NEVER:
             groups.setdefault((risk.target_text, risk.moment), []).extend(risk.nodes)
     for (does, when), nodes in groups.items():

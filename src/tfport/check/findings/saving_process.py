@@ -157,9 +157,9 @@ def needs_nothing_of_the_saving_process(
     model: CheckedModel, target: Target, loader: Loader
 ) -> Iterator[Finding]:
     if target.kind != OURS:
-        for found in model.once(_needed_of_the_saving_process):
-            if target.registry.kernels(found.op or ""):  # otherwise finding 301 says so
-                yield found
+        for needed in model.once(_needed_of_the_saving_process):
+            if target.registry.kernels(needed.op or ""):  # otherwise finding 301 says so
+                yield needed
 
 
 def _needed_of_the_saving_process(checked: CheckedModel) -> Sequence[Finding]:
@@ -167,8 +167,8 @@ def _needed_of_the_saving_process(checked: CheckedModel) -> Sequence[Finding]:
     findings = [
         *_python_functions(nodes), *_resources(nodes), *_left_behind(nodes), *_files(checked, nodes)
     ]  # fmt: skip
-    for found in findings:
-        found.doubt = found.doubt or _doubt(checked, found.nodes[0])
+    for each in findings:
+        each.doubt = each.doubt or _doubt(checked, each.nodes[0])
     return findings
 
 
