@@ -82,11 +82,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _scanned(args: argparse.Namespace, paths: list[str]) -> Iterator[ScannedModel]:
     """The models one after the other; one that cannot be read does not stop the others."""
-    import tfport
+    import datetime
+    from pathlib import Path
 
+    import tfport
+    from tfport.cli.scan_allowed import allow_list
+
+    allowed, today = allow_list(Path.cwd()), datetime.date.today()
     for path in paths:
         try:
-            yield ScannedModel(path, tfport.scan(path, tags=tags_of(args)))
+            report = tfport.scan(path, tags=tags_of(args))
+            allowed.apply(path, report.risks, today)
+            yield ScannedModel(path, report)
         except Error as error:
             yield ScannedModel(path, error=str(error))
 

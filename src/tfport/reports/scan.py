@@ -113,4 +113,5 @@ def _risk(risk: Risk, width: int, *, everything: bool) -> Iterator[ReportPart]:
 def _note(risk: Risk) -> ReportPart:
     nodes = f" ({count(len(risk.nodes), 'node')})" if len(risk.nodes) > 1 else ""
     code = (f"note[{risk.code}]", SEVERITIES[NOTE])
-    return indented(Text.assemble(code, f": {printable(risk.message)}{nodes}"))
+    why = f"; {risk.why}" if risk.why else ""
+    return indented(Text.assemble(code, f": {printable(risk.message)}{nodes}{printable(why)}"))

@@ -90,7 +90,7 @@ WRONG = [  # what is declared           the sentence after the name of the file
     ("", "no [[check]] table; add one with `model` and `on`"),
     ("[check]\nmodel = 'm'", "`check` is a table; expected tables with the header [[check]]"),
     ("check = [1]", "`check` is a list; expected tables with the header [[check]]"),
-    ("checks = 1", "unknown key `checks`; expected only [[check]]"),
+    ("checks = 1", "unknown key `checks`; expected [[check]] or [[scan.allow]]"),
     ("[[check]]\nmodel = 'm'", "check 1: `on` is missing"),
     ("[[check]]\non = []", "check 1: `model` is missing"),
     (f"{HEAD}{HEAD}devices = 'cpu'", "check 2: unknown key `devices`; expected model, on, loader, "),
