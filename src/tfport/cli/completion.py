@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 @command(
     "completion",
-    order=14,
+    order=15,
     help="print a shell completion script",
     description='Print a shell completion script. For bash: eval "$(tfport completion bash)"',
 )

@@ -18,7 +18,7 @@ FAIL_ON = ("breaks", "may-break")
 
 @command(
     "env",
-    order=10,
+    order=11,
     help="compare two environments for what could break a model",
     description="Compare two environments. Report the differences that can break a model or an op "
     "library, what each would break, and how certain that is. Exit code 0: nothing breaks; 1: something "

@@ -21,7 +21,7 @@ LOGS = (".log", ".txt", ".out", ".err")
 
 @command(
     "explain",
-    order=12,
+    order=13,
     help="explain a TensorFlow error message, a log, or a tfport code",
     description="Explain error messages of TensorFlow, Keras, CUDA and the dynamic linker: what the ops, "
     "kernels, libraries and releases in the message are, according to the recorded builds. For a code such "

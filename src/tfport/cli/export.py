@@ -22,7 +22,7 @@ SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
 
 @command(
     "export",
-    order=6,
+    order=7,
     help="convert a model to ONNX, a SavedModel or a GraphDef",
     description="Convert a model. The name of the output decides: FILE.onnx, FILE.pb for a GraphDef, or "
     "a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the model "

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @command(
     "fix",
-    order=4,
+    order=5,
     help="rewrite a model so that a target can load and run it",
     description="Rewrite a model until the target accepts it, compare its outputs with those of the original "
     "and write it with a certificate. Exit code 0: the target accepts the model and the outputs agree. "

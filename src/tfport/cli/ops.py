@@ -21,7 +21,7 @@ NO, UNDECIDED = 1, 2
 
 @command(
     "ops",
-    order=11,
+    order=12,
     help="show the history of an op: releases, attributes, kernels",
     description="Show which releases and packages register an op, how its definition changed, and for which "
     "devices and types it has kernels, according to the recorded builds.",

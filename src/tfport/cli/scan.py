@@ -19,7 +19,7 @@ _WORST_LAST = (0, 2, 1)
 
 @command(
     "scan",
-    order=3,
+    order=4,
     help="show what a model could do: files, network, Python, custom code",
     description="Show what models could do to the machine that loads them: read and write files, use the "
     "network, run Python or other code; when it would happen, and with which path. Nothing in a model is "

@@ -10,7 +10,7 @@ from tfport.cli.commands import command
 
 @command(
     "serve",
-    order=8,
+    order=9,
     help="serve models with the TensorFlow Serving API",
     usage="tfport serve [MODEL] [--FLAG[=VALUE]]…",
     description="Serve models over gRPC and REST. The API and the flags are those of "

@@ -14,7 +14,7 @@ VERSION = 1
 
 @command(
     "targets",
-    order=13,
+    order=14,
     help="list the recorded builds of TensorFlow and related packages",
     description="List the recorded builds of TensorFlow and of packages with ops, and how they were built.",
 )

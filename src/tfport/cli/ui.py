@@ -10,7 +10,7 @@ from tfport.cli.commands import command
 
 @command(
     "ui",
-    order=15,
+    order=16,
     help="look at models in the browser: graph, verdicts, fix, profile",
     description="Start a server on this machine and open its page in the browser: the graph of a model, the "
     "releases that run it, what fails and where, the rewrite and its certificate, and where the time of a "

@@ -19,7 +19,7 @@ VERSION = 1
 
 @command(
     "lib",
-    order=9,
+    order=10,
     subcommands=("check", "new", "build", "show"),
     help="check whether a custom-op library loads; build libraries",
     usage="tfport lib FILE… [--on TARGET…]\n       tfport lib {check,new,build,show} …",

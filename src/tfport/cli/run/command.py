@@ -20,7 +20,7 @@ from tfport.errors import Error
 
 @command(
     "run",
-    order=5,
+    order=6,
     help="run a model without TensorFlow",
     description="Load a model, restore its variables and tables, run a signature on the given inputs and "
     "print the outputs.",
