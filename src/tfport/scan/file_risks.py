@@ -139,6 +139,9 @@ class _FileLook:
         elif names is not None:
             kind = kinds.PICKLE
             self.add(pickle_risk(names, subject))
+            if not names.is_whole:
+                detail = "a pickle that does not end, or is longer than what is looked at"
+                self.add(findings.NotScanned(subject=subject, detail=detail, level=WARNING))
         if kinds.contradicts(kind, name):
             is_model = kind in (kinds.ZIP, kinds.HDF5, kinds.LITE)
             self.add(findings.WrongSuffix(subject=subject, detail=kind, level=NOTE if is_model else WARNING))
