@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[3]
-(HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+HOOK = HOOKS["tfport-check"]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 INSTALL, CHECK = ACTION["runs"]["steps"]
 INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
@@ -49,6 +50,15 @@ def test_the_hook_checks_the_declared_models(on, code, repository):
     (repository / "tfport.toml").write_text(f'[[check]]\nmodel = "models"\non = "tensorflow=={on}"\n')
     assert run(HOOK["entry"].split(), repository).returncode == code
     assert HOOK["pass_filenames"] is False
+
+
+def test_the_hook_for_scans_gets_the_files_of_a_commit(repository):
+    hook = HOOKS["tfport-scan"]
+    file = "models/attention/saved_model.pb"
+    assert re.search(hook["files"], file)
+    assert "pass_filenames" not in hook  # they are passed
+    done = run([*hook["entry"].split(), file], repository)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 FILES = [  # of a repository                    asks?
