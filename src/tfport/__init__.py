@@ -181,8 +181,9 @@ def check(
 @callable_package("tfport.fix")
 def fix(
     model: Model | ModelSource,
-    target: str,
+    target: str | None = None,
     *,
+    on: str | None = None,
     device: str | None = None,
     gpu: str | None = None,
     libraries: Sequence[str] = (),
@@ -196,6 +197,7 @@ def fix(
     Args:
         model: A model, or what `load` accepts.
         target: The target that must run the model, such as `tensorflow==1.15.5`.
+        on: The same, by the name that it has in `check`.
         device: The device available on the target: `cpu` or `gpu`.
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
         libraries: Custom-op libraries for TensorFlow that the target loads. They are read, never loaded here.
@@ -211,9 +213,12 @@ def fix(
     from tfport.graph.model import Model
     from tfport.lib.with_libraries import with_libraries
 
-    targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
+    wanted = target or on
+    if not wanted or (target and on):
+        raise Error("expected one target: tfport.fix(model, on=…) or tfport.fix(model, target=…)")
+    targets = resolve_targets(wanted, device=device, gpu=gpu, own=lambda: _own_target(None))
     subject = model if isinstance(model, Model) else load(model)
-    (chosen,) = with_libraries([_single(targets, target)], libraries)
+    (chosen,) = with_libraries([_single(targets, wanted)], libraries)
     return fix_to(subject, chosen, os.fspath(output), FixOptions(**options))
 
 

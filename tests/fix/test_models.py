@@ -64,3 +64,15 @@ def test_remaining_problems_are_reported_and_prevent_saving(name, release, tmp_p
 def test_a_model_without_comparison_is_not_called_fixed(name, release):
     result = fixed(name, release)
     assert (result.ok, result.verdict) == (False, "not compared")
+
+
+def test_the_target_has_the_name_that_it_has_in_check():
+    fixed = tfport.fix("tests/models/half_plus_two", on="tensorflow==2.8.4")
+    assert fixed.ok
+    assert fixed.target.requirement == "tensorflow==2.8.4"
+
+
+@pytest.mark.parametrize("named", [{}, {"on": "tensorflow==2.8.4", "target": "tensorflow==2.8.4"}])
+def test_one_target_is_named(named):
+    with pytest.raises(tfport.Error, match="expected one target"):
+        tfport.fix("tests/models/half_plus_two", **named)
