@@ -29,6 +29,12 @@ FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
+FULL_BUILD = re.compile(r"tensorflow_model_server|tensorflow_serving|tensorflow/serving")
+"""What shows a server, which has all ops of its release."""
+OF_TRAINING = re.compile(r"(?:.*Queue\w*|Reader\w*|\w+ReaderV2|RandomUniform|RandomShuffle)")
+"""Ops of input pipelines and of dropout, which a model for inference does not need."""
+
+
 def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases or add-ons register the op, and how to get it."""
     op = match.names["op"]
@@ -40,7 +46,7 @@ def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
         )
     (history,) = summaries(atlas(), [op])
     if history.releases:
-        meaning = _released(op, history)
+        meaning = _released(op, history, match)
     elif history.providers:
         meaning = _provided(op)
     else:
@@ -59,7 +65,7 @@ def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
     return unregistered_op(match, target) if history.releases or history.providers else None
 
 
-def _released(op: str, history: OpSummary) -> Meaning:
+def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
     first, last = history.releases[0], history.releases[-1]
     released = f"TensorFlow registers it {recorded(history.releases)}"
     if op in PYTHON_ONLY:
@@ -72,6 +78,11 @@ def _released(op: str, history: OpSummary) -> Meaning:
                 f"use TensorFlow {last.last} or an earlier release that has it",
                 *_export_without(op, "a later"),
             ],
+        )
+    if first.first == on_x86(atlas(), STOCK)[0].version and FULL_BUILD.search(match.before + match.text):
+        return Meaning(
+            [f"{released}, so the TensorFlow in the binary is older than these, or is not a whole one."],
+            ["use a binary of the release that wrote the model, or later", *_training(op)],
         )
     if first.first == on_x86(atlas(), STOCK)[0].version:
         return Meaning(
@@ -181,7 +192,13 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     sources += history.providers
     if not sources:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
-    return Meaning([f"It is registered by {', '.join(sources)}."])
+    return Meaning([f"It is registered by {', '.join(sources)}."], _training(match.names["op"]))
+
+
+def _training(op: str) -> list[str]:
+    if not OF_TRAINING.fullmatch(op):
+        return []
+    return [f"export the model for inference: {op} is usually a part of training (input queues, dropout)"]
 
 
 # Ops that XLA does not compile.

@@ -24,12 +24,17 @@ OWN_LIBRARY = re.compile(
     r"(_pywrap_\w+|libtensorflow_framework|libtensorflow_cc)[\w.-]*[^\w.-]{0,4}(, \w+\))?:? *$"
 )
 """TensorFlow's own libraries, as the last word before the message."""
+OWN_FILE = re.compile(
+    r"(?:site|dist)-packages/(?:tensorflow(?:_core)?|tflite_runtime)/[\w./-]+[^\w./-]{0,4} *$"
+)
+"""A file of TensorFlow's package, as the last word before the message."""
 NEAR = 300
 MIXED = (
     "TensorFlow's own library needs it: files of two builds are mixed (pip and conda, two releases), another "
     "version of a library of the system was loaded, or the build is faulty."
 )
 MIXED_WAYS = [
+    "install another release, or the wheel of another source: some wheels for ARM boards were faulty",
     "install TensorFlow in a new environment, all of it from pip or all of it from conda",
     "unset LD_LIBRARY_PATH and PYTHONPATH, which may name the folders of another installation",
 ]
@@ -81,7 +86,7 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
     path = match.names.get("path") or match.before[-NEAR:]
-    if OWN_LIBRARY.search(path):
+    if OWN_LIBRARY.search(path) or OWN_FILE.search(path):
         return Meaning([*shown, MIXED], MIXED_WAYS)
     if symbol.startswith(C_NAMES):
         return _of_the_c_library(symbol, target)
