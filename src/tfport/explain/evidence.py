@@ -7,7 +7,7 @@ A condition of a row (`if`, `unless`) is one of these; several joined by ` & ` m
 | `python>=3.12`, `numpy>=1.24,<2` | all versions of it that the text names, or its paths show, are such |
 | `path:keras/src` | a path in the text contains it; `\\` counts as `/` |
 | `names_path:tensorflow/lite` | the path in the message itself contains it |
-| `raised_in:keras/src` | the file of the last frame before the message contains it (protobuf's do not count) |
+| `raised_in:keras/src` | the file of the last frame before the message, except protobuf's, contains it |
 | `raised_in:own` | that file is neither of an installed package nor of Python |
 | `suffix:.h5` | a file name in the text ends so |
 | `suffix:none` | the paths in the message have no suffix |
@@ -116,6 +116,11 @@ PYTHON_VERSION = re.compile(
 FRAME = re.compile(
     r'File "([^"]{1,400})", line \d{1,6}|File ([^\s:"]{1,400}):\d{1,6}, in |(\S{1,400}\.pyx?) in \w+\('
 )
+LAST_IMPORT = re.compile(
+    r'File "[^"]{1,400}", line \d{1,6}, in [\w<>.]{1,200} (?:import|from) '
+    r'(?:(?!File ").){1,300}?((?:[\w.]{1,80}: )?)$'
+)
+"""The last frame before a message, if its line imports something, and the name of the exception."""
 INSTALLED = re.compile(
     r"(?:site|dist)-packages/|/lib/python\d|/lib64/python\d|\\Lib\\|Python\d\d+/lib/|^<|/runfiles/", re.I
 )
@@ -182,12 +187,18 @@ class Circumstances:
     def _raised_in(self, part: str) -> str | None:
         file = self.raising_file
         if part == OWN:
-            is_own = bool(file) and not INSTALLED.search(file)
+            is_own = bool(file) and not INSTALLED.search(file) and not self._is_cut_at_import
             return (
                 f"the file that raised it, {_shortened(file)}, is of no installed package" if is_own else None
             )
         hit = re.search(rf"(?<![\w.-]){re.escape(part)}", file)
         return f"a file of {part} raised it" if hit else None
+
+    @property
+    def _is_cut_at_import(self) -> bool:
+        """Whether the last frame is an import, and what it raised is of the imported module."""
+        line = LAST_IMPORT.search(self._before)
+        return line is not None and not line[1].startswith(("ImportError", "ModuleNotFoundError"))
 
     def _suffix(self, suffix: str) -> str | None:
         if suffix == NONE:

@@ -154,17 +154,19 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
     if where.always:
         fact = (
             f"Every recorded release of {product} (since {where.first}) has {shown}: the installed one is "
-            "older or incomplete, or a file of the same name hides it."
+            "incomplete or older, is mixed with packages of other releases (tensorflow-estimator, keras), "
+            "or a file of the same name hides it."
         )
+        mixed = "`pip list`: tensorflow, tensorflow-estimator and (2.6 to 2.15) keras have the same number"
         own = f"make sure that no file or folder of yours is named {where.package}; delete its `__pycache__`"
         short = "on Windows, allow long paths, or use an environment with a short path"
-        return Meaning([fact], [own, *_reinstall(where.package, "otherwise, "), short])
+        return Meaning([fact], [own, mixed, *_reinstall(where.package, "otherwise, "), short])
     if not where.spans:
         return _not_recorded(module, name, where)
     since, last = where.spans[-1]
-    compared, told = _compared(where, match)
+    compared, shown_by = _compared(where, match)
     if compared in (OLDER, WITHIN):
-        fact = f"{product} has {shown} {where}; {told}{', which is older' if compared == OLDER else ''}."
+        fact = f"{product} has {shown} {where}; {shown_by}{', which is older' if compared == OLDER else ''}."
         facts = [fact[0].upper() + fact[1:], *([NOT_BY_PATCH] if compared == WITHIN else [])]
         return Meaning(facts, [_install(where.package, f"{since} or later" if where.is_current else last)])
     ways = [*_replacement(shown), *_places(module, name, where)]
@@ -201,7 +203,10 @@ def _compared(where: Presence, match: MessageMatch) -> tuple[str | None, str]:
         return OLDER, known[0].evidence
     if known and all(version.first[:2] > spans[-1][1] for version in known):
         return NEWER, known[0].evidence
-    if known and all(any(a <= v.first[:2] and v.last[:2] <= b for a, b in spans) for v in known):
+    if known and all(
+        any(span[0] <= version.first[:2] and version.last[:2] <= span[1] for span in spans)
+        for version in known
+    ):
         return WITHIN, known[0].evidence
     return None, ""
 

@@ -31,6 +31,8 @@ PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 FULL_BUILD = re.compile(r"tensorflow_model_server|tensorflow_serving|tensorflow/serving")
 """What shows a server, which has all ops of its release."""
+CONTRIB_NOTE = "used ops from tf.contrib"
+"""What TensorFlow 1 adds to its message."""
 OF_TRAINING = re.compile(r"(?:.*Queue\w*|Reader\w*|\w+ReaderV2|RandomUniform|RandomShuffle)")
 """Ops of input pipelines and of dropout, which a model for inference does not need."""
 
@@ -88,6 +90,11 @@ def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
         return Meaning(
             [f"{released}, so the binary is a reduced or mobile build, or older than these."],
             [_add_to_header(op)],
+        )
+    if CONTRIB_NOTE in match.text:
+        return Meaning(
+            [f"{released}. The binary is older or has not all ops: C libraries lack those of tf.contrib."],
+            ["in Python, import the part of tf.contrib with the op first", *_export_without(op, "a later")],
         )
     return Meaning(
         [f"{released}: the binary is older, or a reduced build without it."],
