@@ -315,6 +315,7 @@ def weigh(
     """The cause that the evidence names, alone; otherwise all that nothing speaks against."""
     possible = [cause for cause in causes if not any(map(circumstances.evidence, cause.speaks_against))]
     evidence = {id(cause): _evidence(cause, circumstances) for cause in possible}
+    possible = [cause for cause in possible if evidence[id(cause)] or not cause.needs_evidence]
     likely = [cause for cause in possible if evidence[id(cause)]]
     if len(likely) == 1:
         possible = likely

@@ -78,7 +78,7 @@ def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
             [f"{released}: later releases removed it."],
             [
                 f"use TensorFlow {last.last} or an earlier release that has it",
-                *_export_without(op, "a later"),
+                "export the model again with a later release, which writes another op",
             ],
         )
     if first.first == on_x86(atlas(), STOCK)[0].version and FULL_BUILD.search(match.before + match.text):
@@ -91,19 +91,19 @@ def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
             [f"{released}, so the binary is a reduced or mobile build, or older than these."],
             [_add_to_header(op)],
         )
-    if CONTRIB_NOTE in match.text:
-        return Meaning(
-            [f"{released}. The binary is older or has not all ops: C libraries lack those of tf.contrib."],
-            ["in Python, import the part of tf.contrib with the op first", *_export_without(op, "a later")],
-        )
     return Meaning(
-        [f"{released}: the binary is older, or a reduced build without it."],
+        [f"{released}: the binary is older, or has not all ops ({_builds_without_all(match)})."],
         [
             f"use TensorFlow {last.first} or later",
             *_export_without(op, f"an older TensorFlow than {first.first}"),
             _add_to_header(op),
         ],
     )
+
+
+def _builds_without_all(match: MessageMatch) -> str:
+    contrib = ", a C library without those of tf.contrib" if CONTRIB_NOTE in match.text else ""
+    return f"a reduced build{contrib}"
 
 
 def _add_to_header(op: str) -> str:
@@ -114,7 +114,7 @@ def _export_without(op: str, writer: str) -> list[str]:
     earlier = next((s.name for s in summaries(atlas(), earlier_ops(op)) if s.releases), None)
     if earlier is None:
         return ["export the model again with the release that must read it"]
-    return [f"export with {writer.removesuffix(' later')}: its op is {earlier}"]
+    return [f"export with {writer}: its op is {earlier}"]
 
 
 def _provided(op: str) -> Meaning:

@@ -34,9 +34,9 @@ MIXED = (
     "version of a library of the system was loaded, or the build is faulty."
 )
 MIXED_WAYS = [
-    "install another release, or the wheel of another source: some wheels for ARM boards were faulty",
     "install TensorFlow in a new environment, all of it from pip or all of it from conda",
     "unset LD_LIBRARY_PATH and PYTHONPATH, which may name the folders of another installation",
+    "if it is a wheel of another source (as for ARM boards), install another release, or another wheel",
 ]
 SIZE = re.compile(r"\d{1,6}")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
