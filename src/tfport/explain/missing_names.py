@@ -171,7 +171,7 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
         return Meaning(facts, [_install(where.package, f"{since} or later" if where.is_current else last)])
     ways = [*_replacement(shown), *_places(module, name, where)]
     if where.is_current:
-        fact = f"{product} has {shown} {where}; the installed one is older, or incomplete."
+        fact = f"{product} has {shown} {where}; the installed one is incomplete, or older."
         ways.append(_install(where.package, f"{since} or later"))
     else:
         is_first = compared == NEWER or where.spans[0][0] == where.first

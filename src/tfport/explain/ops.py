@@ -83,7 +83,7 @@ def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
         )
     if first.first == on_x86(atlas(), STOCK)[0].version and FULL_BUILD.search(match.before + match.text):
         return Meaning(
-            [f"{released}, so the TensorFlow in the binary is older than these, or is not a whole one."],
+            [f"{released}, so the binary is older than these, or was built without some ops."],
             ["use a binary of the release that wrote the model, or later", *_training(op)],
         )
     if first.first == on_x86(atlas(), STOCK)[0].version:
@@ -92,7 +92,7 @@ def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
             [_add_to_header(op)],
         )
     return Meaning(
-        [f"{released}: the binary is older, or has not all ops ({_builds_without_all(match)})."],
+        [f"{released}: the binary is older, or lacks some ops ({_builds_without_all(match)})."],
         [
             f"use TensorFlow {last.first} or later",
             *_export_without(op, f"an older TensorFlow than {first.first}"),
