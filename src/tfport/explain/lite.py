@@ -136,7 +136,7 @@ def check(match: MessageMatch, target: Target | None) -> Meaning:
         )
     if match.before.endswith("contrib/"):
         return Meaning([NO_SIZE, OF_CONTRIB], ["use a newer interpreter: it may be older than the model"])
-    if not SIZE.search(text):
+    if not SIZE.search(text) or "-1" in (left, right):
         return Meaning(
             [NO_SIZE],
             [

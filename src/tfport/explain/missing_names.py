@@ -165,10 +165,19 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
         return _not_recorded(module, name, where)
     since, last = where.spans[-1]
     compared, shown_by = _compared(where, match)
-    if compared in (OLDER, WITHIN):
-        fact = f"{product} has {shown} {where}; {shown_by}{', which is older' if compared == OLDER else ''}."
-        facts = [fact[0].upper() + fact[1:], *([NOT_BY_PATCH] if compared == WITHIN else [])]
-        return Meaning(facts, [_install(where.package, f"{since} or later" if where.is_current else last)])
+    if compared == OLDER:
+        fact = f"{product} has {shown} {where}; {shown_by}, which is older."
+        install = _install(where.package, f"{since} or later" if where.is_current else last)
+        return Meaning([fact[0].upper() + fact[1:]], [install, *_ways_of_packages(where)])
+    if compared == WITHIN:
+        fact = f"{product} has {shown} {where}; {shown_by}."
+        package = where.package
+        shows = f"print({package}.__version__, {package}.__file__)"
+        running = f"`python -c 'import {package}; {shows}'` shows which one runs"
+        later = [_install(package, last)] if not where.is_current else []
+        return Meaning(
+            [fact[0].upper() + fact[1:], NOT_BY_PATCH], [running, *later, *_ways_of_packages(where)]
+        )
     ways = [*_replacement(shown), *_places(module, name, where)]
     if where.is_current:
         fact = f"{product} has {shown} {where}; the installed one is incomplete, or older."
