@@ -48,6 +48,21 @@ def circumstances(before="", text=" message", **names):
         ("keras>=2", 'File "/a/site-packages/tf_keras/src/x.py"', None),
         ("path:keras/src", WINDOWS_TRACE, "the text has a path through keras/src"),
         ("path:keras/src", "/lib/tf_keras/src/x.py", None),
+        ("names_path:tensorflow/lite/", "", "the path in the message is one of tensorflow/lite/"),
+        ("names_path:tensorflow/contrib/", "File tensorflow/contrib/a.py", None),
+        ("tensorflow<1.0", "https://acme.org/linux/tensorflow-0.9.0-cp27-none-linux_x86_64.whl",
+         "the text names tensorflow-0.9.0-cp2"),
+        ("platform:packed", r'File "site-packages\tensorflow\__init__.py", line 2',
+         'the text shows a program packed by PyInstaller or the like ("File "site-packages\\")'),
+        ("platform:packed", r"C:\me\dist> .\acme.exe",
+         'the text shows a program packed by PyInstaller or the like ("\\dist> .\\acme.exe")'),
+        ("platform:packed", r"C:\me\python.exe train.py", None),
+        ("raised_in:own",
+         OWN_TRACE + 'File "/usr/lib/site-packages/google/protobuf/descriptor.py", line 5, in __new__ ',
+         "the file that raised it, /home/me/train.py, is of no installed package"),
+        ("raised_in:own", 'File "/home/me/train.py", line 1, in <module> import acme AttributeError: ', None),
+        ("raised_in:own", 'File "/home/me/train.py", line 1, in <module> import acme ImportError: ',
+         "the file that raised it, /home/me/train.py, is of no installed package"),
         ("raised_in:keras/src", WINDOWS_TRACE, "a file of keras/src raised it"),
         ("raised_in:own", WINDOWS_TRACE, None),
         ("raised_in:own", OWN_TRACE,
@@ -69,7 +84,8 @@ def circumstances(before="", text=" message", **names):
 )  # fmt: skip
 def test_conditions_say_what_they_found(condition, before, evidence):
     assert is_condition(condition)
-    assert circumstances(before, layer="Mean").evidence(condition) == evidence
+    names = {"layer": "Mean", "path": r"C:\me\tensorflow\lite\acme.so"}
+    assert circumstances(before, **names).evidence(condition) == evidence
 
 
 def test_a_path_without_suffix_is_one_of_the_message():
@@ -115,3 +131,9 @@ def test_what_a_lookup_knows_counts_as_evidence():
         [OLD, PossibleCause("A third.", evidence=("a record",))], circumstances(), {"layer": "Mean"}
     )
     assert (cause.means, cause.named, cause.evidence) == ("A third.", True, ["a record"])
+
+
+def test_a_cause_that_needs_evidence_is_not_listed_without_it():
+    causes = [PossibleCause("It is new."), PossibleCause("It is old.", ("acme<2",), needs_evidence=True)]
+    assert [cause.means for cause in weigh(causes, circumstances(), {})] == ["It is new."]
+    assert [cause.means for cause in weigh(causes, circumstances("acme 1.0"), {})] == ["It is old."]

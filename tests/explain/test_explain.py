@@ -500,3 +500,16 @@ def test_a_package_without_limits_gets_those_of_the_release():
     assert "tf-keras==2.19.0 for 2.19" in with_versions("pip install {pip:tf-keras}", match, None)
     (target,) = resolve_targets("tensorflow==2.12.1")
     assert "'numpy>=1.22,<=1.24.3'" in with_versions("pip install {pip:numpy}", match, target)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from acme import BackendIsNotSupposedToImplementIt, NotEncodableError",
+        "     19 from acme import NotEncodableError",
+        "from acme.errors import NotEncodableError as Error",
+    ],
+)
+def test_a_name_in_an_import_is_no_message(line):
+    assert names(explain_texts([line])) == []
+    assert names(explain_texts([f"{line}\nacme.NotEncodableError: No encoder for object"])) != []

@@ -104,3 +104,34 @@ def test_an_old_tensorflow_below_a_newer_keras_gets_the_older_keras():
     )
     assert "tensorflow.python.keras.utils.tf_utils since 1.9" in told
     assert "install the keras of the time of your TensorFlow" in told
+
+
+def test_a_version_in_the_text_that_is_older_than_the_name_is_not_called_newer():
+    told = texts(
+        "pip install https://acme.org/tensorflow-0.9.0-cp27-none-linux_x86_64.whl\n"
+        + FRAME.format("a.py", "s = tf.summary.FileWriter(d)")
+        + "AttributeError: 'module' object has no attribute 'FileWriter'"
+    )
+    assert "which is older" in told
+    assert "newer" not in told
+    assert "compat.v1" not in told
+
+
+def test_a_version_in_the_text_that_has_the_name_is_not_called_another_one():
+    told = texts(
+        "keras==2.0.2\nfrom keras.utils import multi_gpu_model\n"
+        "ImportError: cannot import name 'multi_gpu_model'"
+    )
+    assert "the text names keras==2.0.2" in told
+    assert "later patch" in told
+    assert "newer" not in told
+
+
+def test_names_of_a_module_whose_names_are_recorded_later_do_not_begin_there():
+    told = texts("AttributeError: module 'tensorflow.summary' has no attribute 'FileWriter'")
+    assert "tensorflow.summary.FileWriter up to 1.15" in told
+    assert "older than" not in told
+
+
+def test_a_name_before_1_without_its_module_has_its_replacement():
+    assert "`tf.summary.image`" in texts("AttributeError: 'module' object has no attribute 'image_summary'")

@@ -12,6 +12,7 @@ SHOWN_BY = {
     "path": 'File "/usr/lib/python3/site-packages/{}/acme.py", line 7, in f',
     "raised_in": 'File "/usr/lib/python3/site-packages/{}/acme.py", line 7, in f',
     "suffix": "acme/model{}",
+    "names_path": "{}acme.so",
 }
 PLATFORM_TEXTS = {
     "windows": "C:\\me", "apple silicon": "Apple M1", "macos": "/opt/homebrew/", "jetson": "jetson",
@@ -43,9 +44,18 @@ def _shown_part(part):
 def test_a_cause_with_evidence_can_be_named(message, cause):
     wordings = [GAP.sub(lambda gap: FILLED[gap[2] or gap[1]], says.text) for says in message.says]
     names = {name: FILLED[kind or name] for says in message.says for name, kind in GAP.findall(says.text)}
-    texts = [f"{shown(condition)} {wording}" for condition in cause.speaks_for for wording in ("", *wordings)]
+    around = [
+        Circumstances(f"{shown(condition)} {wording}", "", {**names, **_path_named_in(condition)})
+        for condition in cause.speaks_for
+        for wording in ("", *wordings)
+    ]
     assert any(
-        [weighed.means for weighed in weigh(message.causes, Circumstances(text, "", names), names)]
-        == [weighed.means for weighed in weigh([cause], Circumstances(text, "", names), names)]
-        for text in texts
+        [weighed.means for weighed in weigh(message.causes, circumstances, names)]
+        == [weighed.means for weighed in weigh([cause], circumstances, names)]
+        for circumstances in around
     )
+
+
+def _path_named_in(condition):
+    """The path in a message in which a condition about it holds."""
+    return {"path": shown(condition)} if condition.startswith("names_path:") else {}

@@ -232,6 +232,10 @@ def _requires_keras(facts: Facts, *, newest: bool) -> bool:
     return required is not None and (NEWEST_KERAS in required) is newest
 
 
+OF_32_BITS = re.compile(r"\bi[3-6]86\b|\[MSC v\.\d{4} 32 bit|\barmv[67]l\b")
+"""What shows a 32-bit system or Python."""
+
+
 def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | None:
     """The Pythons for which a release has wheels; None if the atlas does not record the package."""
     package = match.names.get("package", STOCK).lower().replace("_", "-")
@@ -260,6 +264,11 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
     if offered := OFFERED.search(match.text):
         versions = sorted(offered[1].split(", "), key=version_key)
         facts.append(f"For this Python and system pip finds {versions[0]} to {versions[-1]}.")
+    if bits := OF_32_BITS.search(match.before + match.text):
+        return Meaning(
+            [f"The text shows a 32-bit system or Python ({bits[0]}); {package} has 64-bit wheels only."],
+            ["use a 64-bit system and Python; on 32-bit ARM boards, tflite-runtime or a wheel of piwheels"],
+        )
     if NO_WHEELS in match.text:
         facts.append(
             "pip lists no version at all: this Python is 32-bit, older or newer than any wheel, of Alpine "

@@ -99,6 +99,10 @@ def _missing_library(match: MessageMatch) -> str | None:
     return (missing[1] or missing[2]) if missing else None
 
 
+OF_TENSORFLOW = re.compile(r"tensorflow|keras|\btf\b|TF_|import_array", re.IGNORECASE)
+EXECUTABLE = "error while loading shared libraries"
+
+
 def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases are linked to a CUDA library, so that they are not imported without it."""
     name = linux_library(match.names["library"])
@@ -106,9 +110,18 @@ def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
     if cuda_library is None:
         return _other_library(name)
     linking = releases_with(lambda facts: name in (cuda_of(facts).get("linked") or ()))
-    facts = [f"Linked to it: {linking}."] if linking else ["No recorded release is linked to it."]
-    facts += _toolkits(cuda_library[1], cuda_library[2])
+    toolkits = _toolkits(cuda_library[1], cuda_library[2])
     product = "the GPU driver" if cuda_library[1] == "cuda" else _package(cuda_library[1], cuda_library[2])
+    if not OF_TENSORFLOW.search(match.before + match.text) and (EXECUTABLE in match.quote or not linking):
+        return Meaning(
+            ["Nothing in the text is of TensorFlow: it may be another program or package.", *toolkits],
+            [
+                f"install {product}, and add its folder to LD_LIBRARY_PATH",
+                "or its build for the CUDA you have",
+            ],
+        )
+    linked = f"Linked to it: {linking}."
+    facts = [linked if linking else "No recorded release of TensorFlow is linked to it.", *toolkits]
     ways = [
         "without a GPU, install the package for CPUs: `tensorflow` up to 1.14, `tensorflow-cpu` later",
         f"install {product}, and add its folder to LD_LIBRARY_PATH",

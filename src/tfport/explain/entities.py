@@ -103,7 +103,7 @@ def _classes(text: str) -> Iterator[str]:
 def _modules(text: str) -> Iterator[str]:
     for name in dict.fromkeys(MODULE.findall(text)):
         parts = name.split(".")
-        if parts[-1] in FILE_ENDS:
+        if parts[-1] in FILE_ENDS or parts[-1].startswith("_"):
             continue
         from tfport.explain.python_names import presence
 

@@ -6,7 +6,8 @@ A condition of a row (`if`, `unless`) is one of these; several joined by ` & ` m
 |---|---|
 | `python>=3.12`, `numpy>=1.24,<2` | all versions of it that the text names, or its paths show, are such |
 | `path:keras/src` | a path in the text contains it; `\\` counts as `/` |
-| `raised_in:keras/src` | the file of the last frame before the message contains it |
+| `names_path:tensorflow/lite` | the path in the message itself contains it |
+| `raised_in:keras/src` | the file of the last frame before the message, except protobuf's, contains it |
 | `raised_in:own` | that file is neither of an installed package nor of Python |
 | `suffix:.h5` | a file name in the text ends so |
 | `suffix:none` | the paths in the message have no suffix |
@@ -29,7 +30,7 @@ from tfport.explain.messages import GAP, KINDS, MessagePattern, PossibleCause, f
 from tfport.startup.dataclass import dataclass
 
 JOINT = " & "
-KEYED = re.compile(r"(path|raised_in|suffix|platform):(\S.*)")
+KEYED = re.compile(r"(path|names_path|raised_in|suffix|platform):(\S.*)")
 LIMITS = re.compile(r"([a-z][a-z0-9-]*)((?:[<>]=?|==)\d+(?:\.\d+)*(?:,(?:[<>]=?|==)\d+(?:\.\d+)*)*)")
 LIMIT = re.compile(r"([<>]=?|==)([\d.]+)")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
@@ -45,13 +46,20 @@ PLATFORMS = {
     "arm64 linux": r"linux_aarch64|aarch64-linux-gnu|\baarch64\b",
     "raspberry pi": r"\braspberry ?pi\b|linux_armv[67]l|arm-linux-gnueabihf|piwheels",
     "jetson": r"\bjetson\b|\+nv\d|\bjetpack\b|nvidia-l4t",
-    "android": r"\bAndroid\b|/data/app/|arm64-v8a|armeabi-v7a|\bJNI\b",
+    "android": r"\bAndroid\b|/data/app/|arm64-v8a|armeabi-v7a|\bJNI\b|\b[AF]/(?:libc|DEBUG)\b|\bandroid\.\w",
     "ios": r"\biOS\b|\bXcode\b|CocoaPods",
     "wsl": r"\bWSL2?\b|microsoft-standard",
+    "packed": r"\bPyInstaller\b|\bcx_Freeze\b|\bpy2exe\b|\bpy2app\b|\bNuitka\b|Failed to execute script"
+    r"|[\\/]_MEI\d|File \"site-packages[\\/]|\\dist\\?[\w\\-]{0,60}[>\\] ?[\w.\\-]{1,60}\.exe\b",
     "docker": r"\bdocker(?:file)?\b",
     "conda": r"/(?:ana|mini)conda\d?/|\\(?:ana|mini)conda\d?\\|\bconda\b|/envs/[\w.-]+/(?:lib|bin)/",
 }
 """What shows a system; letters in any case."""
+SHOWN = {
+    "macos": "macOS", "ios": "iOS", "wsl": "WSL", "arm64 linux": "ARM64 Linux",
+    "packed": "a program packed by PyInstaller or the like",
+}  # fmt: skip
+"""How systems are called where it is not their name with capitals."""
 
 
 class VersionRange(NamedTuple):
@@ -108,6 +116,11 @@ PYTHON_VERSION = re.compile(
 FRAME = re.compile(
     r'File "([^"]{1,400})", line \d{1,6}|File ([^\s:"]{1,400}):\d{1,6}, in |(\S{1,400}\.pyx?) in \w+\('
 )
+LAST_IMPORT = re.compile(
+    r'File "[^"]{1,400}", line \d{1,6}, in [\w<>.]{1,200} (?:import|from) '
+    r'(?:(?!File ").){1,300}?((?:[\w.]{1,80}: )?)$'
+)
+"""The last frame before a message, if its line imports something, and the name of the exception."""
 INSTALLED = re.compile(
     r"(?:site|dist)-packages/|/lib/python\d|/lib64/python\d|\\Lib\\|Python\d\d+/lib/|^<|/runfiles/", re.I
 )
@@ -159,21 +172,33 @@ class Circumstances:
         hit = re.search(rf"(?<![\w.-]){re.escape(part)}", self._paths)
         return f"the text has a path through {part}" if hit else None
 
+    def _names_path(self, part: str) -> str | None:
+        paths = [value.replace("\\", "/") for name, value in self._names.items() if "path" in name and value]
+        hit = any(re.search(rf"(?<![\w.-]){re.escape(part)}", path) for path in paths)
+        return f"the path in the message is one of {part}" if hit else None
+
     @functools.cached_property
     def raising_file(self) -> str:
-        """The file of the last frame before the message; empty without a traceback."""
-        frames = FRAME.findall(self._before)
-        return next(filter(None, frames[-1])).replace("\\\\", "/").replace("\\", "/") if frames else ""
+        """The file of the last frame before the message, except protobuf's; empty without a traceback."""
+        frames = (next(filter(None, frame)) for frame in reversed(FRAME.findall(self._before)))
+        files = (file.replace("\\\\", "/").replace("\\", "/") for file in frames)
+        return next((file for file in files if "google/protobuf/" not in file), "")
 
     def _raised_in(self, part: str) -> str | None:
         file = self.raising_file
         if part == OWN:
-            is_own = bool(file) and not INSTALLED.search(file)
+            is_own = bool(file) and not INSTALLED.search(file) and not self._is_cut_at_import
             return (
                 f"the file that raised it, {_shortened(file)}, is of no installed package" if is_own else None
             )
         hit = re.search(rf"(?<![\w.-]){re.escape(part)}", file)
         return f"a file of {part} raised it" if hit else None
+
+    @property
+    def _is_cut_at_import(self) -> bool:
+        """Whether the last frame is an import, and what it raised is of the imported module."""
+        line = LAST_IMPORT.search(self._before)
+        return line is not None and not line[1].startswith(("ImportError", "ModuleNotFoundError"))
 
     def _suffix(self, suffix: str) -> str | None:
         if suffix == NONE:
@@ -185,7 +210,7 @@ class Circumstances:
 
     def _platform(self, name: str) -> str | None:
         hit = re.search(PLATFORMS[name], self._text, re.IGNORECASE)
-        return f'the text shows {name.title()} ("{_shortened(hit[0])}")' if hit else None
+        return f'the text shows {SHOWN.get(name, name.title())} ("{_shortened(hit[0])}")' if hit else None
 
     def _version(self, package: str, limits: str) -> str | None:
         known = self.versions(package)
@@ -205,7 +230,8 @@ class Circumstances:
 
     def _named_versions(self, package: str) -> Iterator[VersionRange]:
         for hit in filter(self._is_installed, _version_pattern(package).finditer(self._text)):
-            yield VersionRange(_numbers(hit[1]), _numbers(hit[1]), f"the text names {_shortened(hit[0])}")
+            numbers = _numbers(hit[1] or hit[2])
+            yield VersionRange(numbers, numbers, f"the text names {_shortened(hit[0])}")
 
     def _is_installed(self, hit: re.Match[str]) -> bool:
         """Whether a text says that a version is there, not only that something asks for it."""
@@ -221,6 +247,7 @@ class Circumstances:
 
 _READERS = {
     "path": Circumstances._path,
+    "names_path": Circumstances._names_path,
     "raised_in": Circumstances._raised_in,
     "suffix": Circumstances._suffix,
     "platform": Circumstances._platform,
@@ -239,7 +266,8 @@ def _version_pattern(package: str) -> re.Pattern[str]:
         r"(?:\.__version__|\.version\.VERSION)?['\")]{0,2} {0,2}(?:version|ver\.?|release)? {0,2}"
         r"(?:==|=|:|-|@|\(|is)? {0,2}['\"(]?"
     )
-    return re.compile(rf"(?<![\w./<>=-]){name}{between}{NUMBER}(?![\w]|\.\d)", re.IGNORECASE)
+    wheel = rf"(?<=/){name}-{NUMBER}-(?:cp|py)\d"
+    return re.compile(rf"(?<![\w./<>=-]){name}{between}{NUMBER}(?![\w]|\.\d)|{wheel}", re.IGNORECASE)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -287,6 +315,7 @@ def weigh(
     """The cause that the evidence names, alone; otherwise all that nothing speaks against."""
     possible = [cause for cause in causes if not any(map(circumstances.evidence, cause.speaks_against))]
     evidence = {id(cause): _evidence(cause, circumstances) for cause in possible}
+    possible = [cause for cause in possible if evidence[id(cause)] or not cause.needs_evidence]
     likely = [cause for cause in possible if evidence[id(cause)]]
     if len(likely) == 1:
         possible = likely

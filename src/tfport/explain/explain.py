@@ -132,7 +132,8 @@ def _explanations(
     """Explain matches, errors first; messages that only name a place only if there are no other errors."""
     explained = _explained(_with_names(_without_source_lines(matches)), target, model)
     consequences = {name for _, row in explained for name in row.instead_of}
-    relevant = [e for e, row in _of_first_exceptions(explained) if row.name not in consequences]
+    explained = [(e, row) for e, row in explained if row.name not in consequences]
+    relevant = [e for e, _ in _of_first_exceptions(explained)]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     by_kind = {kind: [e for e in relevant if e.kind == kind] for kind in KINDS_OF_ROWS}
     errors = [e for e in by_kind[ERROR] if e.name not in only_alone]

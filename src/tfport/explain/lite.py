@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfport.atlas.lite.releases import first_release_with, lite_op_numbers
 from tfport.atlas.target import Target
 from tfport.explain.lookup import Meaning, MessageMatch
@@ -21,6 +23,10 @@ TYPES_IN_FILES = (
 )  # fmt: skip
 """The dtypes of files by their number."""
 FLOAT_SIZE = 4
+SIZE = re.compile(r"size|dim|num|elements|height|width|depth|channels|batch|rank|axis|bytes", re.IGNORECASE)
+"""What a check of sizes contains."""
+NO_SIZE = "What the numbers are is not recorded: the line in the source code of that release tells."
+OF_CONTRIB = "Its path, tensorflow/contrib/lite, is that of TensorFlow 1.12 and earlier."
 
 
 def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
@@ -127,6 +133,16 @@ def check(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning(
             ["The quantization of an op's input and output differs where it must be equal."],
             ["convert the model again with a newer TensorFlow, quantized in one step from the float model"],
+        )
+    if match.before.endswith("contrib/"):
+        return Meaning([NO_SIZE, OF_CONTRIB], ["use a newer interpreter: it may be older than the model"])
+    if not SIZE.search(text) or "-1" in (left, right):
+        return Meaning(
+            [NO_SIZE],
+            [
+                "use the interpreter of the converter's release or later",
+                "convert again with fixed shapes, and pass inputs of the size that the model declares",
+            ],
         )
     return Meaning(
         [f"Sizes in the model or its inputs do not match: {left} and {right}."],

@@ -53,6 +53,11 @@ TRACEBACK_PLACE = re.compile(r"\s*File \"[^\"\n]{1,400}\", line \d{1,9}, in [^\n
 EXCEPTION = re.compile(r"[\w.]{0,200}(?:Error|Exception|Exit|Interrupt|Warning)\b")
 NOTEBOOK_PLACE = re.compile(r"\s*[^\s(]{1,400} in [\w<>.]{1,200}\(")
 NOTEBOOK_ARROW = re.compile(r"\s*-{2,9}> {0,4}\d{1,6}\b")
+IMPORT_LINE = re.compile(
+    r"\s*(?:-{2,9}> {0,4})?(?:\d{1,6} {1,8})?"
+    r"(?:from [\w.]{1,200} import [(\w][\w, ]{0,300}[\w(,\\]|import [\w.]{1,200}(?: as \w{1,80})?)\s*$"
+)
+"""A line that is a statement, also without a traceback around it."""
 NOTEBOOK_LINE = re.compile(r"\s*(?:-{2,9}> {0,4})?(\d{1,6})(?: |$)")
 
 
@@ -143,7 +148,7 @@ def _is_source_line(before: str, line: str) -> bool:
     """Whether a traceback shows a line of source code here, as Python and notebooks do."""
     if TRACEBACK_PLACE.match(before):
         return not EXCEPTION.match(line)
-    if NOTEBOOK_ARROW.match(line):
+    if NOTEBOOK_ARROW.match(line) or IMPORT_LINE.match(line):
         return True
     number, previous = NOTEBOOK_LINE.match(line), NOTEBOOK_LINE.match(before)
     if number is None:

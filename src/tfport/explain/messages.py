@@ -13,6 +13,7 @@ the row lists them, the most frequent first:
     unless = ["path:keras/src/models"]             # any of these speaks against it
     check = "`tfport inspect FILE` shows the Keras that wrote it"   # how to tell whether it is this one
     ways_out = ["load it with Keras 3"]            # what to do if it is
+    needs_evidence = true                          # not even listed as possible if nothing speaks for it
 
 A cause is named as the cause only if something speaks for it and for no other one, and nothing
 against it. Otherwise the answer is "One of these", each with its check. `if` and
@@ -159,6 +160,8 @@ class PossibleCause:
     check: str | None = None
     """What to look at to tell whether it is this one."""
     ways_out: tuple[str, ...] = ()
+    needs_evidence: bool = False
+    """Whether it is only listed if something speaks for it."""
     evidence: tuple[str, ...] = ()
     """What a lookup found in the records that speaks for it."""
 

@@ -39,13 +39,13 @@ def missing_name(match: MessageMatch, target: Target | None) -> Meaning | None:
         return None
     name = match.names["name"]
     if module := MODULE.search(match.quote):
-        meaning = _presence_of(module[1], name, match.before)
+        meaning = _presence_of(module[1], name, match)
         return meaning if match.is_quoted(name) or _is_recorded(module[1], name) else None
     line = failing_line(match.before)
     imported = imported_from(line, name) or _used_module(line, name)
     if imported is None:
         return _known_name(name)
-    return _presence_of(imported, name, match.before) if imported.startswith(tuple(PRODUCTS)) else None
+    return _presence_of(imported, name, match) if imported.startswith(tuple(PRODUCTS)) else None
 
 
 def missing_contrib(match: MessageMatch, target: Target | None) -> Meaning:
@@ -101,7 +101,7 @@ def missing_private_name(match: MessageMatch, target: Target | None) -> Meaning 
 def missing_module(match: MessageMatch, target: Target | None) -> Meaning | None:
     """Which releases have the module."""
     module = MODULE.search(match.quote)
-    return _presence_of(*_split(module[1]), match.before) if module and not match.is_cut else None
+    return _presence_of(*_split(module[1]), match) if module and not match.is_cut else None
 
 
 def _used_module(line: str, name: str) -> str | None:
@@ -118,6 +118,8 @@ def _is_recorded(module: str, name: str) -> bool:
 def _known_name(name: str) -> Meaning | None:
     """Where a name is recorded if the message does not say which module should have it."""
     modules = modules_with(name) if len(name) >= DISTINCT else []
+    if modules and (instead := _names_before_1().get(f"{STOCK}.{name}")):
+        return Meaning([f"TensorFlow before 1.0 had tf.{name}; no recorded release has it there."], [instead])
     if not modules:
         return None
     nearest = [
@@ -143,7 +145,7 @@ def _split(module: str) -> tuple[str, str | None]:
     return (parent, name) if parent and presence(parent, name) else (module, None)
 
 
-def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
+def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning | None:
     where = presence(module, name)
     shown = public_name(module) + (f".{name}" if name else "")
     if where is None:
@@ -152,23 +154,40 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
     if where.always:
         fact = (
             f"Every recorded release of {product} (since {where.first}) has {shown}: the installed one is "
-            "older or incomplete, or a file of the same name hides it."
+            "incomplete or older, is mixed with packages of other releases (tensorflow-estimator, keras), "
+            "or a file of the same name hides it."
         )
+        mixed = "`pip list`: tensorflow, tensorflow-estimator and (2.6 to 2.15) keras have the same number"
         own = f"make sure that no file or folder of yours is named {where.package}; delete its `__pycache__`"
         short = "on Windows, allow long paths, or use an environment with a short path"
-        return Meaning([fact], [own, *_reinstall(where.package, "otherwise, "), short])
+        return Meaning([fact], [own, mixed, *_reinstall(where.package, "otherwise, "), short])
     if not where.spans:
         return _not_recorded(module, name, where)
-    ways = [*_replacement(shown), *_places(module, name, where)]
     since, last = where.spans[-1]
+    compared, shown_by = _compared(where, match)
+    if compared == OLDER:
+        fact = f"{product} has {shown} {where}; {shown_by}, which is older."
+        install = _install(where.package, f"{since} or later" if where.is_current else last)
+        return Meaning([fact[0].upper() + fact[1:]], [install, *_ways_of_packages(where)])
+    if compared == WITHIN:
+        fact = f"{product} has {shown} {where}; {shown_by}."
+        package = where.package
+        shows = f"print({package}.__version__, {package}.__file__)"
+        running = f"`python -c 'import {package}; {shows}'` shows which one runs"
+        later = [_install(package, last)] if not where.is_current else []
+        return Meaning(
+            [fact[0].upper() + fact[1:], NOT_BY_PATCH], [running, *later, *_ways_of_packages(where)]
+        )
+    ways = [*_replacement(shown), *_places(module, name, where)]
     if where.is_current:
-        fact = f"{product} has {shown} {where}; the installed one is older, or incomplete."
+        fact = f"{product} has {shown} {where}; the installed one is incomplete, or older."
         ways.append(_install(where.package, f"{since} or later"))
     else:
-        other = "newer" if where.spans[0][0] == where.first else f"newer, or older than {where.spans[0][0]}"
+        is_first = compared == NEWER or where.spans[0][0] == where.first
+        other = "newer" if is_first else f"newer, or older than {where.spans[0][0]}"
         fact = f"{product} has {shown} {where}; the installed one is {other}."
         ways.append(f"or {_install(where.package, last)}{_pythons(where.package, last)}")
-    importing = _importing_package(before)
+    importing = _importing_package(match.before)
     if importing == where.package:
         mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
         return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
@@ -176,6 +195,33 @@ def _presence_of(module: str, name: str | None, before: str) -> Meaning | None:
         ways.insert(0, "install the keras of the time of your TensorFlow (the package's file asks for it)")
     broken = _reinstall(where.package, "otherwise, ") if where.is_current else []
     return Meaning([fact[0].upper() + fact[1:]], [*ways[:-1], *_ways_of_packages(where), ways[-1], *broken])
+
+
+OLDER, NEWER, WITHIN = "older", "newer", "within"
+NOT_BY_PATCH = (
+    "Only minor releases are recorded: it may have come with a later patch, or another version is installed, "
+    "or an incomplete one."
+)
+
+
+def _compared(where: Presence, match: MessageMatch) -> tuple[str | None, str]:
+    """How the version that the text tells compares with those that have the name, and what tells it."""
+    known = match.circumstances.versions(where.package)
+    spans = [(_numbers(first), _numbers(last)) for first, last in where.spans]
+    if known and all(version.last[:2] < spans[0][0] for version in known):
+        return OLDER, known[0].evidence
+    if known and all(version.first[:2] > spans[-1][1] for version in known):
+        return NEWER, known[0].evidence
+    if known and all(
+        any(span[0] <= version.first[:2] and version.last[:2] <= span[1] for span in spans)
+        for version in known
+    ):
+        return WITHIN, known[0].evidence
+    return None, ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:

@@ -29,6 +29,14 @@ FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
+FULL_BUILD = re.compile(r"tensorflow_model_server|tensorflow_serving|tensorflow/serving")
+"""What shows a server, which has all ops of its release."""
+CONTRIB_NOTE = "used ops from tf.contrib"
+"""What TensorFlow 1 adds to its message."""
+OF_TRAINING = re.compile(r"(?:.*Queue\w*|Reader\w*|\w+ReaderV2|RandomUniform|RandomShuffle)")
+"""Ops of input pipelines and of dropout, which a model for inference does not need."""
+
+
 def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases or add-ons register the op, and how to get it."""
     op = match.names["op"]
@@ -40,7 +48,7 @@ def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
         )
     (history,) = summaries(atlas(), [op])
     if history.releases:
-        meaning = _released(op, history)
+        meaning = _released(op, history, match)
     elif history.providers:
         meaning = _provided(op)
     else:
@@ -59,7 +67,7 @@ def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
     return unregistered_op(match, target) if history.releases or history.providers else None
 
 
-def _released(op: str, history: OpSummary) -> Meaning:
+def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
     first, last = history.releases[0], history.releases[-1]
     released = f"TensorFlow registers it {recorded(history.releases)}"
     if op in PYTHON_ONLY:
@@ -70,8 +78,13 @@ def _released(op: str, history: OpSummary) -> Meaning:
             [f"{released}: later releases removed it."],
             [
                 f"use TensorFlow {last.last} or an earlier release that has it",
-                *_export_without(op, "a later"),
+                "export the model again with a later release, which writes another op",
             ],
+        )
+    if first.first == on_x86(atlas(), STOCK)[0].version and FULL_BUILD.search(match.before + match.text):
+        return Meaning(
+            [f"{released}, so the binary is older than these, or was built without some ops."],
+            ["use a binary of the release that wrote the model, or later", *_training(op)],
         )
     if first.first == on_x86(atlas(), STOCK)[0].version:
         return Meaning(
@@ -79,13 +92,18 @@ def _released(op: str, history: OpSummary) -> Meaning:
             [_add_to_header(op)],
         )
     return Meaning(
-        [f"{released}: the binary is older, or a reduced build without it."],
+        [f"{released}: the binary is older, or lacks some ops ({_builds_without_all(match)})."],
         [
             f"use TensorFlow {last.first} or later",
             *_export_without(op, f"an older TensorFlow than {first.first}"),
             _add_to_header(op),
         ],
     )
+
+
+def _builds_without_all(match: MessageMatch) -> str:
+    contrib = ", a C library without those of tf.contrib" if CONTRIB_NOTE in match.text else ""
+    return f"a reduced build{contrib}"
 
 
 def _add_to_header(op: str) -> str:
@@ -96,7 +114,7 @@ def _export_without(op: str, writer: str) -> list[str]:
     earlier = next((s.name for s in summaries(atlas(), earlier_ops(op)) if s.releases), None)
     if earlier is None:
         return ["export the model again with the release that must read it"]
-    return [f"export with {writer.removesuffix(' later')}: its op is {earlier}"]
+    return [f"export with {writer}: its op is {earlier}"]
 
 
 def _provided(op: str) -> Meaning:
@@ -181,7 +199,13 @@ def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     sources += history.providers
     if not sources:
         return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
-    return Meaning([f"It is registered by {', '.join(sources)}."])
+    return Meaning([f"It is registered by {', '.join(sources)}."], _training(match.names["op"]))
+
+
+def _training(op: str) -> list[str]:
+    if not OF_TRAINING.fullmatch(op):
+        return []
+    return [f"export the model for inference: {op} is usually a part of training (input queues, dropout)"]
 
 
 # Ops that XLA does not compile.

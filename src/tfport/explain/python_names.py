@@ -36,7 +36,7 @@ class Presence:
     spans: tuple[tuple[str, str], ...]
     """The first and the last release of each run of releases."""
     first: str
-    """The first recorded release of the package."""
+    """The first release of which the names are recorded."""
     newest: str
 
     @property
@@ -72,9 +72,19 @@ def presence(module: str, name: str | None = None) -> Presence | None:
     recorded = _recorded().get(package)
     if recorded is None or (name is not None and module not in recorded["modules"]):
         return None
+    if name is not None and name.startswith("__") and not PRIVATE.match(module):
+        return None
     having = _releases_with(recorded, module, name)
     releases = recorded["releases"]
-    return Presence(package, tuple(_spans(releases, having)), releases[0], releases[-1])
+    first = 0 if name is None else _first_with_names(recorded, module, having)
+    return Presence(package, tuple(_spans(releases, having)), releases[first], releases[-1])
+
+
+def _first_with_names(recorded: dict[str, Any], module: str, having: set[int]) -> int:
+    """The first release of which the names of a module are recorded: of some only the module is known."""
+    runs, names = recorded["modules"][module]
+    with_names = having.union(*map(_numbers, names))
+    return min(with_names, default=0) if min(_numbers(runs)) < min(with_names, default=0) else 0
 
 
 def other_places(module: str, name: str) -> list[str]:

@@ -24,6 +24,10 @@ OWN_LIBRARY = re.compile(
     r"(_pywrap_\w+|libtensorflow_framework|libtensorflow_cc)[\w.-]*[^\w.-]{0,4}(, \w+\))?:? *$"
 )
 """TensorFlow's own libraries, as the last word before the message."""
+OWN_FILE = re.compile(
+    r"(?:site|dist)-packages/(?:tensorflow(?:_core)?|tflite_runtime)/[\w./-]+[^\w./-]{0,4} *$"
+)
+"""A file of TensorFlow's package, as the last word before the message."""
 NEAR = 300
 MIXED = (
     "TensorFlow's own library needs it: files of two builds are mixed (pip and conda, two releases), another "
@@ -32,6 +36,7 @@ MIXED = (
 MIXED_WAYS = [
     "install TensorFlow in a new environment, all of it from pip or all of it from conda",
     "unset LD_LIBRARY_PATH and PYTHONPATH, which may name the folders of another installation",
+    "if it is a wheel of another source (as for ARM boards), install another release, or another wheel",
 ]
 SIZE = re.compile(r"\d{1,6}")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
@@ -81,7 +86,7 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
     path = match.names.get("path") or match.before[-NEAR:]
-    if OWN_LIBRARY.search(path):
+    if OWN_LIBRARY.search(path) or OWN_FILE.search(path):
         return Meaning([*shown, MIXED], MIXED_WAYS)
     if symbol.startswith(C_NAMES):
         return _of_the_c_library(symbol, target)
