@@ -96,3 +96,17 @@ def test_printing_is_no_file(tmp_path):
     text = X + 'p = PrintV2(x) {output_stream="file:///tmp/x"}\ny = Identity(x, ^p) {T=string}'
     (risk,) = tfport.scan(saved_model(tmp_path, text)).risks
     assert risk.code == "TFP902"
+
+
+def test_what_saves_a_checkpoint_is_not_run_by_a_model_without_signatures(tmp_path):
+    path = saved_model(
+        tmp_path, X + "s = SaveV2(x, x, x, x) {dtypes=[string]}\ny = Identity(x, ^s) {T=string}"
+    )
+    file = SavedModel.FromString((tmp_path / "saved_model.pb").read_bytes())
+    (meta,) = file.meta_graphs
+    meta.signature_def.clear()
+    (tmp_path / "saved_model.pb").write_bytes(file.SerializeToString())
+    assert tfport.scan(path).severity == "error"
+    meta.saver_def.save_tensor_name = "s"
+    (tmp_path / "saved_model.pb").write_bytes(file.SerializeToString())
+    assert tfport.scan(path).risks == []

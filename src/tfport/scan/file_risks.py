@@ -134,7 +134,7 @@ class _FileLook:
         suffix = kinds.suffix_of(name)
         if kind in kinds.NATIVE:
             self.add(_native(data, where, kind))
-        elif kind in (kinds.SCRIPT, kinds.BYTECODE) or suffix in kinds.SCRIPT_SUFFIXES:
+        elif kind in (kinds.SCRIPT, kinds.BYTECODE) or (len(data) and suffix in kinds.SCRIPT_SUFFIXES):
             self._script(kind or kinds.SCRIPT, where, depth)
         elif names is not None:
             kind = kinds.PICKLE

@@ -20,6 +20,8 @@ from tfport.scan.op_effects import OpEffect, effects_of
 from tfport.scan.risk import ERROR, LOADING, NOTE, RISK, WARNING, Risk
 
 NEVER = "but neither loading nor a signature runs it"
+WHOLE = "when the graph runs"
+"""Without signatures nothing says what is run: all of it may be, except what saves a checkpoint."""
 NO_FILES = "tfport's own runtime reads only files of the model"
 REFUSED = "tfport's own runtime has no kernel for it"
 MOST_NAMES = 3
@@ -213,7 +215,7 @@ def graph_risks(checked: CheckedModel) -> list[Risk]:
         risk
         for node in every_node(model.graph)
         for risk in _risks(node, checked, flow, is_custom=node.op not in known and node.op not in functions)
-        if not (risk.moment == NEVER and node in saver)
+        if not (risk.moment in (NEVER, WHOLE) and node in saver)
     ]
     return [*merged(r for r in risks if not isinstance(r, UsesResources)), *_resources(risks)]
 
@@ -262,7 +264,7 @@ def _when(context: NodeContext) -> str:
     if context.loading:
         return LOADING
     if context.signatures and not names:
-        return "when the graph runs"
+        return WHOLE
     if not names:
         return NEVER
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
