@@ -70,4 +70,6 @@ def test_damaged_functions_are_read_or_not():
         for _ in range(200):
             damaged = bytearray(data)
             damaged[rng.randrange(len(data))] = rng.randrange(256)
-            read_code(bytes(damaged[: rng.randrange(len(data) + 1)])).describe()
+            code = read_code(bytes(damaged[: rng.randrange(len(data) + 1)]))
+            assert sum(map(len, [*code.names, *code.constants])) <= 4 * len(data)  # nothing is repeated
+            assert code.describe()

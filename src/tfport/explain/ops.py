@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.choose_builds import choose_addon
+from tfport.atlas.choose_builds import PYTHON_OPS, choose_addon
 from tfport.atlas.history import ProviderHistory, op_history
 from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.package_requirement import PackageRequirement
@@ -26,7 +26,6 @@ ABOUT_GRAPHS = re.compile(
 NEAR = 2000
 """How many characters around a KeyError are searched for words about graphs."""
 FUNCTIONS = ("__inference_", "__forward_", "__backward_")
-PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
 FULL_BUILD = re.compile(r"tensorflow_model_server|tensorflow_serving|tensorflow/serving")
@@ -70,7 +69,7 @@ def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
 def _released(op: str, history: OpSummary, match: MessageMatch) -> Meaning:
     first, last = history.releases[0], history.releases[-1]
     released = f"TensorFlow registers it {recorded(history.releases)}"
-    if op in PYTHON_ONLY:
+    if op in PYTHON_OPS:
         why = "it runs Python code of the program that made the model, which no other program has"
         return Meaning([f"{released}: {why}."], ["export the model without Python functions in its graph"])
     if not last.open:

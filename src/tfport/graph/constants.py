@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfport.errors import UnreadableFile
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.reach import in_order
 from tfport.graph.tensors import Tensor
@@ -25,6 +26,15 @@ def constant(value: Value) -> Tensor | None:
         return None
     tensor = value.node.attrs.get("value")
     return tensor if isinstance(tensor, Tensor) else None
+
+
+def constant_texts(value: Value) -> list[str]:
+    """The strings of a constant; none for another value, or a constant of other elements."""
+    tensor = constant(value)
+    try:
+        return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
+    except UnreadableFile:  # a constant, but not of strings
+        return []
 
 
 def fold(graph: Graph, evaluate: Evaluate) -> int:

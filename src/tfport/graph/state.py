@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import ASSETS
-from tfport.graph.constants import constant
+from tfport.graph.constants import constant_texts
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
@@ -240,12 +239,7 @@ def constant_strings(node: Node, index: int | None, outer: Outer) -> list[str]:
     """The constant strings of an input of a node; empty if they are not constant."""
     if index is None or index >= len(node.inputs):
         return []
-    value = outer.get(node.inputs[index], node.inputs[index])
-    tensor = constant(value)
-    try:
-        return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
-    except UnreadableFile:  # a constant, but not of strings
-        return []
+    return constant_texts(outer.get(node.inputs[index], node.inputs[index]))
 
 
 def _assigned(

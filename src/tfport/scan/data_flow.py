@@ -10,20 +10,18 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from tfport.check.node_contexts import NodeContexts
-from tfport.errors import UnreadableFile
-from tfport.graph.constants import constant
+from tfport.graph.constants import constant_texts
 from tfport.graph.graph import ARG, Function, Graph, Node, Value
 from tfport.graph.model import Model
+from tfport.graph.op_facts.kinds import BRANCHING, SHAPE_OPS
 from tfport.graph.state import assets, origin
 from tfport.startup.dataclass import dataclass, field
 
 ASSIGNS = ("AssignVariableOp", "Assign")
-BRANCHES = ("If", "StatelessIf", "Case", "StatelessCase")
-"""Calls whose first input chooses the function."""
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 READS = ("ReadFile", "RestoreV2", "Restore", "RestoreSlice")
 """Ops whose results are the content of a file, not made of their inputs."""
-SHAPES = ("Shape", "ShapeN", "Size", "Rank", "VariableShape")
+SIZES = (*SHAPE_OPS, "VariableShape")
 DEEPEST = 20
 
 
@@ -73,14 +71,14 @@ class DataFlow:
         elif node.name == self._saver_file and not isinstance(node.graph, Function):
             sources.saver = True
         elif node.op == "Const":
-            sources.constants += texts_of(value)
+            sources.constants += constant_texts(value)
         elif node.op == ARG and isinstance(node.graph, Function):
             return list(self._passed(node.graph, node.graph.arguments.index(value)))
         elif node.op in PLACEHOLDERS:
             sources.inputs.append(self._input_names.get(value, node.name))
         elif node in self._assigned:
             return self._assigned[node]
-        elif node.op in SHAPES:
+        elif node.op in SIZES:
             pass  # as large as a tensor that exists
         elif node.inputs and node.op not in READS:
             return node.inputs
@@ -91,7 +89,7 @@ class DataFlow:
     def _passed(self, function: Function, index: int) -> Iterator[Value]:
         """The values that calls pass as an argument of a function."""
         for call in self._calls.get(function.name, ()):
-            values = call.inputs[1:] if call.op in BRANCHES else call.inputs
+            values = call.inputs[1:] if call.op in BRANCHING else call.inputs  # the first one chooses
             yield from values[index : index + 1] if len(values) == len(function.arguments) else values
 
     def is_returned(self, node: Node) -> bool:
@@ -171,22 +169,13 @@ class DataFlow:
         return self._model.meta.saver_def.filename_tensor_name.partition(":")[0]
 
 
-def texts_of(value: Value) -> list[str]:
-    """The strings of a constant; none if it has other elements."""
-    tensor = constant(value)
-    try:
-        return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
-    except UnreadableFile:
-        return []
-
-
 def literal_text(value: Value, depth: int = 0) -> str | None:
     """A text that the graph computes from constants alone; None if it depends on anything else."""
     node = value.node
     if depth > DEEPEST:
         return None
     if node.op == "Const":
-        texts = texts_of(value)
+        texts = constant_texts(value)
         return ", ".join(texts) if texts else None
     if node.op in ("Identity", "Reshape", "ExpandDims", "Squeeze") and node.inputs:
         return literal_text(node.inputs[0], depth + 1)
