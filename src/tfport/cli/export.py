@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
+from tfport.cli.signature_arguments import add_signature_changes, signature_changes
 from tfport.errors import Error
 
 if TYPE_CHECKING:
+    from tfport.fix.options import FixOptions
     from tfport.fix.result import Fixed
     from tfport.graph.model import Model
 
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
     add_outputs(parser)
+    add_signature_changes(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -86,7 +89,14 @@ def _onnx(args: argparse.Namespace) -> dict[str, Any]:
 
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
-        signature = select_signature(model, args.signature, args.fetch, args.feed)
+        options = _options(args)
+        if options.signature_changes:
+            from tfport.fix.export import saved_with
+
+            model = saved_with(model, options)
+            signature = select_signature(model, None, (), ())
+        else:
+            signature = select_signature(model, args.signature, args.fetch, args.feed)
         session = tfport.Session(model, registry=registry)
         graph = export_signature(session, signature, args.output).model.graph
     return {
@@ -101,12 +111,12 @@ def _onnx(args: argparse.Namespace) -> dict[str, Any]:
 def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     from tfport.cli.progress import show_progress
     from tfport.fix.export import export_model
-    from tfport.fix.options import FixOptions
 
     with show_progress(f"exporting {args.model}"):
         model, _ = load_runnable_model(args)
-        options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
-        written, signatures = export_model(model, args.output, as_graph=kind == GRAPH_DEF, options=options)
+        written, signatures = export_model(
+            model, args.output, as_graph=kind == GRAPH_DEF, options=_options(args)
+        )
     inputs = [tensor for s in signatures.values() for spec in s.inputs.values() for tensor in spec.tensors]
     outputs = [tensor for s in signatures.values() for spec in s.outputs.values() for tensor in spec.tensors]
     return {
@@ -119,8 +129,15 @@ def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     }
 
 
-def _signatures(args: argparse.Namespace) -> tuple[str, ...] | None:
-    return (args.signature,) if args.signature else None
+def _options(args: argparse.Namespace) -> FixOptions:
+    from tfport.fix.options import FixOptions
+
+    return FixOptions(
+        signatures=(args.signature,) if args.signature else None,
+        signature_changes=signature_changes(args),
+        fetches=tuple(args.fetch),
+        feeds=tuple(args.feed),
+    )
 
 
 def _variables(model: Model) -> int:
@@ -134,15 +151,13 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     from tfport.cli.target_argument import parse_target
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.export import export_for
-    from tfport.fix.options import FixOptions
 
     if kind == ONNX:
         raise Error("--for names a TensorFlow release; an ONNX file is not for TensorFlow")
     target = parse_target(args.target)
     model, _ = load_runnable_model(args)
-    options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
     with show_progress(f"exporting {args.model}"):
-        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options)
+        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=_options(args))
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)
