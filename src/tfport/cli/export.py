@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 VERSION = 1
-ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
-SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
+ONNX, GRAPH_DEF, SAVED_MODEL, WEIGHTS = "onnx", "graph_def", "saved_model", "weights"
+SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL, ".safetensors": WEIGHTS, ".npz": WEIGHTS}
+WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
+LAYOUTS = ("tensorflow", "torch")
 
 
 @command(
@@ -27,7 +30,8 @@ SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
     order=7,
     help="convert a model to ONNX, a SavedModel or a GraphDef",
     description="Convert a model. The name of the output decides: FILE.onnx, FILE.pb for a GraphDef, or "
-    "a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the model "
+    "a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, FILE.npz or "
+    "weights.h5 for the weights alone. With --for, the model "
     "is rewritten for that target, verified and written with a certificate. If the conversion is not "
     "possible, the command says why and writes nothing.",
 )
@@ -39,12 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_outputs(parser)
     add_signature_changes(parser)
+    parser.add_argument(
+        "--layout", choices=LAYOUTS, help="axes of kernels in a file of weights (default: tensorflow)"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     kind = _kind(args.output)
+    if kind == WEIGHTS or args.layout:
+        return _export_weights(args, kind)
     if args.target:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
@@ -58,11 +67,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kind(output: str) -> str:
+    if output.endswith(WEIGHTS_IN_HDF5):
+        return WEIGHTS
     suffix = "" if output.endswith(os.sep) else os.path.splitext(output)[1]
     if suffix not in SUFFIXES:
         raise Error(
-            f"{output}: expected FILE.onnx, FILE.pb or a folder name without a suffix; "
-            "`tfport fix` writes Keras files"
+            f"{output}: expected FILE.onnx, FILE.pb, a folder name without a suffix, or FILE.safetensors, "
+            "FILE.npz or weights.h5 for weights; `tfport fix` writes Keras files"
         )
     return SUFFIXES[suffix]
 
@@ -127,6 +138,30 @@ def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
         "inputs": list(dict.fromkeys(inputs)),
         "outputs": list(dict.fromkeys(outputs)),
     }
+
+
+def _export_weights(args: argparse.Namespace, kind: str) -> int:
+    from tfport.cli.progress import show_progress
+    from tfport.fix.weights_file import write_weights
+
+    if kind != WEIGHTS:
+        raise Error(f"--layout is for weights; {args.output} is a model, whose kernels have one layout")
+    if args.target or args.signature or args.fetch or args.feed or signature_changes(args):
+        raise Error("a file of weights has no signatures and no target: leave out those options")
+    with show_progress(f"exporting {args.model}"):
+        model, _ = load_runnable_model(args)
+        weights = write_weights(model, args.output, args.layout or LAYOUTS[0])
+    elements = sum(math.prod(weight.shape) for weight in weights)
+    if args.json:
+        from tfport.cli.output import print_json
+
+        names = {weight.name: list(weight.shape) for weight in weights}
+        print_json(
+            {"version": VERSION, "model": args.model, "output": args.output, "kind": kind, "weights": names}
+        )
+    else:
+        print(f"{args.output}: {len(weights):,} arrays, {elements:,} elements")
+    return 0
 
 
 def _options(args: argparse.Namespace) -> FixOptions:
