@@ -84,13 +84,13 @@ def write_weights(model: Model, path: str | os.PathLike[str], layout: str) -> li
 
 def weights_of(model: Model) -> list[NamedWeight]:
     """The weights of a model with unique names, in the order of the model."""
-    found = (
+    weights = (
         _variables(model)
         if model.checkpoint is not None
         else chain.from_iterable(map(_named, model_weights(model)))
     )
     unique: dict[str, NamedWeight] = {}
-    for weight in found:
+    for weight in weights:
         name, number = weight.name, 0
         while name in unique:
             number += 1
@@ -129,11 +129,11 @@ def _variables(model: Model) -> Iterator[NamedWeight]:
 def _readers(node: Node) -> frozenset[str]:
     """The ops that read a weight as their kernel; a product with it transposed has the axes of PyTorch."""
     kernels = {op for op, _ in TORCH}
-    found = set()
+    ops = set()
     for reading in readings(node.output(0), _with_reads):
         if reading.node.op in kernels and reading.index == 1:
-            found.add(f"{reading.node.op}{' transposed' * bool(reading.node.attrs.get('transpose_b'))}")
-    return frozenset(found)
+            ops.add(f"{reading.node.op}{' transposed' * bool(reading.node.attrs.get('transpose_b'))}")
+    return frozenset(ops)
 
 
 def _with_reads(node: Node, index: int) -> list[Value]:
