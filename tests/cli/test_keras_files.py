@@ -191,7 +191,8 @@ def test_export_for_a_release_leaves_a_certificate(capsys, small, tmp_path):
         (
             "m.h5",
             [],
-            "expected FILE.onnx, FILE.pb or a folder name without a suffix; `tfport fix` writes Keras",
+            "expected FILE.onnx, FILE.pb, a folder name without a suffix, or FILE.safetensors, FILE.npz or "
+            "weights.h5 for weights; `tfport fix` writes Keras files",
         ),
         ("m.onnx", ["--for", "tensorflow==1.15.5"], "an ONNX file is not for TensorFlow"),
     ],
@@ -299,3 +300,27 @@ def test_the_page_of_a_matrix_has_every_keras_and_the_reasons(tmp_path):
     assert "TFP702" in {detail["code"] for detail in details}
     assert any("time_major" in detail["finding"]["message"] for detail in details)
     assert documents["model"]["name"] == Path(path).name
+
+
+def test_inputs_and_outputs_come_in_the_order_of_the_model(tmp_path):
+    inputs = [
+        {"class_name": "InputLayer", "name": name, "inbound_nodes": [],
+         "config": {"name": name, "batch_input_shape": [None, 2], "dtype": "float32"}}
+        for name in ("right", "left")
+    ]  # fmt: skip
+    layers = [
+        {
+            "class_name": kind,
+            "name": name,
+            "config": {"name": name},
+            "inbound_nodes": [[[of, 0, 0, {}] for of in ("left", "right")]],
+        }
+        for kind, name in (("Subtract", "minus"), ("Add", "both"))
+    ]
+    config = {
+        "name": "m", "layers": [*inputs, *layers],
+        "input_layers": [["right", 0, 0], ["left", 0, 0]], "output_layers": [["minus", 0, 0], ["both", 0, 0]],
+    }  # fmt: skip
+    model = tfport.load(write_h5(tmp_path / "m.h5", {"class_name": "Functional", "config": config}, minus={}))
+    signature = model.signatures["serving_default"]
+    assert (list(signature.inputs), list(signature.outputs)) == (["right", "left"], ["minus", "both"])

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
 from tfport.cli.arguments import add_json, add_outputs
 from tfport.cli.commands import command
 from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
+from tfport.cli.signature_arguments import add_signature_changes, signature_changes
 from tfport.errors import Error
 
 if TYPE_CHECKING:
+    from tfport.fix.options import FixOptions
     from tfport.fix.result import Fixed
     from tfport.graph.model import Model
 
 VERSION = 1
-ONNX, GRAPH_DEF, SAVED_MODEL = "onnx", "graph_def", "saved_model"
-SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
+ONNX, GRAPH_DEF, SAVED_MODEL, WEIGHTS = "onnx", "graph_def", "saved_model", "weights"
+SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL, ".safetensors": WEIGHTS, ".npz": WEIGHTS}
+WEIGHTS_IN_HDF5 = ("weights.h5", "weights.hdf5")
+LAYOUTS = ("tensorflow", "torch")
 
 
 @command(
@@ -25,7 +30,8 @@ SUFFIXES = {".onnx": ONNX, ".pb": GRAPH_DEF, "": SAVED_MODEL}
     order=7,
     help="convert a model to ONNX, a SavedModel or a GraphDef",
     description="Convert a model. The name of the output decides: FILE.onnx, FILE.pb for a GraphDef, or "
-    "a name without a suffix for a SavedModel, which every TensorFlow loads. With --for, the model "
+    "a name without a suffix for a SavedModel, which every TensorFlow loads; FILE.safetensors, FILE.npz or "
+    "weights.h5 for the weights alone. With --for, the model "
     "is rewritten for that target, verified and written with a certificate. If the conversion is not "
     "possible, the command says why and writes nothing.",
 )
@@ -36,12 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for", dest="target", metavar="TARGET", help="release that must run it, such as tensorflow==1.15.5"
     )
     add_outputs(parser)
+    add_signature_changes(parser)
+    parser.add_argument(
+        "--layout", choices=LAYOUTS, help="axes of kernels in a file of weights (default: tensorflow)"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     kind = _kind(args.output)
+    if kind == WEIGHTS or args.layout:
+        return _export_weights(args, kind)
     if args.target:
         return _export_for(args, kind)
     report = _onnx(args) if kind == ONNX else _tensorflow(args, kind)
@@ -55,11 +67,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kind(output: str) -> str:
+    if output.endswith(WEIGHTS_IN_HDF5):
+        return WEIGHTS
     suffix = "" if output.endswith(os.sep) else os.path.splitext(output)[1]
     if suffix not in SUFFIXES:
         raise Error(
-            f"{output}: expected FILE.onnx, FILE.pb or a folder name without a suffix; "
-            "`tfport fix` writes Keras files"
+            f"{output}: expected FILE.onnx, FILE.pb, a folder name without a suffix, or FILE.safetensors, "
+            "FILE.npz or weights.h5 for weights; `tfport fix` writes Keras files"
         )
     return SUFFIXES[suffix]
 
@@ -86,7 +100,14 @@ def _onnx(args: argparse.Namespace) -> dict[str, Any]:
 
     with show_progress(f"exporting {args.model}"):
         model, registry = load_runnable_model(args)
-        signature = select_signature(model, args.signature, args.fetch, args.feed)
+        options = _options(args)
+        if options.signature_changes:
+            from tfport.fix.export import saved_with
+
+            model = saved_with(model, options)
+            signature = select_signature(model, None, (), ())
+        else:
+            signature = select_signature(model, args.signature, args.fetch, args.feed)
         session = tfport.Session(model, registry=registry)
         graph = export_signature(session, signature, args.output).model.graph
     return {
@@ -101,12 +122,12 @@ def _onnx(args: argparse.Namespace) -> dict[str, Any]:
 def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     from tfport.cli.progress import show_progress
     from tfport.fix.export import export_model
-    from tfport.fix.options import FixOptions
 
     with show_progress(f"exporting {args.model}"):
         model, _ = load_runnable_model(args)
-        options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
-        written, signatures = export_model(model, args.output, as_graph=kind == GRAPH_DEF, options=options)
+        written, signatures = export_model(
+            model, args.output, as_graph=kind == GRAPH_DEF, options=_options(args)
+        )
     inputs = [tensor for s in signatures.values() for spec in s.inputs.values() for tensor in spec.tensors]
     outputs = [tensor for s in signatures.values() for spec in s.outputs.values() for tensor in spec.tensors]
     return {
@@ -119,8 +140,39 @@ def _tensorflow(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     }
 
 
-def _signatures(args: argparse.Namespace) -> tuple[str, ...] | None:
-    return (args.signature,) if args.signature else None
+def _export_weights(args: argparse.Namespace, kind: str) -> int:
+    from tfport.cli.progress import show_progress
+    from tfport.fix.weights_file import write_weights
+
+    if kind != WEIGHTS:
+        raise Error(f"--layout is for weights; {args.output} is a model, whose kernels have one layout")
+    if args.target or args.signature or args.fetch or args.feed or signature_changes(args):
+        raise Error("a file of weights has no signatures and no target: leave out those options")
+    with show_progress(f"exporting {args.model}"):
+        model, _ = load_runnable_model(args)
+        weights = write_weights(model, args.output, args.layout or LAYOUTS[0])
+    elements = sum(math.prod(weight.shape) for weight in weights)
+    if args.json:
+        from tfport.cli.output import print_json
+
+        names = {weight.name: list(weight.shape) for weight in weights}
+        print_json(
+            {"version": VERSION, "model": args.model, "output": args.output, "kind": kind, "weights": names}
+        )
+    else:
+        print(f"{args.output}: {len(weights):,} arrays, {elements:,} elements")
+    return 0
+
+
+def _options(args: argparse.Namespace) -> FixOptions:
+    from tfport.fix.options import FixOptions
+
+    return FixOptions(
+        signatures=(args.signature,) if args.signature else None,
+        signature_changes=signature_changes(args),
+        fetches=tuple(args.fetch),
+        feeds=tuple(args.feed),
+    )
 
 
 def _variables(model: Model) -> int:
@@ -134,15 +186,13 @@ def _export_for(args: argparse.Namespace, kind: str) -> int:
     from tfport.cli.target_argument import parse_target
     from tfport.fix.certify.provenance import Provenance
     from tfport.fix.export import export_for
-    from tfport.fix.options import FixOptions
 
     if kind == ONNX:
         raise Error("--for names a TensorFlow release; an ONNX file is not for TensorFlow")
     target = parse_target(args.target)
     model, _ = load_runnable_model(args)
-    options = FixOptions(signatures=_signatures(args), fetches=tuple(args.fetch), feeds=tuple(args.feed))
     with show_progress(f"exporting {args.model}"):
-        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=options)
+        fixed = export_for(model, target, as_graph=kind == GRAPH_DEF, options=_options(args))
         fixed.provenance = Provenance(args.command_line)
         if fixed.ok:
             fixed.save(args.output)

@@ -21,6 +21,7 @@ from tfport.cli.arguments import (
     tags_of,
 )
 from tfport.cli.commands import command
+from tfport.cli.signature_arguments import add_signature_changes, signature_changes
 from tfport.errors import Error
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="signature to keep (default: all); can be repeated",
     )
     add_outputs(parser)
+    add_signature_changes(parser)
     add_loader(parser)
     add_target_library(parser)
     _add_rewriting(parser)
@@ -178,6 +180,7 @@ def options(args: argparse.Namespace) -> FixOptions:
 
     return FixOptions(
         signatures=tuple(args.signature) or None,
+        signature_changes=signature_changes(args),
         fetches=tuple(args.fetch),
         feeds=tuple(args.feed),
         loaders=tuple(args.loader or ()) or None,

@@ -13,8 +13,9 @@ from tfport.atlas.target import Target
 from tfport.errors import CannotRun
 from tfport.fix.fix import Progress, fix_model
 from tfport.fix.journal import Journal
-from tfport.fix.options import FixOptions
+from tfport.fix.options import UNCHANGED, FixOptions, SignatureChanges
 from tfport.fix.result import Fixed
+from tfport.fix.signature_changes import with_signature_changes
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.large_constants import stored_with_variables
@@ -30,7 +31,7 @@ def export_model(
     model: Model, path: str | os.PathLike[str], *, as_graph: bool, options: FixOptions
 ) -> tuple[Model, dict[str, Signature]]:
     """Write a model as a SavedModel, or as one GraphDef; returns the written model and its signatures."""
-    saved = _saved(model, options)
+    saved = saved_with(model, options)
     stored, tensors = stored_with_variables(as_graph_def(_frozen(saved)) if as_graph else saved)
     save_model(stored, path, tensors)
     return stored, saved.signatures
@@ -45,7 +46,8 @@ def export_for(
     progress: Progress = lambda doing: None,
 ) -> Fixed:
     """Rewrite a model for a target, as a SavedModel or a GraphDef."""
-    saved = _saved(model, options)
+    options = _with_choice_among_changes(options)
+    saved = saved_with(model, options)
     if not as_graph:
         return fix_model(saved, target, replace(options, fetches=(), feeds=()), progress)
     outputs = tuple(
@@ -55,21 +57,35 @@ def export_for(
     return fix_model(as_graph_def(_frozen(saved)), target, chosen, progress)
 
 
-def source_for(model: Model, written: Model) -> Model:
+def source_for(model: Model, written: Model, changes: SignatureChanges = UNCHANGED) -> Model:
     """The original in the form in which it was compared with a written model."""
+    if changes:
+        saved = saved_with(model, FixOptions(signature_changes=changes))
+        return saved if written.signatures else as_graph_def(_frozen(saved))
     is_converted = (model.keras is not None and written.keras is None) or (
         model.lite is not None and written.lite is None
     )
     if not is_converted and bool(model.signatures) == bool(written.signatures):
         return model
-    saved = _saved(model, FixOptions())
+    saved = saved_with(model, FixOptions())
     return saved if written.signatures else as_graph_def(_frozen(saved))
 
 
-def _saved(model: Model, options: FixOptions) -> Model:
+def saved_with(model: Model, options: FixOptions) -> Model:
     """The model as a SavedModel with the chosen signatures."""
     saved = as_saved_model(model, options.fetches, options.feeds)
-    return saved if options.signatures is None else _only(saved, options.signatures)
+    changes = options.signature_changes
+    names = options.signatures or changes.keep
+    saved = _only(saved, names) if names else saved
+    return with_signature_changes(saved, changes) if changes else saved
+
+
+def _with_choice_among_changes(options: FixOptions) -> FixOptions:
+    """The signatures to keep are chosen by their old names, before the changes."""
+    if not options.signature_changes:
+        return options
+    changes = replace(options.signature_changes, keep=options.signatures or ())
+    return replace(options, signature_changes=changes, signatures=None)
 
 
 def _only(model: Model, names: Sequence[str]) -> Model:

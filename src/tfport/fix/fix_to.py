@@ -27,6 +27,8 @@ def fix_to(
     Without a name, a Keras or TensorFlow Lite file for a runtime of such files stays one.
     """
     output = output or _usual_output(model, target)
+    if options.signature_changes and (is_keras_output(output) or output.endswith(SUFFIXES)):
+        raise Error(f"{output}: only a SavedModel has signatures that can be renamed or resized")
     if target.kind == CONVERTER_KIND:
         raise Error(
             f"{target.name} converts models and runs none, so nothing is rewritten for it; "
@@ -38,7 +40,7 @@ def fix_to(
         if not isinstance(model, KerasModel):
             raise Error(f"{model.where}: {model.format.name} cannot be written as a Keras file")
         return fix_keras(model, target, output, options, progress)
-    if model.keras is not None or model.lite is not None:
+    if model.keras is not None or model.lite is not None or options.signature_changes:
         return export_for(model, target, as_graph=output.endswith(".pb"), options=options, progress=progress)
     return fix_model(model, target, options, progress)
 

@@ -157,6 +157,7 @@ class Fixed(RenderedResult):
             source_files=source_files,
             output_files=output_files,
             tags=list(self.source.meta.meta_info_def.tags) if self.source.format is SAVED_MODEL else (),
+            signature_changes=self.attempt.options.signature_changes.to_json(),
             provable=is_provable(self.target),
         )
 

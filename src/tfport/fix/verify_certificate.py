@@ -23,7 +23,7 @@ from tfport.fix.certify.verify import verify
 from tfport.fix.export import source_for
 from tfport.fix.keras.keras_runner import KerasRunner
 from tfport.fix.lite.interpreter import LiteInterpreter
-from tfport.fix.options import FixOptions
+from tfport.fix.options import FixOptions, SignatureChanges
 from tfport.fix.prove.target_runners import target_runners
 from tfport.formats.digests import model_digest, model_files
 from tfport.formats.find import find_model
@@ -78,7 +78,7 @@ def verify_certificate(
     if changed := [words for pair in pairs for words in _changed(*pair)]:
         return CertificateCheck(record, CHANGED, f"the model changed since: {'; '.join(changed)}")
     after = _load(written)
-    before = source_for(_load(source, record.tags), after)
+    before = source_for(_load(source, record.tags), after, _changes(record))
     if record.input_files and not inputs:
         raise Error(f"{record.path}: it compares {', '.join(record.input_files)}; pass these inputs")
     options = FixOptions(prove=prove, pythons=tuple(pythons), runs=runs)
@@ -94,6 +94,15 @@ def verify_certificate(
     verdict = VERIFIED if verification.verdict == ALIKE else verification.verdict
     notes = list(_notes(record, verification))
     return CertificateCheck(record, verdict, verification.statement, notes, verification)
+
+
+def _changes(record: CertificateRecord) -> SignatureChanges:
+    try:
+        return SignatureChanges.from_json(record.signature_changes)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise Error(
+            f"{record.path}: not a certificate of `tfport fix`: input.signature_changes: {error}"
+        ) from None
 
 
 def _load(path: str, tags: Sequence[str] = ()) -> Model:

@@ -55,6 +55,7 @@ def _keras_model(location: ModelLocation, ops: OpTable) -> Model:
         meta,
         written_by=written_by,
         keras=file,
+        name_orders=builder.name_orders,
         no_graph=no_graph,
         root=builder.root,
     )

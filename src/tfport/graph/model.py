@@ -55,6 +55,17 @@ class Signature:
     defaults: dict[str, Tensor] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class NameOrder:
+    """The inputs and outputs of a signature in the order of the model, for formats that have one."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+BY_NAME = NameOrder((), ())
+
+
 @dataclass
 class Model:
     """A model that was read; its `graph` may be changed and the model saved again."""
@@ -81,6 +92,8 @@ class Model:
     """The TensorFlow Lite file that the graph was built from."""
     unchanged_file: Callable[[Graph], memoryview | None] | None = None
     """The content of a TensorFlow Lite file, if a graph is still as it was built from it."""
+    name_orders: dict[str, NameOrder] = field(default_factory=dict)
+    """By signature; names that are not listed come last, by the alphabet."""
     no_graph: str = ""
     """Why the graph of a Keras or TensorFlow Lite model could not be built; empty for every other model."""
 
@@ -105,7 +118,11 @@ class Model:
     def signatures(self) -> dict[str, Signature]:
         """The signatures by name, without those that only loaders call."""
         hidden = (INIT_SIGNATURE, TRAIN_SIGNATURE)
-        return {k: _signature(k, s) for k, s in sorted(self.meta.signature_def.items()) if k not in hidden}
+        return {
+            name: _signature(name, proto, self.name_orders.get(name, BY_NAME))
+            for name, proto in sorted(self.meta.signature_def.items())
+            if name not in hidden
+        }
 
     @cached_property
     def checkpoint(self) -> Checkpoint | None:
@@ -182,14 +199,19 @@ def checkpoint_files(files: Files, prefix: str) -> Iterator[tuple[str, str]]:
             yield f"{folder}{slash}{name}", end
 
 
-def _signature(name: str, proto: pb.SignatureDef) -> Signature:
+def _signature(name: str, proto: pb.SignatureDef, order: NameOrder) -> Signature:
     return Signature(
         name,
         proto.method_name,
-        {k: tensor_spec(v) for k, v in sorted(proto.inputs.items())},
-        {k: tensor_spec(v) for k, v in sorted(proto.outputs.items())},
+        {k: tensor_spec(proto.inputs[k]) for k in _in_order(proto.inputs, order.inputs)},
+        {k: tensor_spec(proto.outputs[k]) for k in _in_order(proto.outputs, order.outputs)},
         {k: Tensor.from_proto(v) for k, v in sorted(proto.defaults.items())},
     )
+
+
+def _in_order(names: Iterable[str], order: tuple[str, ...]) -> list[str]:
+    known = {name: index for index, name in enumerate(order)}
+    return sorted(names, key=lambda name: (known.get(name, len(known)), name))
 
 
 def tensor_spec(info: pb.TensorInfo) -> TensorSpec:

@@ -13,17 +13,13 @@ from collections.abc import Iterator
 from tfport.formats.digests import model_files
 from tfport.formats.files import Files, release_mapped
 from tfport.formats.format import ModelFormat
-from tfport.formats.lite.records import LiteFile
-from tfport.graph.dtypes import RESOURCE, STRING, VARIANT, DType
+from tfport.frontends.model_weights import model_weights
 from tfport.graph.model import Model
-from tfport.graph.tensors import Tensor
 from tfport.inspection.inspection import Inspection
 from tfport.rendering import RenderedResult
 from tfport.scan.scan import ScanReport
 from tfport.startup.dataclass import dataclass
 
-LEAST_CONSTANT = 1024
-"""Smaller constants of a graph are parameters of the program, not weights."""
 TENSORFLOW = "tensorflow"
 
 
@@ -102,36 +98,10 @@ def _digests(files: Files, folder: str = "") -> Iterator[tuple[str, str]]:
 
 def _weights(model: Model) -> Iterator[MaterialWeight]:
     """The weights in the order of the file; each is read, hashed and released."""
-    if model.keras is not None and model.keras.weights is not None:
-        for owner, arrays in model.keras.weights.lists.items():
-            for array in arrays:
-                name = f"{owner}/{array.name}" if owner else array.name
-                yield MaterialWeight(name, array.dtype, array.shape, _sha256(array.read().tobytes()))
-    elif model.lite is not None:
-        yield from _lite_weights(model.lite)
-    elif model.checkpoint is not None:
-        for name in model.checkpoint.names():
-            dtype, shape = DType.of(model.checkpoint.entry(name).dtype), model.checkpoint.entry(name).shape
-            if dtype not in (STRING, RESOURCE, VARIANT):
-                content = model.checkpoint.read(name).tobytes()
-                yield MaterialWeight(name, dtype.name, shape, _sha256(content))
+    for weight in model_weights(model):
+        yield MaterialWeight(weight.name, weight.dtype, weight.shape, _sha256(weight.read().tobytes()))
+    if model.checkpoint is not None:
         model.checkpoint.release_memory()
-    else:
-        for node in model.graph:
-            tensor = node.attrs.get("value") if node.op == "Const" else None
-            if isinstance(tensor, Tensor) and tensor.dtype != STRING and tensor.nbytes >= LEAST_CONSTANT:
-                elements = tensor.numpy()
-                yield MaterialWeight(
-                    node.name, str(elements.dtype), elements.shape, _sha256(elements.tobytes())
-                )
-
-
-def _lite_weights(file: LiteFile) -> Iterator[MaterialWeight]:
-    for subgraph in file.subgraphs:
-        for tensor in subgraph.tensors:
-            content = file.buffers[tensor.buffer] if 0 < tensor.buffer < len(file.buffers) else b""
-            if len(content):
-                yield MaterialWeight(tensor.name, tensor.type.lower(), tensor.shape, _sha256(bytes(content)))
 
 
 def _packages(inspection: Inspection) -> Iterator[NeededPackage]:

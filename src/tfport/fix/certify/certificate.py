@@ -7,6 +7,7 @@ observed, with the digests of both models, so that the comparison can be repeate
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfport.fix.certify.provenance import Provenance, RunnerFacts, own_version
 from tfport.fix.certify.verification import Verification
@@ -50,6 +51,8 @@ class Certificate(RenderedResult):
     output_files: dict[str, str] = field(default_factory=dict)
     tags: Sequence[str] = ()
     """The tags of the MetaGraph of the original."""
+    signature_changes: dict[str, Any] = field(default_factory=dict)
+    """How the signatures were changed before the rewrite, as `fix.signature_changes` reads it."""
     provable: bool = True
     """Whether `--prove` can run the target."""
 

@@ -52,6 +52,8 @@ class CertificateRecord:
     target_ran: bool
     tags: list[str] = field(default_factory=list)
     """The tags of the MetaGraph of the original."""
+    signature_changes: dict[str, Any] = field(default_factory=dict)
+    """How the signatures of the original were changed before the rewrite."""
 
 
 JSON_KINDS: dict[type, str] = {
@@ -107,6 +109,7 @@ def _record(name: str, document: dict[str, Any]) -> CertificateRecord:
         [_text(file, "path", f"made.inputs_files[{i}]") for i, file in enumerate(inputs_files)],
         bool(runs.get("ran")),
         _texts(source.get("tags", []), "input.tags"),
+        _is(source.get("signature_changes", {}), dict, "input.signature_changes"),
     )
 
 

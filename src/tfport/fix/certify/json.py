@@ -60,6 +60,7 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
             "sha256": certificate.source_digest,
             "files": certificate.source_files,
             "tags": list(certificate.tags),
+            **({"signature_changes": changes} if (changes := certificate.signature_changes) else {}),
         },
         "output": {
             "path": certificate.output,

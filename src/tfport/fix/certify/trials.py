@@ -109,12 +109,14 @@ class TrialBuilder:
         self.roles = roles_of(model, signature)
         inside = narrowest_types(model, signature).values()
         self.narrowest = min((t.dtype for t in inside), key=precision, default=None)
-        self.shapes = {t: self._shape(spec, t) for spec in signature.inputs.values() for t in spec.tensors}
+        self.specs = dict(sorted(signature.inputs.items()))
+        """By name, so that the order of a file does not change the values."""
+        self.shapes = {t: self._shape(spec, t) for spec in self.specs.values() for t in spec.tensors}
 
     @property
     def has_numbers(self) -> bool:
         """Whether any input could be NaN."""
-        types = [self._type(spec, t) for spec in self.signature.inputs.values() for t in spec.tensors]
+        types = [self._type(spec, t) for spec in self.specs.values() for t in spec.tensors]
         return any(dtype.is_floating or dtype.is_complex for dtype in types) or self._floats_in_examples()
 
     @property
@@ -125,7 +127,7 @@ class TrialBuilder:
 
     def profiles(self) -> list[ValueProfile]:
         """The value profiles to try: without huge numbers if an input is a size or an iteration count."""
-        tensors = [t for spec in self.signature.inputs.values() for t in spec.tensors]
+        tensors = [t for spec in self.specs.values() for t in spec.tensors]
         free = [t for t in tensors if self.roles.of(t).part is None and self.model.has_tensor(t)]
         decides = any(decides_sizes(self.model.graph.value(t)) for t in free)
         return [profile for profile in PROFILES if not (decides and profile.huge)]
@@ -136,7 +138,7 @@ class TrialBuilder:
         shapes = [*self.shapes.values(), *wholes]
         distinct: dict[tuple[tuple[int, ...], ...], Sizing] = {}
         is_small = all(shape.dims is not None and len(shape.dims) <= 2 for shape in shapes)
-        is_small &= all(spec.dtype != STRING for spec in self.signature.inputs.values())
+        is_small &= all(spec.dtype != STRING for spec in self.specs.values())
         for sizing in (*USUAL, *UNUSUAL, *(LONG if is_small else ())):
             distinct.setdefault(tuple(map(sizing.shape, shapes)), sizing)
         kept = list(distinct.values())
@@ -156,7 +158,7 @@ class TrialBuilder:
         wholes = self._wholes(sizing, profile, random)
         inputs = {
             name: self._input(spec, sizing, profile, random, wholes, ATTEMPTS[attempt])
-            for name, spec in self.signature.inputs.items()
+            for name, spec in self.specs.items()
         }
         finite = profile.finite or not self.has_numbers
         words = f"{profile.name}, {sizing}" if self._is_open() else profile.name
@@ -206,7 +208,7 @@ class TrialBuilder:
     def _wholes(self, sizing: Sizing, profile: ValueProfile, random: Random) -> dict[str, NDArray[Any]]:
         """Arrays for the parts of sparse and ragged tensors."""
         groups: dict[str, dict[str, tuple[TensorPart, DType, tuple[int, ...]]]] = {}
-        for spec in self.signature.inputs.values():
+        for spec in self.specs.values():
             for tensor in spec.tensors:
                 if part := self.roles.of(tensor).part:
                     shape = sizing.shape(self.shapes[tensor])
@@ -247,7 +249,7 @@ class TrialBuilder:
         return any(feature.dtype.is_floating for feature in features)
 
     def _described(self) -> str:
-        return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.signature.inputs.items())
+        return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.specs.items())
 
 
 def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: str) -> list[Signature]:

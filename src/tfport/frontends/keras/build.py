@@ -34,7 +34,7 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.frame_loop import OpenFrame
 from tfport.graph.graph import Graph, Node
 from tfport.graph.infer_shapes import InferredShapes
-from tfport.graph.model import MAIN_OP
+from tfport.graph.model import MAIN_OP, NameOrder
 from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import Shape
 
@@ -67,6 +67,7 @@ class ModelBuilder:
         """The loop whose iteration is being built."""
         self.root: LayerInstance | None = None
         """The model, with the layers that were built so far."""
+        self.name_orders: dict[str, NameOrder] = {}
 
     def build(self) -> pb.MetaGraphDef:
         """Build the whole model; returns its signature and what to run when it is loaded.
@@ -104,7 +105,9 @@ class ModelBuilder:
         if problems:  # only now: what was built up to the first of them has its shapes
             raise CannotRun(f"{self.where}: " + "; ".join(problems))
         meta = pb.MetaGraphDef()
-        meta.signature_def[SIGNATURE].CopyFrom(_signature(config, inputs, outputs))
+        described = _named_outputs(config, outputs)
+        meta.signature_def[SIGNATURE].CopyFrom(_signature(inputs, described))
+        self.name_orders[SIGNATURE] = NameOrder(tuple(inputs), tuple(described))
         if self.initializers:
             init = self.graph.add("NoOp", name="init_all_tables", controls=self.initializers)
             meta.collection_def[MAIN_OP].node_list.value.append(init.name)
@@ -280,19 +283,24 @@ def _cast(b: LayerBuilder, x: Any) -> Any:
     return x
 
 
-def _signature(config: ModelConfig, inputs: Mapping[str, LayerTensor], outputs: Any) -> pb.SignatureDef:
+def _named_outputs(config: ModelConfig, outputs: Any) -> dict[str, LayerTensor]:
+    refs = list(flat_tensors(config.outputs))
+    keys = sorted(outputs) if isinstance(outputs, dict) else [ref.layer for ref in refs]
+    named: dict[str, LayerTensor] = {}
+    for key, tensor in zip(keys, flat_tensors(outputs), strict=True):
+        name, number = key, 0
+        while name in named:
+            number += 1
+            name = f"{key}_{number}"
+        named[name] = tensor
+    return named
+
+
+def _signature(inputs: Mapping[str, LayerTensor], outputs: Mapping[str, LayerTensor]) -> pb.SignatureDef:
     signature = pb.SignatureDef(method_name=PREDICT)
     for name, tensor in inputs.items():
         _describe(signature.inputs[name], tensor)
-    refs = list(flat_tensors(config.outputs))
-    keys = sorted(outputs) if isinstance(outputs, dict) else [ref.layer for ref in refs]
-    taken: set[str] = set()
-    for key, tensor in zip(keys, flat_tensors(outputs), strict=True):
-        name, number = key, 0
-        while name in taken:
-            number += 1
-            name = f"{key}_{number}"
-        taken.add(name)
+    for name, tensor in outputs.items():
         _describe(signature.outputs[name], tensor)
     return signature
 

@@ -21,7 +21,7 @@ from tfport.frontends.lite.variables import VariableKey, variable_types
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Graph, Node, Value
-from tfport.graph.model import MAIN_OP
+from tfport.graph.model import MAIN_OP, NameOrder
 from tfport.graph.op_signature import OpTable
 from tfport.graph.tensors import Tensor
 
@@ -44,6 +44,7 @@ class FileBuilder:
         """What cannot be built, each once."""
         self.initializers: list[Node] = []
         """Nodes that run when the model is loaded."""
+        self.name_orders: dict[str, NameOrder] = {}
         self._functions: dict[tuple[int, bool], str | Error] = {}
         """The names of functions that are built, or why they cannot be."""
         self._initialized: set[int] = set()
@@ -56,6 +57,10 @@ class FileBuilder:
         for key, number, inputs, outputs in file_signatures(self.file):
             if number not in built:
                 built[number] = self._main(number)
+            record = self.file.subgraphs[number]
+            self.name_orders[key] = NameOrder(
+                _in_order(inputs, record.inputs), _in_order(outputs, record.outputs)
+            )
             signature = meta.signature_def[key]
             signature.method_name = PREDICT
             for name, index in inputs.items():
@@ -202,6 +207,12 @@ def _by_name(graph: Subgraph, indices: Sequence[int]) -> dict[str, int]:
         name = graph.tensors[index].name or f"tensor_{index}"
         named[name if name not in named else f"{name}_{number}"] = index
     return named
+
+
+def _in_order(names: Mapping[str, int], indices: Sequence[int]) -> tuple[str, ...]:
+    """The names of tensors in the order of the subgraph, which is the one of an interpreter's details."""
+    order = {index: number for number, index in enumerate(indices)}
+    return tuple(sorted(names, key=lambda name: order.get(names[name], len(order))))
 
 
 def _describe(info: pb.TensorInfo, value: Value, tensor: LiteTensor) -> None:

@@ -39,6 +39,7 @@ def load_lite(location: ModelLocation, definitions: OpDefs) -> Model:
         written_by=file.description,
         lite=file,
         unchanged_file=_unchanged(location, graph),
+        name_orders=builder.name_orders,
         no_graph=no_graph,
     )
 
