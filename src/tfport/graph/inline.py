@@ -13,7 +13,7 @@ from tfport.errors import MalformedGraph
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder
 from tfport.graph.dtypes import INVALID
 from tfport.graph.graph import MOST_OUTPUTS, WHOLE, Argument, Function, Node, Value
-from tfport.graph.op_facts.kinds import ALL_SWITCHES, CALLS, ENTERS
+from tfport.graph.op_facts.kinds import ALL_SWITCHES, CALLS, ENTERS, TENSORRT_ENGINE
 
 _COLOCATED = "loc:@"
 
@@ -21,9 +21,28 @@ _COLOCATED = "loc:@"
 def callee(call: Node) -> Function | None:
     """The function that a call runs, if the program defines it."""
     functions = call.graph.library.functions
-    if call.op in CALLS and isinstance(target := call.attrs.get("f"), FunctionRef):
+    if (target := _target(call)) is not None:
         return functions.get(target.name)
     return functions.get(call.op) if call.op else None
+
+
+def _target(call: Node) -> FunctionRef | None:
+    """The function that an attribute of a call names."""
+    if call.op == TENSORRT_ENGINE:
+        return engine_function(call)
+    target = call.attrs.get("f") if call.op in CALLS else None
+    return target if isinstance(target, FunctionRef) else None
+
+
+def engine_function(engine: Node) -> FunctionRef | None:
+    """The function with the nodes that a TensorRT engine replaced; None if the graph does not have it."""
+    target = engine.attrs.get("segment_func")
+    name = target.name if isinstance(target, FunctionRef) else ""
+    name = name or str(engine.attrs.get("segment_funcdef_name") or "")  # until TensorFlow 2.0
+    for known in (name, f"{name}_native_segment"):
+        if name and known in engine.graph.library.functions:
+            return FunctionRef(known, target.attrs if isinstance(target, FunctionRef) else {})
+    return None
 
 
 def inline(call: Node) -> list[Node]:
@@ -95,8 +114,8 @@ def _length(value: Value, call: Node, function: Function, attrs: Mapping[str, At
 
 def call_attrs(call: Node) -> dict[str, Attr]:
     """The attributes that a call passes to a generic body."""
-    target = call.attrs.get("f")
-    return target.attrs if call.op in CALLS and isinstance(target, FunctionRef) else call.attrs
+    target = _target(call)
+    return call.attrs if target is None else target.attrs
 
 
 def _placeholders(attrs: Mapping[str, Attr]) -> list[str]:

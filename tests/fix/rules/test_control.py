@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.fix.rule_cases import apply, check, rule_case
 
-from tfport.fix.rules.control import as_stateful_twin, nothing
+from tfport.fix.rule import Refusal
+from tfport.fix.rules.control import as_native_segment, as_stateful_twin, nothing
 
 BODIES = """
 
@@ -21,6 +22,7 @@ def small(a: float32) -> (r: bool):
   return r=l
 """
 TYPES = "Tin=[float32], Tout=[float32]"
+ENGINE = 'serialized_segment="", InT=[float32], OutT=[float32], workspace_size_bytes=0, precision_mode="FP16"'
 BRANCHES = "then_branch=@square, else_branch=@same, output_shapes=[]"
 CASES = [
     *(
@@ -41,6 +43,14 @@ CASES = [
         )
         for i in (-1, 0, 1, 5)
     ),
+    *(
+        rule_case(as_native_segment, f"y = TRTEngineOp(x) {{{ENGINE}, {names}}}{BODIES}", x=np.float32(3))
+        for names in (
+            'segment_func=@square, segment_funcdef_name=""',
+            "segment_func=@square",
+            'segment_funcdef_name="square"',
+        )
+    ),
     rule_case(
         nothing,
         "h = VarHandleOp() {dtype=float32, shape=()}\n"
@@ -55,6 +65,12 @@ CASES = [
 @pytest.mark.parametrize("c", CASES, ids=str)
 def test_answers_stay(c):
     check(c)
+
+
+def test_an_engine_without_its_function_stays():
+    c = rule_case(as_native_segment, f"y = TRTEngineOp(x) {{{ENGINE}, segment_func=@lost}}", x=np.float32(3))
+    with pytest.raises(Refusal, match="not the function that it was built from"):
+        apply(as_native_segment, c.model())
 
 
 def test_who_waited_for_nothing_still_waits_for_what_came_before():

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import RuleBuilder
-from tfport.fix.rule import EXACT, Replacement, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.building.sizes import rank
 from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.graph import Node
+from tfport.graph.inline import engine_function
 
 STATEFUL = {
     "StatelessIf": "If",
@@ -23,6 +24,16 @@ STATEFUL = {
 def as_stateful_twin(op: RuleBuilder, n: Node) -> Replacement:
     """The stateful variant runs the same functions; it differs only in that it is never folded or pruned."""
     return op.node(STATEFUL[n.op], *n.inputs, **n.attrs)
+
+
+@rule("TRTEngineOp", keeps=ROUNDING)
+def as_native_segment(op: RuleBuilder, n: Node) -> Replacement:
+    """A TensorRT engine computes a function that the graph still has, so the function is called instead."""
+    function = engine_function(n)
+    if function is None:
+        return refuse("the graph has the engine but not the function that it was built from")
+    types = {"Tin": n.attrs["InT"], "Tout": n.attrs["OutT"]}
+    return op.node("StatefulPartitionedCall", *n.inputs, f=function, **types)
 
 
 @rule("DisableCopyOnRead", keeps=EXACT)

@@ -69,3 +69,5 @@ BRANCHING = (*IFS, *CASES)
 FUNCTIONAL = (*BRANCHING, *WHILES)
 """The control flow of TF2: nodes that call functions."""
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+TENSORRT_ENGINE = "TRTEngineOp"
+"""A part of the graph that TensorRT computes; the graph keeps the part as a function too."""
