@@ -78,15 +78,25 @@ def _check(original: Model, changed: Model, name: str) -> None:
     count = len(next(iter(trial.inputs.values()))) if rows else 0
     if rows is None or count % rows or not _same_beside_rows(before, trial.inputs):
         return  # the original cannot be asked
-    expected = _answers_by_batch(original, name, trial.inputs, rows)
-    narrowest = narrowest_types(original, before)
-    for key, answer in answers.items():
-        difference = compare(answer, expected[key], Tolerance(narrowest=narrowest.get(key)))
-        if not difference.alike:
-            raise Error(
-                f"{original.where}: output `{key}` of `{name}` differs with {sizes} from the answers for "
-                f"{rows} at a time, so the model mixes the examples of a batch"
-            )
+    mixed = mixed_outputs(original, before, trial.inputs, answers, rows)
+    if mixed:
+        raise Error(
+            f"{original.where}: output `{mixed[0]}` of `{name}` differs with {sizes} from the answers for "
+            f"{rows} at a time, so the model mixes the examples of a batch"
+        )
+
+
+def mixed_outputs(
+    model: Model, signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any], rows: int
+) -> list[str]:
+    """The outputs in which an example has another answer in a batch than among `rows` examples."""
+    expected = _answers_by_batch(model, signature.name, inputs, rows)
+    narrowest = narrowest_types(model, signature)
+    return [
+        key
+        for key, answer in answers.items()
+        if not compare(answer, expected[key], Tolerance(narrowest=narrowest.get(key))).alike
+    ]
 
 
 def _rows(signature: Signature) -> int | None:

@@ -1,0 +1,207 @@
+"""Write a model for Triton Inference Server: a folder of its model repository.
+
+Where ONNX can say the whole signature it is an ONNX model; otherwise (strings, tables, state) a model of
+Triton's Python backend, in which tfport runs a SavedModel. The batch is Triton's where the model was seen to
+answer each example of a batch as it answers it alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import CannotRun, Error
+from tfport.fix.certify.inputs.arrays import ORDINARY
+from tfport.fix.certify.provenance import own_version
+from tfport.fix.certify.trials import Sizing, TrialBuilder
+from tfport.fix.export import export_model, saved_with
+from tfport.fix.options import FixOptions
+from tfport.fix.signature_sizes import mixed_outputs
+from tfport.formats.output import new_path
+from tfport.graph.dtypes import DType
+from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.runtime.custom.registry import Registry
+from tfport.runtime.export import export_signature
+from tfport.runtime.session import Session
+from tfport.startup.dataclass import dataclass
+
+TYPES = {
+    "bool": "TYPE_BOOL", "uint8": "TYPE_UINT8", "uint16": "TYPE_UINT16", "uint32": "TYPE_UINT32",
+    "uint64": "TYPE_UINT64", "int8": "TYPE_INT8", "int16": "TYPE_INT16", "int32": "TYPE_INT32",
+    "int64": "TYPE_INT64", "float16": "TYPE_FP16", "float32": "TYPE_FP32", "float64": "TYPE_FP64",
+    "bfloat16": "TYPE_BF16", "string": "TYPE_STRING",
+}  # fmt: skip
+"""The types of Triton's model configuration by those of TensorFlow."""
+MOST_EXAMPLES = 32
+"""The batch that Triton may collect."""
+EXAMPLES, OTHER_SIZE = 3, 4
+MODEL_PY = Path(__file__).with_name("triton_python_model.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class TritonModel:
+    """What was written."""
+
+    name: str
+    backend: str
+    """`onnxruntime` or `python`."""
+    why_python: str
+    """Why ONNX does not hold the signature."""
+    max_batch_size: int
+    signature: Signature
+
+
+def write_triton_model(
+    model: Model, repository: str | os.PathLike[str], name: str, options: FixOptions, registry: Registry
+) -> TritonModel:
+    """Write the only signature, or the usual one, as version 1 of a model of a repository."""
+    saved = saved_with(model, options)
+    signature = _signature(saved)
+    if problems := list(_problems(signature)):
+        raise CannotRun(f"{model.where}: {'; '.join(problems)}")
+    session = Session(saved, registry=registry)
+    inputs, answers = _trial(saved, session, signature)
+    has_batch = not _has_effects(session, signature) and _is_batch(saved, signature, inputs, answers)
+    batch = MOST_EXAMPLES if has_batch else 0
+    with new_path(Path(repository, name)) as folder:
+        folder.mkdir()
+        version = folder / "1"
+        version.mkdir()
+        backend, why = "onnxruntime", ""
+        try:
+            export_signature(session, signature, str(version / "model.onnx"))
+        except CannotRun as error:
+            backend, why = "python", str(error)
+            export_model(model, version / "model", as_graph=False, options=options)
+            _write_python_model(folder, version, signature)
+        config = "\n".join(_config(name, backend, batch, signature, inputs, answers))
+        (folder / "config.pbtxt").write_text(config + "\n")
+    return TritonModel(name, backend, why, batch, signature)
+
+
+def _signature(model: Model) -> Signature:
+    if len(model.signatures) != 1 and "serving_default" not in model.signatures:
+        known = ", ".join(model.signatures) or "none"
+        raise Error(
+            f"{model.where}: a model of Triton has one signature; choose it with --signature: {known}"
+        )
+    only = next(iter(model.signatures.values()))
+    return model.signatures.get("serving_default", only)
+
+
+def _problems(signature: Signature) -> Iterator[str]:
+    for name, spec in {**signature.inputs, **signature.outputs}.items():
+        if spec.form != "dense" or spec.dtype.name not in TYPES:
+            yield f"`{name}` is {spec.form} {spec.dtype}, which Triton does not have"
+    if not signature.inputs or not signature.outputs:
+        yield f"signature `{signature.name}` has no {'outputs' if signature.inputs else 'inputs'}"
+
+
+def _trial(model: Model, session: Session, signature: Signature) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Inputs that the model accepts, and its answers."""
+    builder = TrialBuilder(model, signature)
+    usual, unusual = builder.sizings()
+    error: Error | None = None
+    for sizing in (Sizing(EXAMPLES, OTHER_SIZE), *usual, *unusual):
+        inputs = builder.trial(sizing, ORDINARY).inputs
+        try:
+            return inputs, session.signature(signature.name)(**inputs)
+        except Error as refused:
+            error = error or refused
+    raise Error(f"{model.where}: no inputs were found that `{signature.name}` accepts: {error}")
+
+
+def _has_effects(session: Session, signature: Signature) -> bool:
+    """Whether a call changes the answers of the next: two requests in one batch would be one call."""
+    feeds, fetches = (
+        [tensor for spec in specs.values() for tensor in spec.tensors]
+        for specs in (signature.inputs, signature.outputs)
+    )
+    return any(step.effect for step in session.program(fetches, feeds).steps)
+
+
+def _is_batch(
+    model: Model, signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any]
+) -> bool:
+    """Whether the first axis of all tensors is a batch whose examples do not affect each other."""
+    if any(not spec.shape.dims or spec.shape.dims[0] is not None for spec in signature.inputs.values()):
+        return False
+    count = {len(array) if np.ndim(array) else -1 for array in (*inputs.values(), *answers.values())}
+    return len(count) == 1 and not mixed_outputs(model, signature, inputs, answers, 1)
+
+
+# The configuration, as text of Triton's ModelConfig
+
+
+def _config(
+    name: str,
+    backend: str,
+    batch: int,
+    signature: Signature,
+    inputs: Mapping[str, Any],
+    answers: Mapping[str, Any],
+) -> Iterator[str]:
+    yield f"name: {_quoted(name)}"
+    yield f"backend: {_quoted(backend)}"
+    yield f"max_batch_size: {batch}"
+    yield from _tensors("input", signature.inputs, inputs, batch)
+    yield from _tensors("output", signature.outputs, answers, batch)
+    if batch:
+        yield "dynamic_batching { }"
+    yield "instance_group [ { count: 1 kind: KIND_AUTO } ]"
+    yield from _warm_up(signature, inputs, batch)
+    if backend == "python":
+        yield "# environment.yml has the packages; pack it with conda-pack and name it here:"
+        yield '# parameters: { key: "EXECUTION_ENV_PATH", value: { string_value: "…/environment.tar.gz" } }'
+
+
+def _tensors(
+    field: str, specs: Mapping[str, TensorSpec], arrays: Mapping[str, Any], batch: int
+) -> Iterator[str]:
+    for name, spec in specs.items():
+        dims = spec.shape.dims if spec.shape.dims is not None else (None,) * np.ndim(arrays[name])
+        sizes = [-1 if size is None else size for size in (dims[1:] if batch else dims)]
+        yield f"{field} [ {{ name: {_quoted(name)} data_type: {_type(spec.dtype)} dims: {_list(sizes)} }} ]"
+
+
+def _warm_up(signature: Signature, inputs: Mapping[str, Any], batch: int) -> Iterator[str]:
+    yield "model_warmup [ {"
+    yield '  name: "zeros"'
+    yield f"  batch_size: {1 if batch else 0}"
+    for name, spec in signature.inputs.items():
+        sizes = np.shape(inputs[name])[1 if batch else 0 :]
+        value = f"data_type: {_type(spec.dtype)} dims: {_list(sizes)} zero_data: true"
+        yield f"  inputs {{ key: {_quoted(name)} value {{ {value} }} }}"
+    yield "} ]"
+
+
+def _type(dtype: DType) -> str:
+    return TYPES[dtype.name]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def _list(sizes: Sequence[int]) -> str:
+    return f"[ {', '.join(map(str, sizes))} ]"
+
+
+# A model of the Python backend
+
+
+def _write_python_model(folder: Path, version: Path, signature: Signature) -> None:
+    types = {name: str(spec.dtype.numpy) for name, spec in signature.outputs.items()}
+    text = MODEL_PY.read_text()
+    for key, value in (("SIGNATURE", signature.name), ("INPUTS", list(signature.inputs)), ("OUTPUTS", types)):
+        text = text.replace(f"{{{key}}}", repr(value))
+    (version / "model.py").write_text(text)
+    (folder / "environment.yml").write_text(
+        "name: tfport\nchannels: [conda-forge]\n"
+        f"dependencies:\n  - python=3.12\n  - pip\n  - pip: [tfport=={own_version()}]\n"
+    )

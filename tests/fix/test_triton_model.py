@@ -1,0 +1,125 @@
+"""Folders of Triton's model repository: their configuration, and the answers of both backends."""
+
+import importlib.util
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from tests.recorded_models import graph, load
+
+import tfport
+from tfport.errors import CannotRun, Error
+from tfport.fix.options import FixOptions, SignatureChanges
+from tfport.fix.triton_model import write_triton_model
+from tfport.formats.files import MemoryFiles
+from tfport.formats.graph_def.signature import GRAPH_DEF
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.model import Model
+from tfport.runtime.custom.registry import PROCESS_WIDE
+
+
+def written(model, tmp_path, **options):
+    result = write_triton_model(model, tmp_path, "m", FixOptions(**options), PROCESS_WIDE)
+    return result, (tmp_path / "m" / "config.pbtxt").read_text()
+
+
+def test_a_model_that_onnx_holds(tmp_path):
+    model = load("keras_functional")
+    result, config = written(model, tmp_path)
+    assert (result.backend, result.max_batch_size) == ("onnxruntime", 32)
+    assert 'input [ { name: "image" data_type: TYPE_FP32 dims: [ 4, 4, 1 ] } ]' in config
+    assert 'output [ { name: "score" data_type: TYPE_FP32 dims: [ 1 ] } ]' in config
+    assert "dynamic_batching { }" in config
+    inputs = {"image": np.ones((2, 4, 4, 1), np.float32), "word": np.array([[0, 1], [1, 0]], np.int32)}
+    names = ["features", "score"]
+    answers = ort.InferenceSession(tmp_path / "m" / "1" / "model.onnx").run(names, inputs)
+    expected = tfport.Session(model).signature("serving_default")(**inputs)
+    for name, answer in zip(names, answers, strict=True):
+        assert np.allclose(answer, expected[name], rtol=1e-6)
+
+
+class Tensor:
+    """A tensor of Triton's module for models in Python."""
+
+    def __init__(self, name, array):
+        self.name, self.array = name, array
+
+    def as_numpy(self):
+        return self.array
+
+
+@pytest.fixture
+def backend(monkeypatch):
+    """The module that Triton's Python backend gives a model: what its documentation states."""
+    utils = SimpleNamespace(
+        Tensor=Tensor,
+        TritonError=lambda message: SimpleNamespace(message=lambda: message),
+        InferenceResponse=lambda output_tensors, error=None: SimpleNamespace(
+            output_tensors=lambda: output_tensors, error=lambda: error
+        ),
+        get_input_tensor_by_name=lambda request, name: request[name],
+    )
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", utils)
+
+    def start(folder):
+        spec = importlib.util.spec_from_file_location("triton_model", folder / "1" / "model.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        model = module.TritonPythonModel()
+        model.initialize({"model_repository": str(folder), "model_version": "1"})
+        return model
+
+    return start
+
+
+def test_a_model_with_strings_runs_in_the_python_backend(tmp_path, backend):
+    model = tfport.load("examples/attention")
+    result, config = written(model, tmp_path)
+    assert (result.backend, result.max_batch_size) == ("python", 32)
+    assert 'input [ { name: "words" data_type: TYPE_STRING dims: [ -1 ] } ]' in config
+    words = np.array([[b"the", b"quick"], [b"fox", b"unknown"]], object)
+    good, bad = {"words": Tensor("words", words)}, {"words": Tensor("words", words[0])}
+    first, second = backend(tmp_path / "m").execute([good, bad])
+    (scores,) = first.output_tensors()
+    expected = tfport.Session(model).signature("serving_default")(words=words)["scores"]
+    assert (scores.name, first.error()) == ("scores", None)
+    assert np.array_equal(scores.as_numpy(), expected)
+    assert "words" in second.error().message()
+    assert (tmp_path / "m" / "environment.yml").read_text().count("tfport") == 2
+
+
+def test_examples_that_affect_each_other_are_no_batch(tmp_path):
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, 4)}
+        axes = Const() {dtype=int32, value=int32(1)[0]}
+        mean = Mean(x, axes) {T=float32, Tidx=int32, keep_dims=true}
+        y = Sub(x, mean) {T=float32}
+    """
+    model = Model("m", GRAPH_DEF, MemoryFiles("m", {}), graph(text), pb.MetaGraphDef())
+    result, config = written(model, tmp_path)
+    assert result.max_batch_size == 0
+    assert "dims: [ -1, 4 ]" in config
+    assert "dynamic_batching" not in config
+
+
+def test_a_model_with_state_is_no_batch(tmp_path):
+    assert written(load("module"), tmp_path)[0].max_batch_size == 0
+
+
+def test_names_can_be_changed(tmp_path):
+    changes = SignatureChanges(inputs={"x": "INPUT__0"})
+    assert 'name: "INPUT__0"' in written(load("half_plus_two"), tmp_path, signature_changes=changes)[1]
+
+
+def test_what_triton_does_not_have_is_refused(tmp_path):
+    with pytest.raises(CannotRun, match="which Triton does not have"):
+        written(load("constants"), tmp_path)
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_existing_folder_is_not_overwritten(tmp_path):
+    (tmp_path / "m").mkdir()
+    with pytest.raises(Error, match="already exists"):
+        written(load("half_plus_two"), tmp_path)
