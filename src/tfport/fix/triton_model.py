@@ -79,8 +79,10 @@ def write_triton_model(
             backend, why = "python", str(error)
             export_model(model, version / "model", as_graph=False, options=options)
             _write_python_model(folder, version, signature)
-        config = "\n".join(_config(name, backend, batch, signature, inputs, answers))
-        (folder / "config.pbtxt").write_text(config + "\n")
+        config = [*_config(name, backend, batch, signature, inputs, answers)]
+        if _accepts_zeros(session, signature, inputs):
+            config += _warm_up(signature, inputs, batch)
+        (folder / "config.pbtxt").write_text("\n".join(config) + "\n")
     return TritonModel(name, backend, why, batch, signature)
 
 
@@ -125,6 +127,18 @@ def _has_effects(session: Session, signature: Signature) -> bool:
     return any(step.effect for step in session.program(fetches, feeds).steps)
 
 
+def _accepts_zeros(session: Session, signature: Signature, inputs: Mapping[str, Any]) -> bool:
+    """Whether the model runs in a warm-up with zeros; Triton does not load one that fails."""
+    empty = {
+        name: np.full_like(a, b"") if a.dtype == object else np.zeros_like(a) for name, a in inputs.items()
+    }
+    try:
+        session.signature(signature.name)(**empty)
+    except Error:
+        return False
+    return True
+
+
 def _is_batch(
     model: Model, signature: Signature, inputs: Mapping[str, Any], answers: Mapping[str, Any]
 ) -> bool:
@@ -154,7 +168,6 @@ def _config(
     if batch:
         yield "dynamic_batching { }"
     yield "instance_group [ { count: 1 kind: KIND_AUTO } ]"
-    yield from _warm_up(signature, inputs, batch)
     if backend == "python":
         yield "# environment.yml has the packages; pack it with conda-pack and name it here:"
         yield '# parameters: { key: "EXECUTION_ENV_PATH", value: { string_value: "…/environment.tar.gz" } }'
