@@ -23,11 +23,11 @@ from tfport.atlas.atlas import Build
 from tfport.atlas.environment import Environment
 from tfport.atlas.package_requirement import canonical_name
 from tfport.atlas.package_versions import package_versions
+from tfport.atlas.python_names import Presence, presence
 from tfport.atlas.requirements import LINUX, declared_requirement
 from tfport.atlas.versions import version_key
 from tfport.env.difference import EnvironmentDifference, addon_advice, difference
 from tfport.errors import Error
-from tfport.explain.python_names import Presence, presence
 
 MAJOR_DIFFERS = {"numpy": "numpy-abi", "protobuf": "protobuf-major"}
 KERAS_3 = 3

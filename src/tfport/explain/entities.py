@@ -105,7 +105,7 @@ def _modules(text: str) -> Iterator[str]:
         parts = name.split(".")
         if parts[-1] in FILE_ENDS or parts[-1].startswith("_"):
             continue
-        from tfport.explain.python_names import presence
+        from tfport.atlas.python_names import presence
 
         module = ".".join(["tensorflow" if parts[0] == "tf" else parts[0], *parts[1:-1]])
         where = presence(module, parts[-1])

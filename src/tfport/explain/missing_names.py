@@ -8,12 +8,12 @@ import tomllib
 from pathlib import Path
 
 from tfport.atlas.atlas import atlas
+from tfport.atlas.python_names import OLD_API, Presence, modules_with, other_places, presence, public_name
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.explain.log import failing_file, failing_line, imported_from
 from tfport.explain.lookup import Meaning, MessageMatch
-from tfport.explain.python_names import OLD_API, Presence, modules_with, other_places, presence, public_name
 
 REPLACED = Path(__file__).with_name("replaced_names.toml")
 CONTRIB = "tensorflow.contrib"
