@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfport.explain.evidence import FRAME, LAYOUTS, Circumstances
+from tfport.explain.lookup import other_framework
 
 MOST_CLUES = 6
 MOST_OF_A_KIND = 3
@@ -49,7 +50,7 @@ CLASS = re.compile(
 def clues(text: str) -> list[str]:
     """True statements about the names and the paths in a text."""
     plain = text.replace("\\\\", "/").replace("\\", "/")
-    named = list(dict.fromkeys(_recorded_names(text)))[:MOST_CLUES]
+    named = [] if other_framework(text) else list(dict.fromkeys(_recorded_names(text)))[:MOST_CLUES]
     return [*named, *_paths(plain)]
 
 
