@@ -137,6 +137,11 @@ def test_a_long_log_has_no_nearest_message():
     assert explain_texts([log]).nearest is None
 
 
+def test_a_file_of_python_itself_is_called_so():
+    text = 'File "/usr/lib/python3.11/subprocess.py", line 7, in run\nAcmeError: no acme'
+    assert "the last file of the traceback is of Python itself: subprocess.py" in explain_texts([text]).clues
+
+
 def test_names_of_another_framework_are_no_ops_of_tensorflow():
     text = "onnxruntime.capi.InvalidGraph: Unrecognized attribute: allowzero for operator Reshape"
     assert explain_texts([text]).clues == []

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfport.explain.evidence import FRAME, LAYOUTS, Circumstances
+from tfport.explain.evidence import FRAME, INSTALLED, LAYOUTS, Circumstances
 from tfport.explain.lookup import other_framework
 
 MOST_CLUES = 6
@@ -161,5 +161,7 @@ def _paths(text: str) -> Iterator[str]:
     last = next(filter(None, frames[-1]))
     if package := PACKAGE.search(last):
         yield f"the last file of the traceback is of the package {package[1]}"
+    elif INSTALLED.search(last):
+        yield f"the last file of the traceback is of Python itself: {last.rpartition('/')[2]}"
     else:
         yield f"the last file of the traceback is none of an installed package: {last}"

@@ -70,13 +70,15 @@ def own_or_other_module(match: MessageMatch, target: Target | None) -> Meaning |
         )
     return Meaning(
         [
-            "The code was written for another version of the package, a package that it takes the name from "
-            "is missing or of another release, or a file of yours has its name."
+            "The code was written for another version of the package, or for another package of a similar "
+            "name; a package that it takes the name from is missing or of another release; or a file of "
+            "yours has its name."
         ],
         [
             f"`python -c 'import {package}; print({package}.__file__)'` shows which file is imported",
             f"install the version of {PACKAGES.get(package, package)} that the code was made for, or change"
-            " the code; if the last file of the traceback is of another package, upgrade that one",
+            " the code; if the last file of the traceback is of another package, install the version of that "
+            "one that fits",
         ],
     )
 
