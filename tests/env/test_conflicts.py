@@ -10,6 +10,7 @@ from tfport.atlas.environment import read_environment
 from tfport.cli.main import main
 from tfport.env.compare import compare
 from tfport.env.conflicts import conflicts_of, measured_conflicts
+from tfport.env.python_packages import required_packages
 
 CASES = [  # an environment                                      subject, name, severity
     ("tensorflow==2.10.1 protobuf==3.20.3",                      "protobuf package-out-of-range may-break"),
@@ -33,6 +34,8 @@ CASES = [  # an environment                                      subject, name, 
     ("tensorflow==2.15.1 keras==3.5.0 tensorflow-addons==0.23.0",
      "tensorflow-addons addon-import-fails breaks"),
     ("tensorflow==2.14.1 tensorflow-hub==0.12.0",                "tensorflow-hub addon-import-fails breaks"),
+    ("tensorflow==2.15.1 tensorflow-addons==0.23.0 typeguard==4.1.0",
+     "tensorflow-addons addon-lacks-requirement may-break"),
     ("tensorflow==2.21.0 nvidia-cudnn-cu12==8.9.7.29",           "cuDNN cuda-unfit breaks"),
 ]  # fmt: skip
 FITTING = [
@@ -101,3 +104,27 @@ def test_an_import_that_fails_is_named_with_what_lacks_it():
         "import of tensorflow-addons 0.23.0: it imports keras.src.engine, which Keras 3.8.0 does not have"
     )
     assert conflict.fixes[0].startswith("no version of tensorflow-addons supports tensorflow 2.18.1")
+
+
+def everything_beside(tensorflow, *others):
+    """A list of what pip installs beside a TensorFlow, and other packages."""
+    build = atlas().find("tensorflow", tensorflow)
+    names = required_packages(build)
+    return "\n".join([f"tensorflow=={tensorflow}", *names, *others])
+
+
+def test_a_requirement_of_a_companion_that_is_not_there_may_break_its_import(tmp_path):
+    listed = tmp_path / "freeze.txt"
+    listed.write_text(everything_beside("2.15.1", "tensorflow-hub==0.16.1"))
+    (conflict,) = conflicts_of(read_environment(str(listed)))
+    assert (conflict.name, conflict.subject, conflict.severity) == (
+        "addon-lacks-requirement", "tensorflow-hub", "may-break",
+    )  # fmt: skip
+    assert "it requires tf-keras>=2.14.1, and it is not installed" in conflict.breaks
+    assert conflict.fixes == ("pip install 'tf-keras>=2.14.1'",)
+    listed.write_text(everything_beside("2.15.1", "tensorflow-hub==0.16.1", "tf-keras==2.15.1"))
+    assert list(conflicts_of(read_environment(str(listed)))) == []
+
+
+def test_what_a_short_list_does_not_name_is_not_missing():
+    assert list(conflicts_of(read_environment("tensorflow==2.15.1 tensorflow-hub==0.16.1"))) == []

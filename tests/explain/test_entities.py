@@ -83,6 +83,17 @@ def test_long_lines_are_searched_in_linear_time(piece):
         ("File x.py, in fit\nIncompatible shapes: [32,10] vs. [32,1]", "trains a model"),
         ("main.cc: undefined reference to `acme::run()'", "linker"),
         ("WARNING: Retrying (Retry(total=4, connect=None)) after connection broken", "network"),
+        (
+            "Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.'\n"
+            "Could not find a version that satisfies the requirement tensorflow (from versions: )",
+            "pip reached no package index",
+        ),
+        ("socket.timeout: The read operation timed out", "network"),
+        (
+            "model.fit_generator(batches)\nError when checking model input: expected dense_1 to have shape "
+            "(None, 7) but got array with shape (7, 1)",
+            "trains a model",
+        ),
     ],
 )
 def test_what_no_record_explains_is_named_in_one_line(text, about):
@@ -98,6 +109,42 @@ def test_what_is_explained_is_not_called_out_of_scope():
     explained = explain_texts(["undefined reference to `acme()'\nOp type not registered 'AddV2'"])
     assert [explanation.name for explanation in explained.explanations] == ["unregistered-op"]
     assert explained.out_of_scope is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ModuleNotFoundError: No module named '__main__.parts'; '__main__' is not a package",
+        'File "/usr/lib/python3/dist-packages/pandas/core/frame.py", line 7, in take\n'
+        "IndexError: indices are out-of-bounds",
+    ],
+)
+def test_what_python_and_pandas_say_of_other_things_is_not_explained(text):
+    assert explain_texts([text]).explanations == []
+
+
+def test_what_pip_reports_comes_after_what_failed():
+    report = "acme 0.5 has requirement numba>=0.51, but you'll have numba 0.49 which is incompatible."
+    explained = explain_texts([f"{report}\nCan not squeeze dim[2], expected a dimension of 1, got 7"])
+    assert [e.name for e in explained.explanations] == ["shapes-do-not-fit", "pip-requirement-not-met"]
+
+
+def test_a_long_log_has_no_nearest_message():
+    log = (
+        "Fatal error in launcher: Python of acme could not start\n"
+        + 'File "/acme/tensorflow/x.py", line 7\n' * 9
+    )
+    assert explain_texts([log]).nearest is None
+
+
+def test_a_file_of_python_itself_is_called_so():
+    text = 'File "/usr/lib/python3.11/subprocess.py", line 7, in run\nAcmeError: no acme'
+    assert "the last file of the traceback is of Python itself: subprocess.py" in explain_texts([text]).clues
+
+
+def test_names_of_another_framework_are_no_ops_of_tensorflow():
+    text = "onnxruntime.capi.InvalidGraph: Unrecognized attribute: allowzero for operator Reshape"
+    assert explain_texts([text]).clues == []
 
 
 def test_only_a_message_that_is_nearly_the_same_is_named():

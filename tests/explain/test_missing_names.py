@@ -1,12 +1,20 @@
 """`explain.missing_names`: only what is recorded about a name is said."""
 
+import re
+import tomllib
+
 import pytest
 
+from tfport.atlas.python_names import presence
 from tfport.explain.explain import explain_texts
+from tfport.explain.missing_names import REPLACED
 
 CLAIMS = ("misspelled", "it is of an older one", "are mixed", "uninstall every", "is broken")
 FRAME = '  File "{}", line 7, in <module>\n    {}\n'
 KERAS_FILE = "/usr/lib/python3.6/site-packages/keras/backend/tensorflow_backend.py"
+TABLES = tomllib.loads(REPLACED.read_text())
+REPLACEMENTS = TABLES["names"] | TABLES["before-1"]
+NAME = re.compile(r"`((?:tf|tensorflow|keras)\.[\w.]*\w)")
 
 
 def texts(message):
@@ -135,3 +143,18 @@ def test_names_of_a_module_whose_names_are_recorded_later_do_not_begin_there():
 
 def test_a_name_before_1_without_its_module_has_its_replacement():
     assert "`tf.summary.image`" in texts("AttributeError: 'module' object has no attribute 'image_summary'")
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_a_replaced_name_is_one_of_a_release(name):
+    module, _, last = name.rpartition(".")
+    where = presence(module, last).spans or presence(name).spans
+    assert bool(where) is (name in TABLES["names"])
+
+
+@pytest.mark.parametrize("instead", sorted(set(REPLACEMENTS.values())))
+def test_replacements_exist_or_say_until_when(instead):
+    for name in NAME.findall(instead):
+        module, _, last = re.sub(r"^tf\b", "tensorflow", name).rpartition(".")
+        where = presence(module, last)
+        assert where.is_current or str(where).rpartition(" ")[2] in instead, name

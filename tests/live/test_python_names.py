@@ -5,7 +5,7 @@ import importlib
 import pytest
 import tensorflow as tf
 
-from tfport.explain.python_names import presence
+from tfport.atlas.python_names import presence
 
 PUBLIC = ("", ".io", ".nn", ".math", ".data", ".compat.v1", ".compat.v1.train", ".keras", ".keras.utils")
 

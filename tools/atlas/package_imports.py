@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).parents[2]))
 from tests.compact_json import read_json, write_json
 
 from tfport.atlas.package_versions import package_versions
-from tfport.explain.python_names import presence
+from tfport.atlas.python_names import presence
 
 OUT = Path(__file__).parents[2] / "src/tfport/env/package_imports.json.xz"
 PACKAGES = {

@@ -3,13 +3,14 @@
     python tools/atlas/package_versions.py [--cache FOLDER] [PACKAGE …]
 
 Writes src/tfport/atlas/package_versions.json: for each version with a wheel, the day of its
-upload and its requirements for TensorFlow and the packages that TensorFlow shares with others.
-Reads only the METADATA of wheels, with HTTP range requests. `tfport env` advises only versions
-that this file has.
+upload, the Python and the TensorFlow that it requires; and package_requirements.json.xz beside it: what
+else it requires on Linux, without extras. Reads only the METADATA of wheels, with HTTP range requests.
+`tfport env` advises only versions that the first file has.
 """
 
 import argparse
 import json
+import lzma
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from remote_zip import open_zip
 from tfport.atlas.atlas import TENSORFLOWS, atlas
 
 OUT = Path(__file__).parents[2] / "src/tfport/atlas/package_versions.json"
+REQUIREMENTS = OUT.with_name("package_requirements.json.xz")
 INDEX = "https://pypi.org/pypi/"
 FINAL = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 COMPANIONS = [
@@ -65,7 +67,6 @@ COMPANIONS = [
     "gpflow",
 ]
 """Packages without ops of their own that are used together with TensorFlow."""
-SHARED = re.compile(r"(numpy|protobuf|keras|tf-keras|h5py|ml-dtypes|tensorboard|tensorflow-estimator)")
 TENSORFLOW = re.compile(r"(intel-)?tensorflow(-cpu|-gpu|-intel|-macos|-rocm|-aarch64|-cpu-aws)?")
 PREFERRED = ("cp311", "cp310", "cp39", "cp38", "cp37", "py3")
 
@@ -78,9 +79,14 @@ def main() -> None:
     addons = [package for package in atlas().packages() if package not in TENSORFLOWS]
     names = args.packages or sorted({*addons, *COMPANIONS})
     before = json.loads(OUT.read_text())["packages"] if args.packages else {}
+    required = json.loads(lzma.decompress(REQUIREMENTS.read_bytes())) if args.packages else {}
     with ThreadPoolExecutor(8) as pool:
         recorded = dict(zip(names, pool.map(lambda name: versions_of(name, args.cache), names), strict=True))
+    for name, rows in recorded.items():
+        required[name] = {version: row.pop("requires") for version, row in rows.items()}
     write({name: rows for name, rows in {**before, **recorded}.items() if rows})
+    text = json.dumps({name: required[name] for name in sorted(required) if required[name]})
+    REQUIREMENTS.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def versions_of(package: str, cache: Path | None) -> dict[str, dict]:
@@ -126,20 +132,19 @@ def metadata(url: str) -> bytes:
 
 
 def row(uploaded: str, text: bytes) -> dict:
-    """One version: its day, its Python versions, the TensorFlow it requires, and what it shares."""
+    """One version: its day, its Python versions, the TensorFlow it requires, and what else it requires."""
     headers = HeaderParser().parsestr(text.decode(errors="replace"))
     requirements = list(parsed(headers.get_all("Requires-Dist", [])))
     always = [r for r in requirements if "extra" not in str(r.marker) and on_linux(r)]
     tensorflow = [r for r in always if TENSORFLOW.fullmatch(canonicalize_name(r.name)) and r.specifier]
     tensorflow = tensorflow or [r for r in requirements if re.search(r"extra == .tensorflow", str(r.marker))]
-    shared = sorted(plain(r) for r in always if SHARED.fullmatch(canonicalize_name(r.name)))
+    others = sorted({plain(r) for r in always if not is_stock(r)})
     facts = {
         "uploaded": uploaded[:10],
         "python": headers["Requires-Python"],
         "tensorflow": next((str(r.specifier) for r in tensorflow if is_stock(r)), None),
-        "requires": shared,
     }
-    return {name: value for name, value in facts.items() if value}
+    return {name: value for name, value in facts.items() if value} | {"requires": others}
 
 
 def is_stock(requirement: Requirement) -> bool:

@@ -3,7 +3,7 @@
     python tools/atlas/python_names.py [--cache FOLDER]
 
 reads the Python sources in the wheels of the last patch of each minor release, with HTTP range
-requests and without importing them, and writes `src/tfport/explain/python_names.json.xz`:
+requests and without importing them, and writes `src/tfport/atlas/python_names.json.xz`:
 for each module the releases that have it, and for each of its names the releases that have the
 name there. Public modules have their public names (`tensorflow.io`, not `tensorflow._api.v2.io`).
 `--cache` keeps what was read of each release, so that an interrupted run can continue.
@@ -30,7 +30,7 @@ from remote_zip import open_zip
 
 from tfport.atlas.versions import version_key
 
-OUTPUT = Path("src/tfport/explain/python_names.json.xz")
+OUTPUT = Path("src/tfport/atlas/python_names.json.xz")
 KERAS_INDEX = "https://pypi.org/pypi/keras/json"
 REDIRECTING = ("2.4",)
 """Versions of keras whose modules only take everything from `tensorflow.keras`."""

@@ -7,6 +7,7 @@ is newer than that day is unknown here, not missing.
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -32,8 +33,11 @@ class PackageVersion:
     """The Python versions it requires, such as `>=3.9`."""
     tensorflow: str = ""
     """The TensorFlow versions it requires, such as `<2.9,>=2.8.0`; empty if it does not say."""
-    requires: tuple[str, ...] = ()
-    """Its requirements for packages that TensorFlow requires too."""
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Its other requirements on Linux, as in Requires-Dist, without extras."""
+        return tuple(_requirements().get(self.package, {}).get(self.version, ()))
 
     def accepts(self, tensorflow: str) -> bool:
         """Whether it accepts a release of TensorFlow; without a requirement it does."""
@@ -60,7 +64,6 @@ def package_versions(package: str) -> dict[str, PackageVersion]:
             row["uploaded"],
             row.get("python", ""),
             row.get("tensorflow", ""),
-            tuple(row.get("requires", ())),
         )
         for version, row in rows.items()
     }
@@ -114,4 +117,11 @@ def _contains(versions: str, version: str) -> bool:
 def _record() -> dict[str, Any]:
     text = Path(__file__).with_name("package_versions.json").read_text(encoding="utf-8")
     record: dict[str, Any] = json.loads(text)
+    return record
+
+
+@cache
+def _requirements() -> dict[str, dict[str, list[str]]]:
+    data = Path(__file__).with_name("package_requirements.json.xz").read_bytes()
+    record: dict[str, dict[str, list[str]]] = json.loads(lzma.decompress(data))
     return record

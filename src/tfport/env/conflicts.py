@@ -33,6 +33,7 @@ from tfport.env.python_packages import (
     major_of,
     possible_keras,
     required_packages,
+    unmet_requirements,
 )
 from tfport.env.system import CUDA, RUNTIMES, has_gpus, same_cuda
 from tfport.errors import Error
@@ -125,6 +126,13 @@ def _companions(environment: Environment, build: Build) -> Iterator[EnvironmentD
             )
         elif not known.accepts(build.version):
             yield _conflict("addon-refuses", package, known.version, **values, required=known.tensorflow)
+        for unmet in unmet_requirements(known, environment, build):
+            there = f"{unmet.package} {unmet.installed}" if unmet.installed else "it"
+            yield _conflict(
+                "addon-lacks-requirement", package, known.version,
+                addon=package, wanted=f"{unmet.package}{unmet.allowed}",
+                installed=f"{there} is{'' if unmet.installed else ' not'} installed",
+            )  # fmt: skip
 
 
 def _recorded(environment: Environment, package: str) -> PackageVersion | None:

@@ -12,7 +12,7 @@ import json
 import lzma
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from packaging.markers import Marker
 from packaging.requirements import Requirement
@@ -22,15 +22,17 @@ from packaging.version import InvalidVersion
 from tfport.atlas.atlas import Build
 from tfport.atlas.environment import Environment
 from tfport.atlas.package_requirement import canonical_name
-from tfport.atlas.package_versions import package_versions
+from tfport.atlas.package_versions import PackageVersion, package_versions
+from tfport.atlas.python_names import Presence, presence
 from tfport.atlas.requirements import LINUX, declared_requirement
 from tfport.atlas.versions import version_key
 from tfport.env.difference import EnvironmentDifference, addon_advice, difference
 from tfport.errors import Error
-from tfport.explain.python_names import Presence, presence
 
 MAJOR_DIFFERS = {"numpy": "numpy-abi", "protobuf": "protobuf-major"}
 KERAS_3 = 3
+MOST_LISTED = 0.75
+"""How many of TensorFlow's requirements a list of everything has at least: some are for other Pythons."""
 RECORDED = Path(__file__).with_name("package_imports.json.xz")
 
 
@@ -133,6 +135,37 @@ def _lowest_versions(major: int, allowed: list[SpecifierSet]) -> Iterator[str]:
 def required_packages(build: Build) -> list[str]:
     """The packages that a build requires, without extras."""
     return list(dict.fromkeys(canonical_name(r.name) for r in _requirements(build)))
+
+
+class UnmetRequirement(NamedTuple):
+    """A requirement of a package, and what is there instead."""
+
+    package: str
+    allowed: str
+    installed: str
+    """The installed version; empty if the package is not installed."""
+
+
+def unmet_requirements(
+    package: PackageVersion, environment: Environment, build: Build
+) -> Iterator[UnmetRequirement]:
+    """The recorded requirements of a package that an environment does not meet, besides TensorFlow."""
+    is_complete = _lists_everything(environment, build)
+    for requirement in filter(None, map(declared_requirement, package.requires)):
+        name, allowed = canonical_name(requirement.name), requirement.specifier
+        version = environment.version(name)
+        if not _applies(requirement.marker, environment.python):
+            continue
+        if (version and not is_allowed(version, [allowed])) or (
+            is_complete and name not in environment.packages
+        ):
+            yield UnmetRequirement(name, str(allowed), version)
+
+
+def _lists_everything(environment: Environment, build: Build) -> bool:
+    """Whether an environment has what pip installs beside TensorFlow: what it lacks then is not installed."""
+    own = required_packages(build)
+    return bool(own) and sum(name in environment.packages for name in own) >= MOST_LISTED * len(own)
 
 
 def _requirements(build: Build) -> Iterator[Requirement]:

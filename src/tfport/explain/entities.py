@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfport.explain.evidence import FRAME, LAYOUTS, Circumstances
+from tfport.explain.evidence import FRAME, INSTALLED, LAYOUTS, Circumstances
+from tfport.explain.lookup import other_framework
 
 MOST_CLUES = 6
 MOST_OF_A_KIND = 3
@@ -49,7 +50,7 @@ CLASS = re.compile(
 def clues(text: str) -> list[str]:
     """True statements about the names and the paths in a text."""
     plain = text.replace("\\\\", "/").replace("\\", "/")
-    named = list(dict.fromkeys(_recorded_names(text)))[:MOST_CLUES]
+    named = [] if other_framework(text) else list(dict.fromkeys(_recorded_names(text)))[:MOST_CLUES]
     return [*named, *_paths(plain)]
 
 
@@ -105,7 +106,7 @@ def _modules(text: str) -> Iterator[str]:
         parts = name.split(".")
         if parts[-1] in FILE_ENDS or parts[-1].startswith("_"):
             continue
-        from tfport.explain.python_names import presence
+        from tfport.atlas.python_names import presence
 
         module = ".".join(["tensorflow" if parts[0] == "tf" else parts[0], *parts[1:-1]])
         where = presence(module, parts[-1])
@@ -160,5 +161,7 @@ def _paths(text: str) -> Iterator[str]:
     last = next(filter(None, frames[-1]))
     if package := PACKAGE.search(last):
         yield f"the last file of the traceback is of the package {package[1]}"
+    elif INSTALLED.search(last):
+        yield f"the last file of the traceback is of Python itself: {last.rpartition('/')[2]}"
     else:
         yield f"the last file of the traceback is none of an installed package: {last}"

@@ -114,7 +114,8 @@ PYTHON_VERSION = re.compile(
     r"|[Pp]ython([23])(\d{1,2})(?=[\\/]|$)|\bcp([23])(\d{1,2})-"
 )
 FRAME = re.compile(
-    r'File "([^"]{1,400})", line \d{1,6}|File ([^\s:"]{1,400}):\d{1,6}, in |(\S{1,400}\.pyx?) in \w+\('
+    r'File "([^"]{1,400})", line \d{1,6}|File ([^\s:"]{1,400}):\d{1,6}, in '
+    r"|(\S{1,400}\.pyx?) in (?:\w+\(|<module>)"
 )
 LAST_IMPORT = re.compile(
     r'File "[^"]{1,400}", line \d{1,6}, in [\w<>.]{1,200} (?:import|from) '

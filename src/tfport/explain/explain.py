@@ -42,7 +42,6 @@ TYPED = 300
 WORD = re.compile(r"[a-z][a-z0-9]{2,}")
 MOST_ALIKE = 0.85
 """How many words of a known wording a line has at least that is near to it."""
-MOST_LINES = 20
 PREFIX_LENGTH = 4
 """Words count as equal if their first characters are equal."""
 
@@ -115,7 +114,7 @@ def explain_log(
     if not explained.explanations and explanations:
         explained.out_of_scope = explanations[0].means[0]
     elif not explanations:
-        explained.nearest = _nearest(text.first)
+        explained.nearest = _nearest(text.first) if len("".join(text.first)) <= TYPED else None
         explained.clues = clues("".join(text.first)[:LONGEST_LINE])
     return explained
 
@@ -207,7 +206,7 @@ def _explain(match: MessageMatch, target: Target | None, model: ModelContext | N
     message = match.message
     if not _applies(match):
         return None
-    framework = other_framework(match) if message.of_any_framework else None
+    framework = other_framework(match.before + match.text) if message.of_any_framework else None
     if framework:
         meaning: Meaning | None = _of_other_framework(match, framework)
     else:
@@ -265,9 +264,9 @@ def _of_other_framework(match: MessageMatch, framework: str) -> Meaning:
 
 
 def _nearest(lines: Sequence[str]) -> str | None:
-    """The known wording of which a line has nearly all words; longer texts have every word somewhere."""
+    """The known wording of which a line has nearly all words."""
     best: tuple[float, int, str] = (MOST_ALIKE, 0, "")
-    typed = [words for line in lines[-MOST_LINES:] if len(line) <= TYPED and (words := _words(line))]
+    typed = [words for line in lines if (words := _words(line))]
     for message in messages():
         for pattern in message.says if not message.only_if else ():
             known = _words(pattern.plain)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tfport.atlas.atlas import atlas
+from tfport.atlas.python_names import presence
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.explain.lookup import Meaning, MessageMatch
 from tfport.explain.messages import PossibleCause
-from tfport.explain.python_names import presence
 
 LAYERS = Path(__file__).with_name("keras_layers.json")
 NEWEST_KERAS_2 = "2.15"

@@ -270,12 +270,6 @@ def failing_line(before: str) -> str:
     return line.partition(f" {int(last[1]) + 1} ")[0] if last.re is ARROW else line
 
 
-def failing_file(before: str) -> str:
-    """The file of the last frame before a message; empty without a traceback."""
-    files = FRAME.findall(before[-NEAR:])
-    return files[-1] if files else ""
-
-
 def imported_from(line: str, name: str) -> str | None:
     """The module from which a line imports a name, as `keras.layers` or `.other`; None if it does not."""
     imports = IMPORT.findall(line)

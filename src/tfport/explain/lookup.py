@@ -75,9 +75,9 @@ class MessageMatch:
         return f"'{name}" in self.quote.replace('"', "'") or not QUOTES.search(self.quote)
 
 
-def other_framework(match: MessageMatch) -> str | None:
-    """The framework that printed a message, if the text names one and never TensorFlow or Keras."""
-    names = {name[0].lower() for name in FRAMEWORK.findall(match.before + match.text)}
+def other_framework(text: str) -> str | None:
+    """The framework that a text is about, if it names one and never TensorFlow or Keras."""
+    names = {name[0].lower() for name in FRAMEWORK.findall(text)}
     return OTHER_FRAMEWORKS[min(names)] if names and "" not in names else None
 
 

@@ -8,12 +8,12 @@ import tomllib
 from pathlib import Path
 
 from tfport.atlas.atlas import atlas
+from tfport.atlas.python_names import OLD_API, Presence, modules_with, other_places, presence, public_name
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.explain.log import failing_file, failing_line, imported_from
+from tfport.explain.log import failing_line, imported_from
 from tfport.explain.lookup import Meaning, MessageMatch
-from tfport.explain.python_names import OLD_API, Presence, modules_with, other_places, presence, public_name
 
 REPLACED = Path(__file__).with_name("replaced_names.toml")
 CONTRIB = "tensorflow.contrib"
@@ -30,6 +30,8 @@ KERAS_OF_ITS_OWN_NUMBER = "2.6"
 """Since then TensorFlow requires a version of the package keras."""
 PRODUCTS = {"tensorflow": "TensorFlow", "keras": "the package keras"}
 NOT_RECORDED = "Names of earlier releases and of other packages are not recorded."
+IMPORTED = re.compile(r"import `.*? from ")
+"""The names that a replacement of a module lists."""
 ABBREVIATIONS = {"tf": "tensorflow", "keras": "keras", "K": "keras.backend"}
 
 
@@ -187,7 +189,7 @@ def _presence_of(module: str, name: str | None, match: MessageMatch) -> Meaning 
         other = "newer" if is_first else f"newer, or older than {where.spans[0][0]}"
         fact = f"{product} has {shown} {where}; the installed one is {other}."
         ways.append(f"or {_install(where.package, last)}{_pythons(where.package, last)}")
-    importing = _importing_package(match.before)
+    importing = _importing_package(match)
     if importing == where.package:
         mixed = f"The file that asks for it is of {where.package} itself: files of two versions are mixed."
         return Meaning([fact[0].upper() + fact[1:], mixed], [*_reinstall(where.package), *ways])
@@ -246,9 +248,9 @@ def _not_recorded(module: str, name: str | None, where: Presence) -> Meaning:
     return Meaning([*facts, NOT_RECORDED], [*ways, *_ways_of_packages(where)])
 
 
-def _importing_package(before: str) -> str | None:
+def _importing_package(match: MessageMatch) -> str | None:
     """The package of the last file of the traceback before the message, if it is an installed one."""
-    file = INSTALLED_FILE.search(failing_file(before))
+    file = INSTALLED_FILE.search(match.circumstances.raising_file)
     return file[1].replace("tensorflow_core", "tensorflow") if file else None
 
 
@@ -298,8 +300,14 @@ def _pythons(package: str, minor: str) -> str:
 
 
 def _replacement(name: str) -> list[str]:
+    """What replaces a name; what replaces its module counts if it says nothing of other names only."""
     known = [known for known in _replaced_names() if f"{name}.".startswith(f"{known}.")]
-    return [_replaced_names()[max(known, key=len)]] if known else []
+    if not known:
+        return []
+    nearest = max(known, key=len)
+    listed = IMPORTED.match(_replaced_names()[nearest])
+    is_other = nearest != name and listed is not None and f"`{name.rpartition('.')[2]}`" not in listed[0]
+    return [] if is_other else [_replaced_names()[nearest]]
 
 
 def _replaced_names() -> dict[str, str]:

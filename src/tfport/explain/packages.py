@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from tfport.atlas.package_dates import numpy_with
@@ -23,9 +24,9 @@ INSTALLED = ("site-packages", "dist-packages")
 
 def module(match: MessageMatch, target: Target | None) -> Meaning | None:
     """What to install for a module, if its package has another name or must be of a certain version."""
-    if match.is_cut:
-        return None
     name = match.names["module"].partition(".")[0]
+    if match.is_cut or name == "__main__":
+        return None
     if name == "keras":
         inside = "use the Keras inside TensorFlow (1.4 or later): `from tensorflow import keras`"
         meaning = own_keras(match, target)
@@ -56,15 +57,28 @@ def own_or_other_module(match: MessageMatch, target: Target | None) -> Meaning |
             [f"The file {own[-1]} has the name of the package, so that `import` finds it instead."],
             ["rename the file, and delete its `__pycache__`"],
         )
+    if package in sys.stdlib_module_names:
+        return Meaning(
+            [
+                f"{package} belongs to Python itself: the code, or a pickled file that it loads, is for "
+                "another version of Python, or a file of yours has its name."
+            ],
+            [
+                f"`python -c 'import sys, {package}; print(sys.version, {package}.__file__)'` shows both",
+                "use the Python that the code was made for, or that wrote the file",
+            ],
+        )
     return Meaning(
         [
-            "The code was written for another version of the package, a package that it takes the name from "
-            "is missing or of another release, or a file of yours has its name."
+            "The code was written for another version of the package, or for another package of a similar "
+            "name; a package that it takes the name from is missing or of another release; or a file of "
+            "yours has its name."
         ],
         [
             f"`python -c 'import {package}; print({package}.__file__)'` shows which file is imported",
             f"install the version of {PACKAGES.get(package, package)} that the code was made for, or change"
-            " the code; if the last file of the traceback is of another package, upgrade that one",
+            " the code; if the last file of the traceback is of another package, install the version of that "
+            "one that fits",
         ],
     )
 

@@ -1,16 +1,8 @@
-"""`explain.python_names`: which releases have a Python name."""
-
-import re
-import tomllib
+"""`atlas.python_names`: which releases have a Python name."""
 
 import pytest
 
-from tfport.explain.missing_names import REPLACED
-from tfport.explain.python_names import other_places, presence, public_name
-
-TABLES = tomllib.loads(REPLACED.read_text())
-REPLACEMENTS = TABLES["names"] | TABLES["before-1"]
-NAME = re.compile(r"`((?:tf|tensorflow|keras)\.[\w.]*\w)")
+from tfport.atlas.python_names import other_places, presence, public_name
 
 
 @pytest.mark.parametrize(
@@ -55,18 +47,3 @@ def test_modules_are_known_by_their_public_names(module, public):
 def test_other_places_of_a_name_are_found():
     assert other_places("tensorflow", "gfile") == ["tensorflow.io.gfile", "tensorflow.compat.v1.gfile"]
     assert other_places("tensorflow", "random_normal") == ["tensorflow.compat.v1.random_normal"]
-
-
-@pytest.mark.parametrize("name", REPLACEMENTS)
-def test_a_replaced_name_is_one_of_a_release(name):
-    module, _, last = name.rpartition(".")
-    where = presence(module, last).spans or presence(name).spans
-    assert bool(where) is (name in TABLES["names"])
-
-
-@pytest.mark.parametrize("instead", sorted(set(REPLACEMENTS.values())))
-def test_replacements_exist_or_say_until_when(instead):
-    for name in NAME.findall(instead):
-        module, _, last = re.sub(r"^tf\b", "tensorflow", name).rpartition(".")
-        where = presence(module, last)
-        assert where.is_current or str(where).rpartition(" ")[2] in instead, name

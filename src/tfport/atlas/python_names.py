@@ -72,7 +72,8 @@ def presence(module: str, name: str | None = None) -> Presence | None:
     recorded = _recorded().get(package)
     if recorded is None or (name is not None and module not in recorded["modules"]):
         return None
-    if name is not None and name.startswith("__") and not PRIVATE.match(module):
+    is_hidden = name is not None and name.startswith("__") and not PRIVATE.match(module)
+    if is_hidden and f"{module}.{name}" not in recorded["modules"]:
         return None
     having = _releases_with(recorded, module, name)
     releases = recorded["releases"]
