@@ -6,6 +6,7 @@ what the report needs and not the model, which is large.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
@@ -33,8 +34,13 @@ def for_each_model(do: Callable[[Request], Result], requests: Sequence[Request])
 
 def _sequentially(do: Callable[[Request], Result], requests: Sequence[Request]) -> Iterator[Result]:
     for request in requests:
-        yield do(request)
-        gc.collect()  # automatic collection is disabled in commands, and models are large
+        yield _done(do, request)
+
+
+def _done(do: Callable[[Request], Result], request: Request) -> Result:
+    result = do(request)
+    gc.collect()  # automatic collection is disabled in commands, and models are large
+    return result
 
 
 def _in_parallel(
@@ -50,7 +56,7 @@ def _in_parallel(
     try:
         with _interrupts_blocked():  # also those of a pool half made, whose semaphores nobody would release
             pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
-            results = pool.map(do, requests, chunksize=CHUNK)
+            results = pool.map(functools.partial(_done, do), requests, chunksize=CHUNK)
         yield from results
     except BrokenProcessPool:
         raise Error(

@@ -7,6 +7,7 @@ only at a model that is loaded.
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.check.checked_model import CheckedModel
@@ -97,6 +98,7 @@ def _inner_risks(
         for risk in _model_risks(where, name, data, definitions):
             risk.subject = f"`{where}`: {risk.subject}" if risk.subject else f"`{where}`"
             yield risk
+        gc.collect()  # automatic collection is disabled in commands, and models are large
 
 
 def _model_risks(where: str, name: str, data: memoryview, definitions: OpDefs) -> list[Risk]:
