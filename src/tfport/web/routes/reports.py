@@ -1,4 +1,4 @@
-"""Reports: where a model runs, what fails on targets, what it could do, an op's history, an explained message."""
+"""Reports: where a model runs, what fails on targets, what it could do, an op, an explained message."""
 
 from __future__ import annotations
 
